@@ -56,10 +56,10 @@ def _known_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
         found, code = known[key]
         self._impl_keys[found.args] = code  # others may have compiled it with other options since
         return found
-    found = _call_type(self, context, args, kws)
-    if found.is_precise() and all(argument.is_precise() for argument in key):
-        known[key] = found, self._impl_keys[found.args]
-    return found
+    made: Any = _call_type(self, context, args, kws)
+    if made.is_precise() and all(argument.is_precise() for argument in key):
+        known[key] = made, self._impl_keys[made.args]
+    return made
 
 
 def _memory(self: Any, builder: Any, ty: Any, val: Any) -> list[Any]:
