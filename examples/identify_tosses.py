@@ -22,8 +22,8 @@ def main(data=None, others=None, plan=LITTLE, processes=1, progress=None):
     """The models with what they were fitted to and how they predict."""
     train = plan.train if data else 6
     chosen, asked, _ = tosses.tosses_to_use(plan, data, train=train, seed=0, other=others)
-    with tosses.Workers(processes) as workers:
-        _, found = tosses.compare(workers, plan, chosen, asked, progress)
+    with tosses.workers(processes) as share:
+        _, found = tosses.compare(share, plan, chosen, asked, progress)
     return found
 
 

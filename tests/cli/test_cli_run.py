@@ -37,7 +37,7 @@ def drop(*, e: float = 0.5, stiff: bool = False, levels: tuple = (1.0, 2.0), wro
 
 @pytest.fixture(autouse=True)
 def scene(monkeypatch):
-    monkeypatch.setattr(runs, "RUNS", {"drop": f"{__name__}:drop"})
+    monkeypatch.setattr(runs._CATALOGUE, "where", {"drop": f"{__name__}:drop"})
 
 
 def test_a_run_shows_its_facts(run, tmp_path):

@@ -38,7 +38,7 @@ def fall(
 
 @pytest.fixture(autouse=True)
 def scene(monkeypatch):
-    monkeypatch.setattr(runs, "RUNS", {"fall": f"{__name__}:fall"})
+    monkeypatch.setattr(runs._CATALOGUE, "where", {"fall": f"{__name__}:fall"})
     entry = registry.Entry("moreau-jean-bodies", "world_runs", "Drop", "bodies")
     monkeypatch.setitem(registry._TABLE, "moreau-jean-bodies", entry)
 
@@ -168,5 +168,5 @@ def test_an_interrupt_of_a_shown_run_ends_it_all(run, monkeypatch):
 
 def test_what_cannot_be_shown_is_said_in_a_sentence(run, monkeypatch):
     run("run", "fall", "--view", "--port", 70000, "--no-browser").refuses("70000")
-    monkeypatch.setattr(runs, "RUNS", {"bouncing-ball": "stickslip.scenes.balls:bouncing_ball"})
+    monkeypatch.setattr(runs._CATALOGUE, "where", {"bouncing-ball": "stickslip.scenes.balls:bouncing_ball"})
     run("run", "bouncing-ball", "--view").refuses("bouncing-ball is written as equations", "--plot FILE")

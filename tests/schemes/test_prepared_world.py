@@ -117,8 +117,9 @@ def test_other_forces_leave_everything_else(made):
     fresh = PreparedWorld(pushed.world)
     assert pushed.bodies.forced == fresh.bodies.forced
     assert pushed.bodies.rates == fresh.bodies.rates
-    for one, other in zip(pushed.bodies.forces, fresh.bodies.forces, strict=True):
-        assert np.array_equal(one, other)
+    for table, same in zip(pushed.bodies.forces, fresh.bodies.forces, strict=True):
+        for one, other in zip(table, same, strict=True):
+            assert np.array_equal(one, other)
     for name in Parameters.names():
         assert np.array_equal(getattr(pushed.parameters, name), getattr(fresh.parameters, name))
     assert not prepared.parameters.wrench.any()
