@@ -36,7 +36,7 @@ from stickslip.problem.jacobian import ContactBlocks
 from stickslip.problem.residuals import Residuals, judge
 from stickslip.problem.sets import ProductSet
 from stickslip.scenes.packing import deposit
-from stickslip.schemes.body_world import Bodies
+from stickslip.schemes.body_world import NO_FORCES, Bodies
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.solvers import registry
 from stickslip.state import State
@@ -213,7 +213,7 @@ def judged(world: World, model: Any, data: Any) -> Residuals:
     q[bodies.dynamic] = data.qpos.reshape(-1, 7)
     v[bodies.dynamic] = (data.qvel + h * data.qacc_smooth).reshape(-1, 6)
     none = LastContacts(*NOTHING)
-    free = FreeMotion(q, v, q, v, v, bodies.no_forces)
+    free = FreeMotion(q, v, q, v, v, NO_FORCES)
     active = assemble(found, none, SLOTS, bodies.row, free, Span(h, 0.0), 0.0, False)
     H = ContactBlocks.unchecked(active.rows_of_M, active.rows, active.K.offset)
     f = np.einsum("bij,bj->bi", bodies.M.matrix, v[bodies.dynamic])
