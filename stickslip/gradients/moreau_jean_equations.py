@@ -20,7 +20,7 @@ from stickslip.kernels.bodies.joint_geometry import DRY, LOWER, UPPER
 from stickslip.kernels.derivatives.along import accelerated
 from stickslip.laws import components, groups
 from stickslip.schemes.bodies import MoreauJeanBodies
-from stickslip.schemes.body_redundancy import agree
+from stickslip.schemes.body_redundancy import project_redundant_rows
 from stickslip.schemes.body_world import PreparedWorld
 from stickslip.state import Array, BoolArray, IntArray, State
 
@@ -179,16 +179,16 @@ class MoreauJeanEquations(Equations):
         if self.joints.joint.size:
             unit = self.unit
             rows, bias = rows * unit[:, None, None], bias * unit
-            rows, bias = self._agreed(at, rows, bias)
+            rows, bias = self._projected(at, rows, bias)
             bound = joined(np.zeros((1, nc)), bound / unit[self.slot.size :][self.joints.start[:-1]])
         return Posed(rows, bias, struck, coefficient, bound, law[..., 3], gap)
 
-    def _agreed(self, at: Middle, rows: Complex, bias: Complex) -> tuple[Complex, Complex]:
-        """Rows and biases where joints that hold a motion twice ask for it once."""
+    def _projected(self, at: Middle, rows: Complex, bias: Complex) -> tuple[Complex, Complex]:
+        """Rows and biases with those of redundant joints projected."""
         blocks, first, k = self.joints, self.slot.size, max(len(rows), len(bias))
         rows, bias = (np.array(np.broadcast_to(x, (k, *x.shape[1:]))) for x in (rows, bias))
         sides, error = self.world.joints.body[blocks.joint], blocks.along(self.world.joints, at.q)[1][0].real
-        agree(
+        project_redundant_rows(
             self.bodies, sides, blocks.joint, blocks.part, np.diff(blocks.start), rows[:, first:],
             bias[:, first:], error * self.unit[first:],
         )  # fmt: skip

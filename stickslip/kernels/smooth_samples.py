@@ -212,6 +212,7 @@ def step(model, stretch, z, tools, t, end, h):
     while True:
         if h < least:
             return t, h, math.nan
+        # 1. The stages k_s = f(t + c_s h, y + h Σ a_sj k_j).
         t_new = min(t + h, end)
         h = t_new - t
         for s in range(1, STAGES):
@@ -219,10 +220,12 @@ def step(model, stretch, z, tools, t, end, h):
             at_stage = t + tableau.C[s] * h
             if math.isnan(smooth.state_rates(model, stretch, at_stage, inner, z, work, room, stages[s])):
                 return t, h, math.nan
+        # 2. The new state y + h Σ b_s k_s, and its rates.
         combine(old, stages, tableau.B, STAGES, h, new)
         determinant = smooth.state_rates(model, stretch, t_new, new, z, work, room, stages[STAGES])
         if math.isnan(determinant):
             return t, h, math.nan
+        # 3. The error, from the embedded formulas of order 5 and 3 (II.10).
         five, three = 0.0, 0.0
         for k in range(n):
             scale, e5, e3 = options.atol + max(abs(old[k]), abs(new[k])) * options.rtol, 0.0, 0.0
@@ -235,6 +238,7 @@ def step(model, stretch, z, tools, t, end, h):
         error = 0.0
         if five > 0.0 or three > 0.0:
             error = h * five / math.sqrt((five + 0.01 * three) * n)
+        # 4. The step is accepted, or repeated with a shorter length.
         if error < 1.0:
             factor = MOST_FACTOR if error == 0.0 else min(MOST_FACTOR, SAFETY * error**EXPONENT)
             return t_new, h * (min(1.0, factor) if rejected else factor), determinant
@@ -388,6 +392,7 @@ def settle(model, stretch, z, tools, t, k, samples):
     right, change = room.right, room.moved
     for j in range(q.shape[0]):
         change[1, j] = q[j]
+    # 1. Positions: Newton steps to y = 0.
     for _ in range(CORRECTIONS):
         worst = 0.0
         for j in range(stretch.involved.shape[0]):
@@ -412,6 +417,7 @@ def settle(model, stretch, z, tools, t, k, samples):
         samples.measures[k, PROJECTION] = max(samples.measures[k, PROJECTION], abs(q[j] - change[1, j]))
     if not smooth.respond_at(model, stretch, (t, q, v), z, work, room):
         return False
+    # 2. Velocities: one impulse to ẏ = 0, counted in r and in the work of contacts.
     worst = 0.0
     for j in range(level.shape[0]):
         right[j] = -room.u[map_[0, level[j]]]

@@ -35,7 +35,7 @@ from stickslip.schemes.body_correction import corrected
 from stickslip.schemes.body_impacts import compresses, in_parts, in_two_phases, strikes
 from stickslip.schemes.body_joints import joint_rows
 from stickslip.schemes.body_opening import opened
-from stickslip.schemes.body_redundancy import excluded
+from stickslip.schemes.body_redundancy import conflict_reason
 from stickslip.schemes.body_start import Start, check_start
 from stickslip.schemes.body_step import BodyStep, EnergyTerms
 from stickslip.schemes.body_stiffness import too_stiff
@@ -127,7 +127,7 @@ class MoreauJeanBodies(Options):
             reason = opened(world, bodies, state, done.q.reshape(-1), v.reshape(-1), h, done.opening, drifts)
             if blocks.joints is not None and not all(one.ok for one in solves):
                 told_by = blocks.joints, blocks.rows[blocks.joint_rows :], blocks.u_bias[blocks.joint_rows :]
-                reason = excluded(world, bodies, *told_by, blocks.unit) or reason
+                reason = conflict_reason(world, bodies, *told_by, blocks.unit) or reason
         joint_r = blocks.joint_impulses(r)
         joint_r = frozen(np.where(np.abs(joint_r) < motion.NOTHING, 0.0, joint_r))
         impulses[np.abs(impulses) < motion.NOTHING] = 0.0

@@ -13,7 +13,7 @@ from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.jacobian import ContactBlocks
 from stickslip.problem.sets import ProductSet
 from stickslip.schemes.body_joints import JointRows
-from stickslip.schemes.body_redundancy import agree
+from stickslip.schemes.body_redundancy import project_redundant_rows
 from stickslip.schemes.body_start import Start
 from stickslip.schemes.body_world import Bodies
 from stickslip.schemes.step import Memory
@@ -109,7 +109,9 @@ def with_joints(blocks: Blocks, joints: JointRows, bodies: Bodies, v_free: Array
     unit = np.where(turns, np.repeat(bodies.joint_length[joints.joint], joints.size), 1.0)
     first = unit[np.cumsum(joints.size) - joints.size]
     rows, bias, error = joints.rows * unit[:, None, None], bias * unit, joints.error * unit
-    agree(bodies, joints.bodies, joints.joint, joints.part, joints.size, rows[None], bias[None], error)
+    project_redundant_rows(
+        bodies, joints.bodies, joints.joint, joints.part, joints.size, rows[None], bias[None], error
+    )
     K, m = blocks.K, len(joints)
     K = ProductSet(
         np.concatenate([K.kind, joints.kind]),

@@ -1,17 +1,17 @@
-"""Joints between the same two bodies that hold a motion twice: it is asked of them once.
+"""Redundant joints: two or more joints between the same two bodies that constrain the same motion.
 
-A door on two hinges has ten rows for the five motions that it must not make; a hinge and a slider between the
-same bodies have ten for six. Such joints do not contradict each other: where they are closed, all of them let
-the bodies move as one. But half way through a step they are open by O(h²), and rows that depended on each
-other do so no longer. As equations they then ask for a motion more, which stops the bodies or throws them.
+A door on two hinges has ten rows for five constrained motions; a hinge and a slider between the same bodies
+have ten for six. Closed joints of this kind are consistent: their rows are linearly dependent. In the middle
+of a step joints are open by O(h²), and the rows become independent. As equations they then constrain one
+motion more, which stops the bodies or throws them.
 
-Rows of joints that are open by ε are known to ε. So what differs by less does not count: rows A, in one unit
-and over the dynamic bodies, become the nearest ones of lower rank, without the singular values up to ε (Golub
-and Van Loan 2013, 2.4.2). With the left singular vectors U of the others these are U U' A; they are asked for
-U U' b in the place of b, which is all that they can give.
+Rows of joints that are open by ε are known to ε. So the rows A, in one unit and over the dynamic bodies, are
+replaced by the nearest rows of lower rank, without the singular values up to ε (Golub and Van Loan 2013,
+2.4.2). With the left singular vectors U of the other values these rows are U U' A, and their right side is
+U U' b in place of b.
 
-Joints around a loop of bodies are left as they are, and driven bodies may pull joints apart. Steps that are
-missed for such a reason say which joints are to blame (`excluded`).
+Redundant joints around a loop of bodies are not changed, and driven bodies may pull joints apart. A step that
+fails for such a reason names the joints (`conflict_reason`).
 """
 
 import numpy as np
@@ -33,17 +33,18 @@ MOST_ROWS = 1000
 """Most rows that are looked at for those that exclude each other."""
 
 
-def agree(
+def project_redundant_rows(
     bodies: Bodies, sides: IntArray, joint: IntArray, part: IntArray, size: IntArray, rows: Array,
     bias: Array, error: Array,
 ) -> None:  # fmt: skip
-    """Change rows and biases of joints, in one unit, where joints hold a motion twice.
+    """Replace rows and biases of redundant joints, in one unit, by consistent ones of lower rank.
 
     sides, joint, part, size: of their blocks, as `JointRows` has them, (m, 2) and (m,); error: how far rows
     are open, in that unit [m], shape (n,). rows (k, n, 2, 6) and bias (k, n) may be complex: k directions,
     along which the projection U U' changes as well.
     """
-    for held, owner in _held_twice(sides, part, size):
+    for held, owner in _redundant_rows(sides, part, size):
+        # 1. The rows of the joints between two bodies as one matrix A, in one unit.
         length, pair = float(bodies.joint_length[joint[owner]].mean()), sides[owner]
         lower = np.where(pair[:, :1] > pair[:, 1:], [[1, 0]], [[0, 1]])  # sides in the order of their bodies
         own = rows[:, held[:, None], lower]
@@ -51,8 +52,10 @@ def agree(
         A = own * ((pair >= 0) & (bodies.row[pair] >= 0))[:, None]
         A[..., 3:] /= length
         A = A.reshape(-1, held.size, 12)
+        # 2. Its rank up to the opening of the joints.
         U, sigma, _ = np.linalg.svd(A[0].real)
         rank = int((sigma > float(np.abs(error[held]).max()) / length + ROUNDING).sum())
+        # 3. Rows and right sides projected on the range of A.
         square = np.zeros(held.size)
         square[: sigma.size] = sigma * sigma
         P = _projector(U[:, :rank], U[:, rank:], square[:rank], square[rank:], A)
@@ -60,9 +63,11 @@ def agree(
         bias[:, held] = np.einsum("kij,kj->ki", P, bias[:, held])
 
 
-def excluded(world: World, bodies: Bodies, joints: JointRows, rows: Array, bias: Array, unit: Array) -> str:
-    """Of a step that was missed: joints that ask for motions that exclude each other, or whose rows almost
-    depend on each other around a loop, in words; empty where there are none.
+def conflict_reason(
+    world: World, bodies: Bodies, joints: JointRows, rows: Array, bias: Array, unit: Array
+) -> str:
+    """Why joints made a step fail: they prescribe contradicting motions, or their rows are nearly dependent
+    around a loop of bodies. Empty where neither is so.
 
     rows, bias: of the joints in a step, multiplied by `unit`: [-, m], shape (n, 2, 6), and [m/s], shape (n,).
     """
@@ -85,11 +90,11 @@ def excluded(world: World, bodies: Bodies, joints: JointRows, rows: Array, bias:
     most = float(vain.max())
     almost = small & (sigma > SAME * sigma[0])
     if most > ASKED * float(np.abs(bias[held]).max()):
-        blame, what = vain, f"ask for motions that exclude each other, by {most:.3g} m/s"
+        blame, what = vain, f"prescribe contradicting motions, by {most:.3g} m/s"
     elif almost.any():
         blame = np.abs(U[:, almost]).max(axis=1)
         what = (
-            'hold a motion twice around a loop of bodies: leave one of them out, or take scheme="variational"'
+            'constrain the same motion twice around a loop of bodies: remove one, or use scheme="variational"'
         )
     else:
         return ""
@@ -108,7 +113,7 @@ def _projector(U: Array, others: Array, square: Array, small: Array, A: Array) -
     return P + 1j * (turned + np.swapaxes(turned, 1, 2))
 
 
-def _held_twice(sides: IntArray, part: IntArray, size: IntArray) -> list[tuple[IntArray, IntArray]]:
+def _redundant_rows(sides: IntArray, part: IntArray, size: IntArray) -> list[tuple[IntArray, IntArray]]:
     """Of each two bodies that several joints hold: the rows that do [-], shape (k,), and their blocks."""
     holds = part == 0
     pair = np.sort(sides[holds], axis=1)

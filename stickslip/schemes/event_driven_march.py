@@ -1,7 +1,9 @@
-"""Steps of the event-driven scheme in which nothing happens, many in one compiled call.
+"""Samples of the event-driven scheme between two events, many in one compiled call.
 
-While the modes last the motion is smooth, and a step is a sample of it. `march` makes samples until one in
-which an event may be; that one is for `step`.
+Between events the contact modes do not change and the motion is smooth. `march` computes samples until one
+may contain an event, and leaves that one to `step`. The kernels repeat SciPy's DOP853 with its coefficients,
+because SciPy calls Python for every stage: the compiled samples are 6 to 26 times faster
+(docs/benchmarks.md).
 """
 
 from collections.abc import Sequence

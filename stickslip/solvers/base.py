@@ -48,7 +48,7 @@ class ContactSolver(Options):
 
     def iterate(self, problem: Any, guess: Array | None, watch: Watch) -> None:
         """The iteration on a problem in its form, from `guess` if there is one, while the watch goes on."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} defines neither iterate nor attempt")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

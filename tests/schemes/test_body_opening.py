@@ -31,7 +31,7 @@ def pulled(speed):
 @pytest.mark.parametrize("speed", [1.0, 1e-4])
 def test_joints_that_contradict_each_other_are_named_in_the_first_step(speed):
     with pytest.raises(
-        ss.SimulationFailure, match=r"joints 'base', 'pin' ask for motions that exclude"
+        ss.SimulationFailure, match=r"joints 'base', 'pin' prescribe contradicting motions"
     ) as caught:
         ss.simulate(pulled(speed), until=0.1, h=0.01)
     assert caught.value.t == 0.0
@@ -57,7 +57,7 @@ def test_a_loop_that_holds_a_motion_twice_fails_by_the_names_of_its_joints():
     for k, m in ((0, 1), (1, 2), (2, 0)):
         b.joint(f"weld {k}", "fixed", f"part {k}", f"part {m}", point=(places[k] + places[m]) / 2)
     with pytest.raises(
-        ss.SimulationFailure, match=r"joints .*'weld 0', 'weld 1', 'weld 2' hold a motion twice"
+        ss.SimulationFailure, match=r"joints .*'weld 0', 'weld 1', 'weld 2' constrain the same motion twice"
     ):
         ss.simulate(b.build(), until=0.5, h=0.01)
 
