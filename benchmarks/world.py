@@ -37,7 +37,7 @@ from stickslip.problem.residuals import Residuals, judge
 from stickslip.problem.sets import ProductSet
 from stickslip.scenes.packing import deposit
 from stickslip.schemes.body_world import NO_FORCES, Bodies
-from stickslip.simulation.world_trajectory import WorldTrajectory
+from stickslip.simulation.trajectory import Trajectory
 from stickslip.solvers import registry
 from stickslip.state import State
 
@@ -132,13 +132,13 @@ def shortest(steps: int, repeats: int, run: Callable[[], Any]) -> tuple[Timing, 
 def ours(
     name: str, world: World, h: float, tolerance: float, settle: int, steps: int, repeats: int,
     solver: Any = "auto",
-) -> tuple[Row, WorldTrajectory]:  # fmt: skip
+) -> tuple[Row, Trajectory]:  # fmt: skip
     """Steps after `settle` others, and where they began."""
     how: dict[str, Any] = {"tolerance": tolerance, "on_failure": "accept", "solver": solver}
     begun = ss.simulate(world, until=settle * h, h=h, record=ALL, **how)
     start = begun.checkpoint()
 
-    def run() -> WorldTrajectory:
+    def run() -> Trajectory:
         return ss.simulate(world, until=(settle + steps) * h, start=start, record=ALL, **how)
 
     timing, after = shortest(steps, repeats, run)

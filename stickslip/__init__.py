@@ -18,9 +18,8 @@
 Everything public is a name of this module; nothing heavy is imported until it is used.
 """
 
-from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
@@ -33,7 +32,7 @@ WORLD_TOLERANCE = 1e-8
 
 _HOME = {
     "stickslip.problem.contact": ("ContactProblem", "GlobalProblem", "Level"),
-    "stickslip.problem.box": ("BoxProblem", "lcp", "mlcp", "relay"),
+    "stickslip.problem.box": ("BoxProblem", "lcp", "live", "mlcp", "relay"),
     "stickslip.problem.nonlinear": ("NonlinearProblem",),
     "stickslip.problem.program": ("ConeProgram", "judge_program"),
     "stickslip.problem.step": ("velocity_step",),
@@ -52,7 +51,7 @@ _HOME = {
     "stickslip.problem.fingerprint": ("fingerprint",),
     "stickslip.solvers.existence": ("existence",),
     "stickslip.files": ("FormatError", "ProblemRecord", "StoredSolution", "read", "read_record", "write"),
-    "stickslip.files.trajectories": ("read_trajectory",),
+    "stickslip.files.runs": ("read_trajectory",),
     "stickslip.laws": (
         "Box", "Complementarity", "Equality", "Law", "Mixed", "NewtonImpact", "PoissonImpact", "Relay",
     ),
@@ -103,12 +102,12 @@ _HOME = {
     "stickslip.schemes.body_world": ("PreparedWorld",),
     "stickslip.detection.contacts": ("ContactSet",),
     "stickslip.schemes.body_step": ("BodyScheme", "BodyStep"),
-    "stickslip.simulation.world_checkpoint": ("WorldCheckpoint",),
-    "stickslip.simulation.world_contacts": ("ContactTable",),
-    "stickslip.simulation.world_record": ("WorldRecord",),
-    "stickslip.simulation.world_trajectory": ("WorldTrajectory",),
+    "stickslip.runs": ("live", "simulate"),
     "stickslip.simulation.checkpoint": ("Checkpoint",),
     "stickslip.simulation.failure": ("SimulationFailure",),
+    "stickslip.simulation.contacts": ("ContactTable",),
+    "stickslip.simulation.live": ("Live",),
+    "stickslip.simulation.record": ("Record",),
     "stickslip.simulation.trajectory": ("Trajectory",),
     "stickslip.differentiation": ("differentiate", "gradient", "sensitivity", "step_function"),
     "stickslip.gradients.derivative": ("Derivative",),
@@ -133,19 +132,20 @@ __all__ = [
     "Existence", "Family", "FirstOrder", "FirstOrderLinear", "FirstOrderLinearRelation", "FirstOrderRelation",
     "FirstOrderType1", "FirstOrderType2", "FixedJoint", "FormatError", "GlobalProblem", "HeightField",
     "HingeJoint", "Interaction", "JointKind", "JointSensor", "Lagrangian", "LagrangianLinear",
-    "LagrangianLinearRelation", "LagrangianNonlinear", "Law", "Level", "Mesh", "Mixed", "ModelError",
+    "LagrangianLinearRelation", "LagrangianNonlinear", "Law", "Level", "Live", "Mesh", "Mixed", "ModelError",
     "MoreauJean", "MoreauJeanBodies", "NewtonEuler", "NewtonImpact", "NonlinearProblem",
     "NonsmoothSystem", "Overlap", "Parameters", "Plane", "PointOnPlane", "PoissonImpact",
-    "PositionSensor", "PreparedWorld", "ProblemError", "ProblemRecord", "ProductSet", "Relay", "Residuals",
-    "Rheonomous", "SchatzmanPaoli", "Scheme", "Scleronomous", "Sensor", "Shape", "SimulationFailure",
-    "SliderJoint", "Solution", "SolutionDerivative", "SolverFailure", "Sphere", "SpherePlane", "SphereSphere",
+    "PositionSensor", "PreparedWorld", "ProblemError", "ProblemRecord", "ProductSet", "Record", "Relay",
+    "Residuals", "Rheonomous", "SchatzmanPaoli", "Scheme", "Scleronomous", "Sensor", "Shape",
+    "SimulationFailure", "SliderJoint", "Solution", "SolutionDerivative", "SolverFailure", "Sphere",
+    "SpherePlane", "SphereSphere",
     "Spring", "State", "Status", "Step", "StepDerivative", "StoredSolution", "SystemStepDerivative", "Touch",
     "Trajectory", "TrajectoryGradient", "TrajectorySensitivity", "Variational", "VariationalBodies",
     "VelocitySensor", "Verdict",
-    "World", "WorldBuilder", "WorldCheckpoint", "WorldRecord", "WorldTrajectory", "check_certificate",
+    "World", "WorldBuilder", "check_certificate",
     "contact_blocks", "coulomb", "differentiate", "dual_program", "existence", "fingerprint",
-    "first_order", "free", "friction", "gradient", "interval", "judge", "judge_program", "lcp", "mlcp",
-    "motion_mcp", "nonnegative", "overlaps", "primal_program", "pyramid_lcp", "read", "read_mesh",
+    "first_order", "free", "friction", "gradient", "interval", "judge", "judge_program", "lcp", "live",
+    "mlcp", "motion_mcp", "nonnegative", "overlaps", "primal_program", "pyramid_lcp", "read", "read_mesh",
     "read_record", "read_trajectory", "reduce_to_contacts", "relative_degree", "relay", "rolling",
     "rotation", "sensitivity", "simulate", "solve", "step_function", "torsional", "velocity_step",
     "write",
@@ -158,7 +158,7 @@ if TYPE_CHECKING:
     from stickslip.differentiation import differentiate, gradient, sensitivity, step_function
     from stickslip.files import FormatError, ProblemRecord, StoredSolution, read, read_record, write
     from stickslip.files.meshes import Mesh, read_mesh
-    from stickslip.files.trajectories import read_trajectory
+    from stickslip.files.runs import read_trajectory
     from stickslip.gradients.derivative import Derivative
     from stickslip.gradients.solution import SolutionDerivative
     from stickslip.gradients.step import StepDerivative
@@ -212,6 +212,7 @@ if TYPE_CHECKING:
     )
     from stickslip.problem.solution import Solution, SolverFailure, Status, Verdict
     from stickslip.problem.step import velocity_step
+    from stickslip.runs import live, simulate
     from stickslip.schemes.bodies import MoreauJeanBodies
     from stickslip.schemes.body_step import BodyScheme, BodyStep
     from stickslip.schemes.body_world import PreparedWorld
@@ -224,12 +225,11 @@ if TYPE_CHECKING:
     from stickslip.schemes.variational import VariationalBodies
     from stickslip.schemes.variational_written import Variational
     from stickslip.simulation.checkpoint import Checkpoint
+    from stickslip.simulation.contacts import ContactTable
     from stickslip.simulation.failure import SimulationFailure
+    from stickslip.simulation.live import Live
+    from stickslip.simulation.record import Record
     from stickslip.simulation.trajectory import Trajectory
-    from stickslip.simulation.world_checkpoint import WorldCheckpoint
-    from stickslip.simulation.world_contacts import ContactTable
-    from stickslip.simulation.world_record import WorldRecord
-    from stickslip.simulation.world_trajectory import WorldTrajectory
     from stickslip.solvers.existence import existence
     from stickslip.state import ModelError, State
     from stickslip.systems.family import Family
@@ -310,91 +310,6 @@ def solve(
         )
     with Interrupts() as interrupts:
         return interrupts.run(solver.solve, problem, guess=guess)
-
-
-@overload
-def simulate(
-    system: "NonsmoothSystem", *, until: float, h: float | None = None,
-    scheme: "str | Scheme | Mapping[str, str | Scheme] | None" = None, solver: "str | Any | None" = None,
-    record: int = 1, on_failure: str = "raise", start: "Checkpoint | None" = None,
-    progress: "Callable[[float, float], None] | None" = None, tolerance: float | None = None,
-) -> "Trajectory": ...  # fmt: skip
-@overload
-def simulate(
-    system: "World", *, until: float, h: float | None = None, scheme: "str | BodyScheme | None" = None,
-    solver: "str | Any | None" = None, record: int = 1, on_failure: str = "raise",
-    start: "WorldCheckpoint | State | None" = None,
-    progress: "Callable[[float, float], None] | None" = None, tolerance: float | None = None,
-    watch: "Callable[[WorldRecord], None] | None" = None, forces: str = "least",
-) -> "WorldTrajectory": ...  # fmt: skip
-
-
-def simulate(
-    system: "NonsmoothSystem | World",
-    *,
-    until: float,
-    h: float | None = None,
-    scheme: Any = None,
-    solver: "str | Any | None" = None,
-    record: int = 1,
-    on_failure: str = "raise",
-    start: Any = None,
-    progress: "Callable[[float, float], None] | None" = None,
-    tolerance: float | None = None,
-    watch: "Callable[[WorldRecord], None] | None" = None,
-    forces: str = "least",
-) -> "Trajectory | WorldTrajectory":
-    """Carry a system or a world to time `until` [s] in steps of `h` [s], and keep every `record`-th of them.
-
-    scheme      a name, a scheme such as `MoreauJean(theta=0.7)`, or one of them per system: {"ball":
-                "moreau-jean"}; unless given, `moreau-jean` for systems of second order, `euler-moreau` for
-                those of first order. Of a world `moreau-jean` or `MoreauJeanBodies(...)`
-    solver      a name (`auto` unless given) or a solver; a named one is made with `tolerance`, which is
-                1e-10 for systems and 1e-8 for worlds unless given
-    on_failure  what to do about a step that misses its tolerance: `raise` a SimulationFailure, `accept`
-                it, flagged and counted, or `halve` it, again and again, and raise if that does not help
-    start       a checkpoint of a trajectory to go on from, as if there had been no interruption; what is
-                not given (h, scheme, solver, tolerance) is then as it was. For a world also a State to begin
-                with in place of `world.start`
-    progress    called with the time reached and the end [s], after every step or after several made together
-    watch       of a world: called with the `WorldRecord` of the start and of every recorded step while the
-                run goes on; it changes nothing, and what it raises ends the run
-    forces      which impulses the run tells where several are certified with the same motion: those of
-                `least` norm, which are unique and chosen when they are first asked for, or those that the
-                `solver` found. The motion is the same bit for bit
-
-    The last step is shorter if `until` is no multiple of h. Whatever ends the run early carries what was
-    done as `.trajectory`: a SimulationFailure, a ModelError (a force that gives NaN), an exception of a
-    function of the model, whose notes name the function and the time, an interrupt from the keyboard; None
-    before the first record. A system gives a Trajectory, a world a WorldTrajectory.
-    """
-    from stickslip.arguments import check_simulated
-    from stickslip.mechanics.world import World
-    from stickslip.simulation.clock import FORCES, choice
-    from stickslip.solvers import registry
-
-    check_simulated(system)
-    world = isinstance(system, World)
-    if tolerance is None:
-        tolerance = float(getattr(start, "tolerance", WORLD_TOLERANCE if world else SYSTEM_TOLERANCE))
-    if solver is None:
-        solver = registry.remade_name(getattr(start, "solver", DEFAULT_SOLVER))
-    made = registry.make(solver, tolerance=tolerance) if isinstance(solver, str) else solver
-    name = registry.described(made)
-    run: Any
-    select: Any = None
-    if choice("forces", forces, FORCES) == "least":
-        from stickslip.solvers.selection import least_of_many as select
-    if world:
-        from stickslip.simulation.world_loop import simulate_world as run
-    else:
-        from stickslip.simulation.loop import simulate as run
-    # Written out: a call by ** is one of C, after which a signal may take the run that was returned.
-    return run(  # type: ignore[no-any-return]
-        system, until=until, h=h, scheme=scheme, solver=made, solver_name=name,
-        tolerance=getattr(made, "tolerance", tolerance), record=record, on_failure=on_failure, start=start,
-        progress=progress, watch=watch, select=select,
-    )  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

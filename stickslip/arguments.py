@@ -57,7 +57,6 @@ def _moving_advice(verb: str, given: Any) -> str:
     from stickslip.problem.solution import AnyProblem, Solution
     from stickslip.scenes.scenario import Scenario
     from stickslip.simulation.trajectory import Trajectory
-    from stickslip.simulation.world_trajectory import WorldTrajectory
     from stickslip.systems.dynamics import FirstOrderDynamics, SecondOrderDynamics
 
     if isinstance(given, WorldBuilder):
@@ -68,7 +67,7 @@ def _moving_advice(verb: str, given: Any) -> str:
         return "put the systems into one, NonsmoothSystem([systems], [interactions])"
     if isinstance(given, Scenario):
         return f"give its model, {verb}(scene.system, ...)"
-    if isinstance(given, Trajectory | WorldTrajectory):
+    if isinstance(given, Trajectory):
         return "give the model that it was made of, and start=trajectory.checkpoint() to go on from its end"
     if isinstance(given, Solution | AnyProblem):
         return "a problem is not carried through time, solve(problem) solves it"

@@ -78,7 +78,7 @@ def rows(run, count):
     """The first `count` records as bytes, by the name of their column."""
     found = {name: getattr(run, name)[:count].tobytes() for name in COLUMNS if np.ndim(getattr(run, name, 0))}
     if isinstance(run, ss.Trajectory):
-        found |= {f"memory {name}": column[:count].tobytes() for name, column in run.memory.items()}
+        found |= {f"memory {name}": column[:count].tobytes() for name, column in run.memories.items()}
     return found
 
 

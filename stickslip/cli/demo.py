@@ -14,7 +14,7 @@ from stickslip.cli.run import simulated
 from stickslip.cli.tables import duration, pairs, table
 
 if TYPE_CHECKING:
-    from stickslip.simulation.world_trajectory import WorldTrajectory
+    from stickslip.simulation.trajectory import Trajectory
 
 SOLVER, TOLERANCE = "nsgs", 1e-4
 """What solves every step, and to what [-]. Sweeps alone: they take the least to compile, and from the last
@@ -148,7 +148,7 @@ class Bound(NamedTuple):
         return self.claim, measured.rstrip(), allowed.rstrip()
 
 
-def certificates(trajectory: WorldTrajectory, size: float) -> list[Bound]:
+def certificates(trajectory: Trajectory, size: float) -> list[Bound]:
     """Of a run whose bodies are about `size` [m] wide; all steps count, recorded or not."""
     import numpy as np
 
@@ -173,7 +173,7 @@ def certificates(trajectory: WorldTrajectory, size: float) -> list[Bound]:
     ]  # fmt: skip
 
 
-def show_energy(trajectory: WorldTrajectory) -> None:
+def show_energy(trajectory: Trajectory) -> None:
     """Print where energy was at the start and at the end, and where it went."""
     run = trajectory
     rows = [

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from stickslip.problem.sets import ProductSet
     from stickslip.problem.solution import Problem
     from stickslip.simulation.trajectory import Trajectory
-    from stickslip.simulation.world_trajectory import WorldTrajectory
 
 Facts = Iterator[tuple[str, Any, str, str]]
 """What there is to say about a file: a key and its value for JSON, a name and a text for readers. What has no
@@ -79,7 +78,7 @@ def _facts(path: Path, kind: KindName | None, existence: bool) -> Facts:
     from stickslip.bench.campaigns.results_file import ROOT
     from stickslip.bench.collections.standard import MANIFEST
     from stickslip.files.recognition import recognised
-    from stickslip.files.trajectories import has_root, is_trajectory
+    from stickslip.files.runs import has_root, is_trajectory
 
     if kind is None and path.is_dir():
         todo = "; give the files in it"
@@ -108,14 +107,13 @@ def _of_others(found: dict[str, Any]) -> Facts:
         yield key, value, shown.get(key, ""), counts if key == "counts" else value if key in shown else ""
 
 
-def _of_run(run: Trajectory | WorldTrajectory) -> Facts:
+def _of_run(run: Trajectory) -> Facts:
     """A trajectory of systems or of a world."""
-    from stickslip.simulation.trajectory import Trajectory
-    from stickslip.simulation.world_contacts import LEAST
-    from stickslip.simulation.world_summary import bodies, shapes
+    from stickslip.simulation.contacts import LEAST
+    from stickslip.simulation.summary import bodies, shapes
 
     count = ""
-    if isinstance(run, Trajectory):
+    if not run.of_world:
         systems = {part.name: part.kind for part in run.model.systems}
         laws = {part.name: part.law for part in run.model.interactions}
         yield "kind", "trajectory", "kind", "trajectory"
@@ -142,7 +140,9 @@ def _of_run(run: Trajectory | WorldTrajectory) -> Facts:
     yield "scheme_options", run.scheme_options, "", ""
     yield "solver", run.solver, "solver", f"{run.solver}, tolerance {run.tolerance:g}{count}"
     yield "tolerance", run.tolerance, "", ""
-    yield "span", [start, end], "time", f"{start:g} to {end:g} s, h = {run.clock.h:g} s"
+    ended = "" if run.complete else "; unfinished, --resume goes on from there"
+    yield "span", [start, end], "time", f"{start:g} to {end:g} s, h = {run.clock.h:g} s{ended}"
+    yield "complete", run.complete, "", ""
     yield "h", run.clock.h, "", ""
     kept = f"the start and {len(run) - 1} of {run.steps} steps, {run.missed} missed"
     yield "records", len(run), "records", kept
@@ -153,7 +153,7 @@ def _of_run(run: Trajectory | WorldTrajectory) -> Facts:
     why = run.relaxation or told.get(verdict)
     yield "verdict", verdict, "verdict", f"{verdict}, {why}" if why else verdict
     yield "relaxation", run.relaxation, "", ""
-    if not isinstance(run, Trajectory):
+    if run.of_world:
         total, many = len(run.contacts), int((run.contacts.choice == LEAST).sum())
         which = f"unique, or of least norm where there are many: {many} of {total}"
         which = "as the solver found them" if run.forces == "solver" else which
@@ -165,11 +165,12 @@ def _of_run(run: Trajectory | WorldTrajectory) -> Facts:
     yield "natural_scaled", scaled, "", ""
     ends = [float(run.energy[0]), float(run.energy[-1])]
     energies = "{:.6g} to {:.6g} J".format(*ends)
-    if isinstance(run, Trajectory):
+    if not run.of_world:
         work = float(run.contact_work[-1] - run.contact_work[0])
         events = dict(sorted(Counter(event.kind for event in run.events).items()))
         met = ", ".join(f"{number} {kind}" for kind, number in events.items())
-        yield "penetration", run.penetration, "penetration", f"{run.penetration:.3g} m"
+        deepest = float(run.penetration.max())
+        yield "penetration", deepest, "penetration", f"{deepest:.3g} m"
         yield "energy", ends, "energy", energies
         yield "contact_work", work, "contact work", f"{work:.6g} J"
         yield "events", events, "events", met or "none"

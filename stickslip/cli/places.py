@@ -12,7 +12,6 @@ from stickslip.cli.errors import InputError, os_sentence, usable
 if TYPE_CHECKING:
     from stickslip.files import ProblemRecord
     from stickslip.simulation.trajectory import Trajectory
-    from stickslip.simulation.world_trajectory import WorldTrajectory
 
 FCLIB = (".hdf5", ".h5")
 """Endings of files in FCLIB's layout."""
@@ -84,9 +83,9 @@ def load(path: Path, kind: str | None = None) -> ProblemRecord:
         return read_record(path, kind)
 
 
-def load_run(path: Path) -> Trajectory | WorldTrajectory:
+def load_run(path: Path) -> Trajectory:
     """The trajectory in `path`; `InputError` says what is wrong."""
-    from stickslip.files.trajectories import read_trajectory
+    from stickslip.files.runs import read_trajectory
 
     with usable(path, "trajectory"):
         return read_trajectory(path)

@@ -17,9 +17,8 @@ from stickslip.names import LISTED, listing
 if TYPE_CHECKING:
     from stickslip.files import ProblemRecord
     from stickslip.simulation.trajectory import Trajectory
-    from stickslip.simulation.world_trajectory import WorldTrajectory
 
-    Source = Trajectory | WorldTrajectory | ProblemRecord
+    Source = Trajectory | ProblemRecord
 
 What = Literal["energy", "gaps", "impulses", "cones", "phase", "poincare", "residuals"]
 """What can be drawn; `view.plot_energy` and so on draw it."""
@@ -134,7 +133,7 @@ def plot(
 
 def _source(path: Path) -> Source:
     """The trajectory, or the problem with what is stored beside it, in a file."""
-    from stickslip.files.trajectories import is_trajectory
+    from stickslip.files.runs import is_trajectory
 
     return load_run(path) if is_trajectory(path) else load(path)
 
@@ -142,14 +141,13 @@ def _source(path: Path) -> Source:
 def _list(path: Path) -> int:
     """What can be drawn of a file, and the names it knows."""
     from stickslip.files import ProblemRecord
-    from stickslip.simulation.trajectory import Trajectory
 
     source = _source(path)
     if isinstance(source, ProblemRecord):
         stored = "its stored solution" if source.solution is not None else "none: it stores no solution"
         rows = [("cones", "", stored)]
     else:
-        if isinstance(source, Trajectory):
+        if not source.of_world:
             systems = (part.name for part in source.model.systems)
             laws = (part.name for part in source.model.interactions)
             names = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -30,7 +30,6 @@ from stickslip.cli.view import live_view, serve
 if TYPE_CHECKING:
     from stickslip.scenes.scenario import Scenario
     from stickslip.simulation.trajectory import Trajectory
-    from stickslip.simulation.world_trajectory import WorldTrajectory
     from stickslip.view.browser.live import LiveView
 
 
@@ -157,7 +156,7 @@ def run(
     if not held or trajectory.missed:
         code = max(code, ExitCode.MISSED)
     if view and code not in (ExitCode.INTERRUPTED, ExitCode.TERMINATED):
-        serve(cast("WorldTrajectory", trajectory), host, port)
+        serve(trajectory, host, port)
     return code
 
 
@@ -203,9 +202,7 @@ def _shown(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else "" if value is None else str(value)
 
 
-def simulated(
-    system: Any, *, watch: LiveView | None = None, **how: Any
-) -> tuple[Trajectory | WorldTrajectory, str, ExitCode]:
+def simulated(system: Any, *, watch: LiveView | None = None, **how: Any) -> tuple[Trajectory, str, ExitCode]:
     """The trajectory, why it ends early where it does, and what the process is to return then."""
     from stickslip import simulate
     from stickslip.simulation.failure import SimulationFailure
@@ -230,7 +227,7 @@ def simulated(
 
 
 def _write(
-    scene: Scenario, trajectory: Trajectory | WorldTrajectory, out: Path | None, plot: Path | None
+    scene: Scenario, trajectory: Trajectory, out: Path | None, plot: Path | None
 ) -> tuple[list[Path], list[str]]:
     """The files that were written, and a sentence about each that could not be."""
     from stickslip.files import FormatError
@@ -253,7 +250,7 @@ def _write(
     return written, unwritten
 
 
-def _show_facts(scene: Scenario, trajectory: Trajectory | WorldTrajectory) -> bool:
+def _show_facts(scene: Scenario, trajectory: Trajectory) -> bool:
     """Print the facts; whether all of them were found."""
     try:
         facts = scene.facts(trajectory)

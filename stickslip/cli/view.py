@@ -16,7 +16,7 @@ from stickslip.cli.places import PLOTS, check_writable, load_run
 
 if TYPE_CHECKING:
     from stickslip.scenes.scenario import Scenario
-    from stickslip.simulation.world_trajectory import WorldTrajectory
+    from stickslip.simulation.trajectory import Trajectory
     from stickslip.view.browser.live import LiveView
 
 
@@ -85,11 +85,9 @@ def view(
     return ExitCode.FINE
 
 
-def _read(file: Path) -> WorldTrajectory:
-    from stickslip.simulation.world_trajectory import WorldTrajectory
-
+def _read(file: Path) -> Trajectory:
     trajectory = load_run(file)
-    if not isinstance(trajectory, WorldTrajectory):
+    if not trajectory.of_world:
         raise InputError(
             f"{file}: a run of written equations, which have no shapes to show; try stickslip plot {file}"
         )
@@ -120,7 +118,7 @@ def live_view(scene: Scenario, until: float, host: str, port: int, *, browser: b
 
 
 def serve(
-    trajectory: WorldTrajectory, host: str, port: int, frames: int | None = None, browser: bool | None = None
+    trajectory: Trajectory, host: str, port: int, frames: int | None = None, browser: bool | None = None
 ) -> None:
     """Play a run until Ctrl+C; browser: whether to open one, None where one is there already."""
     from stickslip.view.browser.viewer import MOST_FRAMES, Viewer, ViewerError

@@ -32,7 +32,10 @@ def read_archive(path: Path, content: bytes) -> ProblemRecord:
     with Source(path, content) as source:
         roots = [name for name in (*FCLIB_ROOTS, OWN_ROOT) if source.has(source.root, name)]
         if len(roots) != 1:
-            if any(source.has(source.root, f"stickslip_{one}") for one in ("trajectory", "world_trajectory")):
+            if any(
+                source.has(source.root, f"stickslip_{one}")
+                for one in ("run", "trajectory", "world_trajectory")
+            ):
                 how = "read it with read_trajectory, or show it by stickslip info, plot or view"
                 source.fail("/", "a problem", f"a trajectory: {how}")
             wanted = "one of the groups " + ", ".join((*FCLIB_ROOTS, OWN_ROOT))

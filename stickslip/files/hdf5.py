@@ -11,7 +11,8 @@ of that, so every access goes through `Source`, which refuses
 - more than max(64 MB, 200 times the size of the file) in all: declared sizes are summed before
   anything is read, a chunk counts in full.
 
-The file is read from memory, so it cannot change between check and use. Chunks are unpacked here and not by
+The file is read from memory, so it cannot change between check and use; runs that are too large for that are
+read from the file, some rows at a time. Chunks are unpacked here and not by
 the HDF5 library, which trusts what it unpacks: a stream may grow far beyond its chunk, and a chunk with a
 false size can bring the process down. A chunk is asked for its raw bytes, of a size the file can hold, and
 has to unpack to exactly the bytes of a chunk. Every chunk must be there.
@@ -43,13 +44,14 @@ Fail = Callable[[str, str], NoReturn]
 class Source:
     """An HDF5 file open for reading, and what it may still cost."""
 
-    def __init__(self, path: Path, content: bytes):
-        self.path = path
-        self.size = len(content)
+    def __init__(self, path: Path, content: bytes | None):
+        """content: the bytes of the file; None: they are read from the file when they are needed."""
+        self.path, self.large = path, content is None
+        self.size = path.stat().st_size if content is None else len(content)
         self.budget = max(SMALLEST_BUDGET, EXPANSION * self.size)
         self.limit = self.budget
         try:
-            self.root = h5py.File(h5f.open_file_image(content))
+            self.root = h5py.File(path if content is None else h5f.open_file_image(content), "r")
         except Exception:  # HDF5's own words are about its handles, not about the file
             found = "a truncated or damaged one"
             raise FormatError.at(path, "the file", "a whole HDF5 file", found) from None
@@ -104,6 +106,14 @@ class Source:
         if array.dtype.kind == "u" and array.size and int(array.max()) > np.iinfo(np.int64).max:
             self.fail(_place(group, name), "integers below 2^63", f"{array.max()}")
         return array.astype(np.int64)
+
+    def rows(self, group: Any, name: str, start: int, stop: int) -> np.ndarray:
+        """Some rows of an array of numbers of any type."""
+        return self._numbers(group, name, None, (h5t.FLOAT, h5t.INTEGER), slice(start, stop))
+
+    def shape(self, group: Any, name: str) -> tuple[int, ...]:
+        """Of an array."""
+        return tuple(self._dataset(group, name, slice(0, 0)).shape or ())
 
     def reals(self, group: Any, name: str, dimensions: int = 1) -> Array:
         """An array of numbers with that many dimensions."""
@@ -161,8 +171,11 @@ class Source:
         items = [value] if isinstance(value, str | bytes) else np.asarray(value).reshape(-1).tolist()
         return " ".join(_decoded(x) if isinstance(x, str | bytes) else str(x) for x in items)
 
-    def _numbers(self, group: Any, name: str, dimensions: int | None, classes: tuple[int, ...]) -> np.ndarray:
-        place, found = _place(group, name), self._dataset(group, name)
+    def _numbers(
+        self, group: Any, name: str, dimensions: int | None, classes: tuple[int, ...],
+        rows: slice | None = None,
+    ) -> np.ndarray:  # fmt: skip
+        place, found = _place(group, name), self._dataset(group, name, rows)
         with self._guard(place):
             kind, shape = found.id.get_type(), found.shape
             wanted = "integers" if h5t.FLOAT not in classes else "numbers"
@@ -171,11 +184,15 @@ class Source:
             if shape is None or (dimensions is not None and len(shape) != dimensions):
                 self.fail(place, f"an array of {dimensions} dimension(s)", f"one of shape {shape}")
             if found.chunks is None:
-                return np.asarray(found[()])
-            return _read_chunks(found, self.size, lambda expected, what: self.fail(place, expected, what))
+                return np.asarray(found[()] if rows is None else found[rows])
+            array = _read_chunks(
+                found, self.size, rows, lambda expected, what: self.fail(place, expected, what)
+            )
+            return array
 
-    def _dataset(self, group: Any, name: str) -> Any:
-        """A dataset that is stored here, is not too large, and can be read without plug-ins."""
+    def _dataset(self, group: Any, name: str, rows: slice | None = None) -> Any:
+        """A dataset that is stored here, is not too large, and can be read without plug-ins; one of which
+        only some rows are read costs as much as they."""
         place = _place(group, name)
         found = self._open(group, name, "a dataset")
         if not isinstance(found, h5py.Dataset):
@@ -187,7 +204,11 @@ class Source:
                 self.fail(place, "numbers stored in this file", "a dataset that is kept in other files")
             size = math.prod(found.shape or (0,)) * found.id.get_type().get_size()
             chunk = math.prod(plan.get_chunk()) if layout == h5d.CHUNKED else 0
-            self.charge(place, max(size, chunk * found.id.get_type().get_size()))
+            cost = max(size, chunk * found.id.get_type().get_size())
+            if rows is not None:  # of a file that is not read whole they cost nothing
+                share = (rows.stop - rows.start) / max(1, (found.shape or (1,))[0])
+                cost = 0 if self.large else math.ceil(cost * share)
+            self.charge(place, cost)
             if size and not found.id.get_storage_size():
                 self.fail(place, f"{size} bytes of data", "a dataset that was declared and never written")
         return found
@@ -231,21 +252,30 @@ def _decoded(value: str | bytes) -> str:
     return data.rstrip(b"\0").decode("utf-8", "backslashreplace")
 
 
-def _read_chunks(dataset: Any, file_size: int, fail: Fail) -> np.ndarray:
-    """The numbers of a chunked dataset, whose size has been agreed to."""
+def _read_chunks(dataset: Any, file_size: int, rows: slice | None, fail: Fail) -> np.ndarray:
+    """The numbers of a chunked dataset, or of some of its rows, whose size has been agreed to."""
     plan, shape, dtype = dataset.id.get_create_plist(), dataset.shape, dataset.dtype
     chunk = plan.get_chunk()
     filters = [plan.get_filter(k)[0] for k in range(plan.get_nfilters())]
     if not set(filters) <= FILTERS.keys() or len(set(filters)) != len(filters):
         fail("each of deflate and shuffle once at most", f"filters {filters}")
-    array = np.empty(shape, dtype)
+    first, last, _ = slice(None).indices(shape[0]) if rows is None else rows.indices(shape[0])
+    array = np.empty((max(0, last - first), *shape[1:]), dtype)
+    if math.prod(chunk) * dtype.itemsize > max(SMALLEST_BUDGET, EXPANSION * file_size):
+        fail("chunks that the file can hold", f"chunks of shape {chunk}")
     starts = _chunk_starts(dataset, shape, chunk, file_size, fail)
     for start in starts:
+        if start[0] >= last or start[0] + chunk[0] <= first:
+            continue
         _, raw = dataset.id.read_direct_chunk(start)
         values = _unpacked(raw, filters, chunk, dtype, fail)
-        place = tuple(slice(a, a + c) for a, c in zip(start, chunk, strict=True))
-        target = array[place]
-        target[...] = values[tuple(slice(0, n) for n in target.shape)]
+        skip = max(0, first - start[0])
+        place = [slice(a, a + c) for a, c in zip(start, chunk, strict=True)]
+        place[0] = slice(start[0] + skip - first, min(start[0] + chunk[0], last) - first)
+        target = array[tuple(place)]
+        cut = [slice(0, n) for n in target.shape]
+        cut[0] = slice(skip, skip + len(target))
+        target[...] = values[tuple(cut)]
     return array
 
 

@@ -21,9 +21,9 @@ from stickslip.mechanics.written_forces import JointEffort
 from stickslip.schemes.body_step import BodyScheme
 from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.step import Solver
-from stickslip.simulation.world_checkpoint import WorldCheckpoint
-from stickslip.simulation.world_loop import begun_run
+from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.simulation.world_model import WorldModel
+from stickslip.simulation.world_steps import begun_world
 from stickslip.state import Array, ModelError, State
 
 CONTROLS = ("effort", "wrench")
@@ -52,17 +52,17 @@ class Steps(Run):
     @classmethod
     def of(
         cls, world: World | PreparedWorld, *, until: float, h: float | None, scheme: str | BodyScheme | None,
-        solver: Solver, start: WorldCheckpoint | State | None = None,
+        solver: Solver, start: Checkpoint | State | None = None,
         controls: Mapping[str, ArrayLike] | None = None, kappa: float = 0.0, on_failure: str = "raise",
     ) -> "Steps":  # fmt: skip
         """Those that `simulate` would make, without position correction where the scheme is named."""
         if not isinstance(world, World | PreparedWorld):
             raise ModelError(f"world is {type(world).__name__}; expected a World, as WorldBuilder makes it")
         checked_solver(solver)
-        if scheme is not None or not isinstance(start, WorldCheckpoint):
+        if scheme is not None or not isinstance(start, Checkpoint):
             scheme = scheme_to_differentiate(scheme)
         prepared = PreparedWorld.of(world)
-        begun = begun_run(prepared, WorldModel.of(prepared.world), h, scheme, start)
+        begun = begun_world(prepared, WorldModel.of(prepared.world), h, scheme, start)
         parts = divided(begun.clock, begun.state.t, until)
         return cls(
             prepared, begun.scheme, solver, Point(begun.state, begun.memory), *parts,

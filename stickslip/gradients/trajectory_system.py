@@ -15,7 +15,7 @@ from stickslip.gradients.trajectory_run import Point, Run, checked_on_failure, d
 from stickslip.schemes.step import Scheme, Solver
 from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.simulation.clock import Clock, length
-from stickslip.simulation.loop import begun_run
+from stickslip.simulation.system_steps import begun_system
 from stickslip.state import Array, ModelError, State
 from stickslip.systems.family import Family
 from stickslip.systems.system import NonsmoothSystem
@@ -61,7 +61,7 @@ class SystemSteps(Run):
             begin = checked_state(whole, start)
             point, clock = Point(begin, made.begin(whole, begin, step)), Clock(begin.t, step)
         else:
-            begun = begun_run(whole, h, scheme, start)
+            begun = begun_system(whole, h, scheme, start)
             made = scheme_of_system(begun.scheme, whole)
             point, clock = Point(begun.state, begun.memory), begun.clock
         parts = divided(clock, point.state.t, until)

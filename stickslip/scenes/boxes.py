@@ -18,7 +18,7 @@ from stickslip.scenes.measures import none, reactions, rest_facts, turn, weight
 from stickslip.scenes.parameters import checked, lengths, number
 from stickslip.scenes.scenario import GRAVITY, Fact, Scenario, against, over_time, scene
 from stickslip.scenes.views import side_view, still_panels
-from stickslip.simulation.world_trajectory import WorldTrajectory
+from stickslip.simulation.trajectory import Trajectory
 from stickslip.state import Array
 
 
@@ -77,7 +77,7 @@ def _pile(
     levels = [[f"box {k + 1}"] for k in range(masses.size)]
     above = GRAVITY * np.cumsum(masses[::-1])[::-1]
 
-    def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
         if push:
             yield from measures.shaken_facts(trajectory)
             return
@@ -86,7 +86,7 @@ def _pile(
         yield from measures.rest_facts(trajectory, size)
         yield Fact("what presses on the worst support [of the weight above], at the end", worst, 1.0, 1e-6)
 
-    def figure(trajectory: WorldTrajectory) -> Figure:
+    def figure(trajectory: Trajectory) -> Figure:
         labels = "Force on the lower faces, at the end", "box, from below"
         return _standing(trajectory, f"Boxes at rest: {title}", labels, levels, above, ("box", "boxes"))
 
@@ -94,7 +94,7 @@ def _pile(
 
 
 def _standing(
-    trajectory: WorldTrajectory, title: str, labels: tuple[str, str], levels: list[list[str]], above: Array,
+    trajectory: Trajectory, title: str, labels: tuple[str, str], levels: list[list[str]], above: Array,
     what: tuple[str, str],
 ) -> Figure:  # fmt: skip
     """How it stands, what presses on each level beside the weight above [N], and that nothing moves."""
@@ -145,7 +145,7 @@ def kapla(
     one = GRAVITY * world.mass[1]
     above = 2.0 * one * np.arange(courses, 0, -1)
 
-    def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
         if push:
             yield from measures.shaken_facts(trajectory)
             return
@@ -154,7 +154,7 @@ def kapla(
                    (measures.carried_forces(trajectory, levels)[-1] - above) / one,
                    1e-5 * courses)  # fmt: skip
 
-    def figure(trajectory: WorldTrajectory) -> Figure:
+    def figure(trajectory: Trajectory) -> Figure:
         labels = "Force under each course, at the end", "course"
         title = f"Tower of {2 * courses} planks, mu = {mu:g}"
         return _standing(trajectory, title, labels, levels, above, ("plank", "planks"))
@@ -204,7 +204,7 @@ def dominoes(
         )  # fmt: skip
     struck = math.asin(min(spacing / HEIGHT, 1.0))
 
-    def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
         lean = leans(trajectory, bodies)
         passed = passing(trajectory.t, lean, 0.5 * (tipping + struck))
         turned = float(np.abs(trajectory.v.reshape(len(lean), -1, 6)[:, :, 3:]).max() * trajectory.h.max())
@@ -224,7 +224,7 @@ def dominoes(
                 yield none("spread of the wave's speed over its second half [of its mean], steady",
                            np.ptp(late) / late.mean(), 0.1)  # fmt: skip
 
-    def figure(trajectory: WorldTrajectory) -> Figure:
+    def figure(trajectory: Trajectory) -> Figure:
         t, lean = trajectory.t, leans(trajectory, bodies)
         passed = passing(t, lean, 0.5 * (tipping + struck))
         stop = float(np.nanmax(passed)) if np.isfinite(passed).any() else float(t[-1])
@@ -244,7 +244,7 @@ def dominoes(
                  facts, figure)  # fmt: skip
 
 
-def leans(trajectory: WorldTrajectory, bodies: int) -> Array:
+def leans(trajectory: Trajectory, bodies: int) -> Array:
     """Angle of each domino from standing, towards +x [rad], shape (n, bodies)."""
     p = trajectory.q.reshape(len(trajectory), -1, 7)[:, 1 : bodies + 1, 3:]
     return np.asarray(2.0 * np.arctan2(p[:, :, 2], p[:, :, 0]))
@@ -364,7 +364,7 @@ def voussoirs(bodies: int, thickness: float) -> Array:
     return np.stack(ends, axis=1)
 
 
-def standing_figure(trajectory: WorldTrajectory, title: str) -> Figure:
+def standing_figure(trajectory: Trajectory, title: str) -> Figure:
     """How it stands, the forces of contacts at the end, and whether anything moves."""
     t = trajectory.t
     table = trajectory.contacts

@@ -21,7 +21,7 @@ from stickslip.scenes.measures import momentum, none, reactions, weight
 from stickslip.scenes.parameters import checked
 from stickslip.scenes.scenario import GRAVITY, Fact, Scenario, against, over_time, scene
 from stickslip.scenes.views import side_view
-from stickslip.simulation.world_trajectory import WorldTrajectory
+from stickslip.simulation.trajectory import Trajectory
 from stickslip.state import Array
 
 KINDS = {"ball": 3, "hinge": 5}
@@ -73,16 +73,16 @@ def chain(
     builder.apart_groups("default", "default")
     rows, weight, last = KINDS[kind], n * mass * GRAVITY, f"rod {n}"
 
-    def tip(trajectory: WorldTrajectory) -> Array:
+    def tip(trajectory: Trajectory) -> Array:
         body = trajectory.body(last)
         return np.asarray(body.centre + turned(body.quaternion, np.array([0.0, 0.0, -0.5 * rod])))
 
-    def pull(trajectory: WorldTrajectory) -> Array:
+    def pull(trajectory: Trajectory) -> Array:
         """Of the top joint on the chain, in every step [N], shape (n - 1, 3)."""
         impulses = trajectory.joint_r.reshape(-1, rows * n)[:, :3]
         return np.asarray(impulses / trajectory.h[1:, None])
 
-    def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
         crossings, _ = measures.turning_points(trajectory.t, trajectory.t, tip(trajectory)[:, 0])
         expected = period * (0.25 + 0.5 * np.arange(crossings.size))
         late = crossings - expected
@@ -106,7 +106,7 @@ def chain(
                    (trajectory.energy - trajectory.energy[0]) / drop, (h * omega) ** 2)  # fmt: skip
         yield measures.balance_fact(trajectory, weight * length)
 
-    def figure(trajectory: WorldTrajectory) -> Figure:
+    def figure(trajectory: Trajectory) -> Figure:
         t, force = trajectory.t, pull(trajectory)
         views = [int(np.argmin(np.abs(t - part * period))) for part in (0.0, 0.125, 0.25, 0.375, 0.5)]
         return Figure(f"A chain of {n} rods on {kind} joints, period {period:.4g} s", [
@@ -138,7 +138,7 @@ def _modes(n: int, rod: float, shape: Shape) -> tuple[float, float, Array]:
     return math.sqrt(squares[0]), math.sqrt(squares[-1]), np.asarray(modes[:, 0])
 
 
-def _line(trajectory: WorldTrajectory, k: int, rod: float) -> tuple[Array, Array]:
+def _line(trajectory: Trajectory, k: int, rod: float) -> tuple[Array, Array]:
     """The rods from end to end at record k, in the plane of x and z [m], shape (n + 1,) each."""
     q = trajectory.q[k].reshape(-1, 7)
     half = turned(q[:, 3:], np.array([0.0, 0.0, 0.5 * rod]))
@@ -184,7 +184,7 @@ def ring_chain(
 
     below = [[f"ring {k}"] for k in range(1, n + 1)]
 
-    def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
         if push:
             yield from measures.shaken_facts(trajectory)
             return
@@ -200,7 +200,7 @@ def ring_chain(
         yield measures.overlap_fact(trajectory, size)
         yield measures.balance_fact(trajectory, n * weight * size)
 
-    def figure(trajectory: WorldTrajectory) -> Figure:
+    def figure(trajectory: Trajectory) -> Figure:
         t = trajectory.t
         last = trajectory.body(f"ring {n}").centre
         gaps = np.arange(1.0, n + 1.0)
@@ -263,7 +263,7 @@ def quadruped(
         _leg(builder, leg, ahead, left, height, gait)
     builder.apart_groups("robot", "robot")
 
-    def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
         load, moving = weight(trajectory), momentum(trajectory)
         push = (trajectory.h[1:, None] * reactions(trajectory)[1:]).sum(axis=0)
         missing = push - (moving[-1] - moving[0]) - [0.0, 0.0, load * trajectory.t[-1]]
@@ -283,7 +283,7 @@ def quadruped(
             claim = "way of the trunk to the side [m], by symmetry none"
             yield none(claim, trunk[:, 1], 1e-6)
 
-    def figure(trajectory: WorldTrajectory) -> Figure:
+    def figure(trajectory: Trajectory) -> Figure:
         t, trunk = trajectory.t, trajectory.body("trunk").centre
         feet = {leg: _foot(trajectory, leg) for leg in LEGS}
         forces = {leg: trajectory.forces_on(f"{leg} shin")[1:, 2] / weight(trajectory) for leg in LEGS}
@@ -367,7 +367,7 @@ def _goal(what: str, phase: float) -> Callable[[float], float]:
     return goal
 
 
-def _foot(trajectory: WorldTrajectory, leg: str) -> Array:
+def _foot(trajectory: Trajectory, leg: str) -> Array:
     """Centre of a foot over time [m], shape (n, 3)."""
     body = trajectory.body(f"{leg} shin")
     return np.asarray(body.position - turned(body.quaternion, np.array([0.0, 0.0, 0.5 * LINK])))

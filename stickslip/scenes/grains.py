@@ -18,7 +18,7 @@ from stickslip.scenes.containers import add_floor, add_walls, lattice, orientati
 from stickslip.scenes.parameters import checked
 from stickslip.scenes.scenario import GRAVITY, Fact, Scenario, over_time, scene
 from stickslip.scenes.views import energy_panel, overlap_panel, support_panel, view_panels
-from stickslip.simulation.world_trajectory import WorldTrajectory
+from stickslip.simulation.trajectory import Trajectory
 from stickslip.state import Array
 
 
@@ -130,12 +130,12 @@ def _poured(
 def _pile(name: str, summary: str, world: World, until: float, h: float, size: float, e: float) -> Scenario:
     """They fall and come to rest; overlaps are told over `size` [m]."""
 
-    def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
         yield from measures.shaken_facts(trajectory)
         yield from measures.overlap_facts(trajectory, size, f"{1e3 * size:g} mm")
         yield from measures.settled_facts(trajectory, e)
 
-    def figure(trajectory: WorldTrajectory) -> Figure:
+    def figure(trajectory: Trajectory) -> Figure:
         views = view_panels(trajectory, (0.0, float(trajectory.t[-1])))
         return Figure(summary, [*views, energy_panel(trajectory), support_panel(trajectory)])
 
@@ -183,7 +183,7 @@ def grain_chute(
     first = 5
     """Number of the first grain; floor, walls and bed are before it."""
 
-    def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
         q = trajectory.q.reshape(len(trajectory), -1, 7)[:, first:, :3]
         speed = trajectory.v[-1].reshape(-1, 6)[first:, 0]
         free = down * float(trajectory.t[-1])
@@ -195,7 +195,7 @@ def grain_chute(
             yield Fact("speed of the flow at the end [of g t sin(angle), free], between 0 and 1",
                        float(speed.mean()) / free, 0.5, 0.5)  # fmt: skip
 
-    def figure(trajectory: WorldTrajectory) -> Figure:
+    def figure(trajectory: Trajectory) -> Figure:
         t, end = trajectory.t, float(trajectory.t[-1])
         v = trajectory.v.reshape(len(trajectory), -1, 6)[:, first:, 0]
         place = trajectory.q[-1].reshape(-1, 7)[first:]
@@ -249,7 +249,7 @@ def drum(
     for k, place in enumerate(centres):
         b.body(f"grain {k + 1}", grain, position=place, density=2500.0)
 
-    def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
         yield from measures.shaken_facts(trajectory)
         yield from measures.overlap_facts(trajectory, radius, "the radius")
         x = trajectory.q.reshape(len(trajectory), -1, 7)[:, 3:, :3]
@@ -268,7 +268,7 @@ def drum(
             claim = "angular momentum about the axis [N m s]: from drum and weight, but for corrected places"
             yield Fact(claim, L[-1] - L[0], given, 5e-3 * float(np.abs(turning) @ trajectory.h))  # fmt: skip
 
-    def figure(trajectory: WorldTrajectory) -> Figure:
+    def figure(trajectory: Trajectory) -> Figure:
         t, end = trajectory.t, float(trajectory.t[-1])
         c = measures.centre(trajectory)
         lean = np.degrees(np.arctan2(-c[:, 0], -c[:, 2]))
@@ -292,7 +292,7 @@ def drum(
     return scene("drum", "Grains in a turning drum.", b.build(), until, h, facts, figure)
 
 
-def torque(trajectory: WorldTrajectory) -> Array:
+def torque(trajectory: Trajectory) -> Array:
     """Of the drum on the grains about the y axis, over the last step of each record [N m], shape (n,)."""
     contacts, total = trajectory.contacts, np.zeros(len(trajectory))
     which = trajectory.model.body("drum")
@@ -304,7 +304,7 @@ def torque(trajectory: WorldTrajectory) -> Array:
     return total
 
 
-def angular_momentum(trajectory: WorldTrajectory) -> Array:
+def angular_momentum(trajectory: Trajectory) -> Array:
     """Of all grains about the y axis [N m s], shape (n,)."""
     n, model = len(trajectory), trajectory.model
     q, v = trajectory.q.reshape(n, -1, 7), trajectory.v.reshape(n, -1, 6)

@@ -23,7 +23,6 @@ from stickslip.scenes.parameters import checked, number
 from stickslip.scenes.scenario import GRAVITY, Fact, Scenario, against, over_time, scene
 from stickslip.scenes.views import side_view
 from stickslip.simulation.trajectory import Trajectory
-from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array
 from stickslip.systems.lagrangian import Lagrangian
 from stickslip.systems.lagrangian_relations import Scleronomous
@@ -84,7 +83,7 @@ def four_bar(
     start = math.atan2(C[1] - D[1], C[0] - D[0])
     ends = [math.pi - math.acos((c * c + d * d - (b + s * a) ** 2) / (2.0 * c * d)) for s in (1.0, -1.0)]
 
-    def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
         angle = np.unwrap(trajectory.sensors["crank"][:, 0])
         swing = start + trajectory.sensors["rocker"][:, 0]
         turns = (angle[-1] - angle[0]) / (2.0 * math.pi)
@@ -106,7 +105,7 @@ def four_bar(
                 yield Fact(f"{name} angle of the rocker [rad], crank and coupler in line", found, end,
                            order)  # fmt: skip
 
-    def figure(trajectory: WorldTrajectory) -> Figure:
+    def figure(trajectory: Trajectory) -> Figure:
         t, angle = trajectory.t, np.unwrap(trajectory.sensors["crank"][:, 0]) + 0.5 * math.pi
         swing = start + trajectory.sensors["rocker"][:, 0]
         views = np.searchsorted(angle, angle[0] + np.array([0.0, 0.5, 1.0, 1.5]) * math.pi)
@@ -172,7 +171,7 @@ def crank_stops(
     energy = kinetic(world, world.start.v)
     impacts, place = _course(energy, friction, half, e)
 
-    def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
         y, u = trajectory.sensors["slider"].T
         hits = _impacts(u, y, half)
         seen = [k for k in range(len(impacts)) if k < len(hits)]
@@ -196,7 +195,7 @@ def crank_stops(
             yield Fact("all energy is taken by friction and impacts [J], to the tolerance",
                        trajectory.dissipated[-1], energy, 1e-7 * energy)  # fmt: skip
 
-    def figure(trajectory: WorldTrajectory) -> Figure:
+    def figure(trajectory: Trajectory) -> Figure:
         t = trajectory.t
         y, u = trajectory.sensors["slider"].T
         return Figure(f"A slider-crank between stops, e = {e:g}, friction {friction:g} N", [

@@ -12,9 +12,8 @@ from stickslip.mechanics.given import rotation
 from stickslip.mechanics.world import BodyKind
 from stickslip.rotations import matrices
 from stickslip.scenes.scenario import GRAVITY, Fact
+from stickslip.simulation.contacts import WorldContacts
 from stickslip.simulation.trajectory import Trajectory
-from stickslip.simulation.world_contacts import WorldContacts
-from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array
 
 
@@ -63,31 +62,31 @@ def penetration_fact(run: Trajectory, names: Iterable[str], tolerance: float, wa
     return none(claim, min(0.0, least), tolerance)
 
 
-def carried_forces(trajectory: WorldTrajectory, levels: Sequence[Sequence[str]]) -> Array:
+def carried_forces(trajectory: Trajectory, levels: Sequence[Sequence[str]]) -> Array:
     """Vertical force that each level of bodies, from below, gets from what is under it, over time [N], shape
     (n, levels): what acts on the bodies of a level and of all above it."""
     on = [np.sum([trajectory.forces_on(name)[:, 2] for name in level], axis=0) for level in levels]
     return np.asarray(np.cumsum(on[::-1], axis=0)[::-1].T)
 
 
-def drift(trajectory: WorldTrajectory) -> Array:
+def drift(trajectory: Trajectory) -> Array:
     """Farthest that the centre of any body is from its start, over time [m], shape (n,)."""
     x = trajectory.q.reshape(len(trajectory), -1, 7)[:, :, :3]
     return np.asarray(np.linalg.norm(x - x[0], axis=2).max(axis=1))
 
 
-def speed(trajectory: WorldTrajectory) -> Array:
+def speed(trajectory: Trajectory) -> Array:
     """Speed of the fastest centre of a body, over time [m/s], shape (n,)."""
     v = trajectory.v.reshape(len(trajectory), -1, 6)[:, :, :3]
     return np.asarray(np.linalg.norm(v, axis=2).max(axis=1))
 
 
-def weight(trajectory: WorldTrajectory) -> float:
+def weight(trajectory: Trajectory) -> float:
     """Of all bodies together [N]."""
     return GRAVITY * float(trajectory.model.mass.sum())
 
 
-def balance_fact(trajectory: WorldTrajectory, scale: float, unit: str = "") -> Fact:
+def balance_fact(trajectory: Trajectory, scale: float, unit: str = "") -> Fact:
     """Energy of that scale [J] is accounted for to rounding, which adds up over the steps; in joules, or as a
     share of the scale where that is what `unit` says."""
     size = 1e-14 * max(trajectory.steps, 100)
@@ -95,13 +94,13 @@ def balance_fact(trajectory: WorldTrajectory, scale: float, unit: str = "") -> F
     return none(f"largest error of the balance of energy [{unit or 'J'}], rounding", shares, rounding)
 
 
-def overlap_fact(trajectory: WorldTrajectory, size: float) -> Fact:
+def overlap_fact(trajectory: Trajectory, size: float) -> Fact:
     """Nothing sinks into anything."""
     claim = "deepest overlap of two bodies [m], 1e-5 of their size at most"
     return none(claim, trajectory.penetration, 1e-5 * size)
 
 
-def stillness(trajectory: WorldTrajectory) -> float:
+def stillness(trajectory: Trajectory) -> float:
     """Speed that a solved step may leave to a body at rest [m/s]: the solver's tolerance is of all impulses
     together, those of the whole weight over a step, and the lightest body may have the error; 30 times that.
     """
@@ -110,7 +109,7 @@ def stillness(trajectory: WorldTrajectory) -> float:
     return float(30.0 * trajectory.tolerance * fall * masses.sum() / masses.min())
 
 
-def rest_facts(trajectory: WorldTrajectory, size: float) -> Iterator[Fact]:
+def rest_facts(trajectory: Trajectory, size: float) -> Iterator[Fact]:
     """Bodies of this size [m] that stand: where they were, still, carried by what is fixed."""
     held = reactions(trajectory)[1:] - np.array([0.0, 0.0, weight(trajectory)])
     slow = stillness(trajectory)
@@ -130,7 +129,7 @@ CALM = 0.02
 """Kinetic energy that they may have then: single ones still roll or rock [of its largest]."""
 
 
-def supports(trajectory: WorldTrajectory, contacts: WorldContacts | None = None) -> Array:
+def supports(trajectory: Trajectory, contacts: WorldContacts | None = None) -> Array:
     """Sum of contact forces of all that is fixed or moves as prescribed on the bodies that do not, over the
     last step of each record [N], shape (n, 3): of the solver's impulses, which moved the bodies, or those of
     `contacts`."""
@@ -142,35 +141,35 @@ def supports(trajectory: WorldTrajectory, contacts: WorldContacts | None = None)
     return total
 
 
-def reactions(trajectory: WorldTrajectory) -> Array:
+def reactions(trajectory: Trajectory) -> Array:
     """What supports do over time [N], shape (n, 3): of the impulses that are told."""
     return supports(trajectory, trajectory.contacts)
 
 
-def momentum(trajectory: WorldTrajectory) -> Array:
+def momentum(trajectory: Trajectory) -> Array:
     """Of all bodies together [N s], shape (n, 3)."""
     v = trajectory.v.reshape(len(trajectory), -1, 6)[:, :, :3]
     return np.einsum("b,nbi->ni", trajectory.model.mass, v)
 
 
-def pull(trajectory: WorldTrajectory) -> Array:
+def pull(trajectory: Trajectory) -> Array:
     """Of all bodies together [N], shape (3,)."""
     return np.asarray(trajectory.model.mass.sum() * trajectory.model.gravity)
 
 
-def centre(trajectory: WorldTrajectory) -> Array:
+def centre(trajectory: Trajectory) -> Array:
     """Centre of mass of all bodies [m], shape (n, 3)."""
     x = trajectory.q.reshape(len(trajectory), -1, 7)[:, :, :3]
     mass = trajectory.model.mass
     return np.einsum("b,nbi->ni", mass / mass.sum(), x)
 
 
-def every_step(trajectory: WorldTrajectory) -> bool:
+def every_step(trajectory: Trajectory) -> bool:
     """Whether the records are one step apart, so that forces of all steps are known."""
     return len(trajectory) - 1 == trajectory.steps
 
 
-def law_facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
+def law_facts(trajectory: Trajectory) -> Iterator[Fact]:
     """What contacts may do: Newton's second law for all bodies together, and Coulomb's law for each."""
     W, total = pull(trajectory), supports(trajectory)
     if every_step(trajectory):
@@ -186,14 +185,14 @@ def law_facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
                max(0.0, float(beyond.max(initial=0.0))) / (pressing or 1.0), 0.0, 1e-6)  # fmt: skip
 
 
-def account_fact(trajectory: WorldTrajectory) -> Fact:
+def account_fact(trajectory: Trajectory) -> Fact:
     """The account of energy closes, whatever contacts took."""
     scale = float(trajectory.kinetic.max() + np.abs(trajectory.potential).max() + trajectory.work[-1])
     return none("error of the balance of energy [of the largest energy], rounding",
                 trajectory.balance / scale, 1e-12 * max(1.0, trajectory.steps / 1000))  # fmt: skip
 
 
-def dissipation_fact(trajectory: WorldTrajectory) -> Fact:
+def dissipation_fact(trajectory: Trajectory) -> Fact:
     """Contacts take energy, and do not give it; but a contact whose rows turn in a step may push along the
     velocity g h that gravity gives in it."""
     step = float(np.linalg.norm(trajectory.model.gravity)) * float(trajectory.h.max())
@@ -203,7 +202,7 @@ def dissipation_fact(trajectory: WorldTrajectory) -> Fact:
                 gained / scale, float(trajectory.model.mass.sum()) * step**2 / scale)  # fmt: skip
 
 
-def overlap_facts(trajectory: WorldTrajectory, size: float, what: str) -> Iterator[Fact]:
+def overlap_facts(trajectory: Trajectory, size: float, what: str) -> Iterator[Fact]:
     """Bodies that meet are first seen to touch at the middle of a step, when each may have gone half a step
     too far: so deep they may overlap, and no deeper. In most steps none do."""
     v = np.linalg.norm(trajectory.v.reshape(len(trajectory), -1, 6)[:, :, :3], axis=2)
@@ -214,7 +213,7 @@ def overlap_facts(trajectory: WorldTrajectory, size: float, what: str) -> Iterat
     yield Fact(f"median over the steps of the deepest overlap [of {what}]", np.median(depth), 0.0, 1e-2)
 
 
-def settled_facts(trajectory: WorldTrajectory, e: float) -> Iterator[Fact]:
+def settled_facts(trajectory: Trajectory, e: float) -> Iterator[Fact]:
     """Bodies that were poured end carried by the supports, all but still: over the last tenth of the run."""
     tail = trajectory.t >= 0.9 * trajectory.t[-1]
     if not every_step(trajectory) or tail.sum() < 2:
@@ -230,14 +229,14 @@ def settled_facts(trajectory: WorldTrajectory, e: float) -> Iterator[Fact]:
                    trajectory.kinetic[tail].mean() / trajectory.kinetic.max(), 0.0, CALM)  # fmt: skip
 
 
-def shaken_facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
+def shaken_facts(trajectory: Trajectory) -> Iterator[Fact]:
     """What holds of bodies that were pushed, wherever they slide or fall."""
     yield from law_facts(trajectory)
     yield account_fact(trajectory)
     yield dissipation_fact(trajectory)
 
 
-def fall_time(trajectory: WorldTrajectory) -> float:
+def fall_time(trajectory: Trajectory) -> float:
     """Time in which the highest body at the start would fall to z = 0 [s]."""
     height = float(trajectory.q[0].reshape(-1, 7)[:, 2].max())
     return float(np.sqrt(2.0 * max(height, 0.0) / np.linalg.norm(trajectory.model.gravity)))

@@ -21,7 +21,7 @@ from stickslip.scenes.measures import none
 from stickslip.scenes.parameters import checked, lengths, number
 from stickslip.scenes.scenario import GRAVITY, Fact, Scenario, over_time, scene
 from stickslip.scenes.views import energy_panel, outlines
-from stickslip.simulation.world_trajectory import WorldTrajectory
+from stickslip.simulation.trajectory import Trajectory
 from stickslip.state import Array, BoolArray
 
 SPHERE = 0.4
@@ -72,7 +72,7 @@ def rolling_ball(
     )
     b.body("spinner", ball, position=(0.0, 8.0 * radius, radius), spin=(0.0, 0.0, spin), material="flat")
 
-    def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
         t, dt = trajectory.t, float(np.diff(trajectory.t).max())
         end = float(t[-1])
         roller, slider, spinner = (trajectory.body(name) for name in ("roller", "slider", "spinner"))
@@ -101,7 +101,7 @@ def rolling_ball(
             yield Fact("time at which the spinning ball stops [s], spin I / (mu_spin m g) to a step",
                        _first(t, spinner.spin[:, 2] <= STILL * spin), still, h + dt)  # fmt: skip
 
-    def figure(trajectory: WorldTrajectory) -> Figure:
+    def figure(trajectory: Trajectory) -> Figure:
         t = trajectory.t
         roller, slider, spinner = (trajectory.body(name) for name in ("roller", "slider", "spinner"))
         exact = np.array([0.0, stop, max(stop, float(t[-1]))])
@@ -156,13 +156,13 @@ def rockfall(
     for k in range(bodies):
         b.body(f"rock {k + 1}", pebble(rng, size), position=centres[k], quaternion=turns[k], density=2600.0)
 
-    def over(trajectory: WorldTrajectory) -> tuple[Array, BoolArray]:
+    def over(trajectory: Trajectory) -> tuple[Array, BoolArray]:
         """Heights of the centres of the rocks above the ground, shape (n, bodies), and where there is any."""
         x = trajectory.q.reshape(len(trajectory), -1, 7)[:, 1:, :3]
         inside = (np.abs(x[:, :, 0]) <= 0.5 * LENGTH) & (np.abs(x[:, :, 1]) <= 0.5 * WIDTH)
         return x[:, :, 2] - ground.surface(x[:, :, 0], x[:, :, 1]), inside
 
-    def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
         height, inside = over(trajectory)
         v = trajectory.v.reshape(len(trajectory), -1, 6)[:, 1:]
         speed = np.linalg.norm(v[:, :, :3], axis=2)
@@ -185,7 +185,7 @@ def rockfall(
             yield Fact("fastest rock still on the ground at the end [of the fastest ever]",
                        speed[-1][here].max(initial=0.0) / top.max(), 0.0, 0.02)  # fmt: skip
 
-    def figure(trajectory: WorldTrajectory) -> Figure:
+    def figure(trajectory: Trajectory) -> Figure:
         t, x = trajectory.t, trajectory.q.reshape(len(trajectory), -1, 7)[:, 1:, :3]
         v = np.linalg.norm(trajectory.v.reshape(len(trajectory), -1, 6)[:, 1:, :3], axis=2)
         free = trajectory.model.kind == BodyKind.DYNAMIC
@@ -256,7 +256,7 @@ def dzhanibekov(
     period = _period(moments, spin[[first, middle, third]])
     until = (0.5 * flips + 0.1) * period
 
-    def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
         crossings, _ = measures.turning_points(trajectory.t, trajectory.t, trajectory.v[:, 3 + middle])
         expected = period * (0.25 + 0.5 * np.arange(flips))
         late = np.abs(crossings[:flips] - expected).max() if crossings.size >= flips else np.inf
@@ -270,7 +270,7 @@ def dzhanibekov(
         yield none("change of the energy [of it], rounding", trajectory.kinetic / trajectory.kinetic[0] - 1.0,
                    rounding)  # fmt: skip
 
-    def figure(trajectory: WorldTrajectory) -> Figure:
+    def figure(trajectory: Trajectory) -> Figure:
         t, p = trajectory.t, trajectory.body("body").quaternion
         axis = turned(p, np.eye(3)[middle])
         names = {first: "smallest moment", middle: "intermediate", third: "largest moment"}
@@ -337,14 +337,14 @@ def tippe_top(
     lean = math.cos(tilt)
     kept = about * rate * radius * (ratio * (1.0 - offset * lean) + (1.0 - ratio) * lean * (lean - offset))
 
-    def jellett(trajectory: WorldTrajectory) -> Array:
+    def jellett(trajectory: Trajectory) -> Array:
         """L · (R e_z - offset R e_3) [N m² s], shape (n,)."""
         p, spin = trajectory.q[:, 10:14], trajectory.v[:, 9:12]
         arm = np.array([0.0, 0.0, radius]) - low * turned(p, np.array([0.0, 0.0, 1.0]))
         around = turned(p, spin * np.array([ratio * about, ratio * about, about]))
         return np.asarray(np.einsum("ni,ni->n", around, arm))
 
-    def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
         upright = turned(trajectory.q[:, 10:14], np.array([0.0, 0.0, 1.0]))[:, 2]
         final = kept / (about * radius * (1.0 + offset))
         lost = np.diff(trajectory.dissipated)
@@ -361,7 +361,7 @@ def tippe_top(
                    min(lost.min(), 0.0) / scale, 0.0, 1e-9)  # fmt: skip
         yield measures.balance_fact(trajectory, scale, "of it")
 
-    def figure(trajectory: WorldTrajectory) -> Figure:
+    def figure(trajectory: Trajectory) -> Figure:
         t, body = trajectory.t, trajectory.body("top")
         upright = turned(body.quaternion, np.array([0.0, 0.0, 1.0]))[:, 2]
         return Figure(f"A tippe top, mu = {mu:g}: it turns over by sliding friction", [

@@ -57,7 +57,7 @@ class Scenario:
     options: dict[str, Any]
     """Options of that scheme."""
     facts: Callable[[Any], Sequence[Fact]]
-    """What a run must show, of its Trajectory, or WorldTrajectory where `system` is a world; facts that hold
+    """What a run must show, of its Trajectory, or Trajectory where `system` is a world; facts that hold
     for one scheme only look at `trajectory.scheme`."""
     figure: Callable[[Any], Figure]
     """What to draw."""

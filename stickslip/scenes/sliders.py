@@ -14,7 +14,6 @@ from stickslip.scenes.measures import none
 from stickslip.scenes.parameters import checked, number
 from stickslip.scenes.scenario import GRAVITY, Fact, Scenario, over_time, scene
 from stickslip.simulation.trajectory import Trajectory
-from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array
 from stickslip.systems.lagrangian import Lagrangian
 from stickslip.systems.lagrangian_relations import Rheonomous, Scleronomous
@@ -273,12 +272,12 @@ def box_incline(
     )  # fmt: skip
     pull, grip = GRAVITY * math.sin(tilt), mu * GRAVITY * math.cos(tilt)
 
-    def along(trajectory: WorldTrajectory) -> tuple[Array, Array]:
+    def along(trajectory: Trajectory) -> tuple[Array, Array]:
         """Way and velocity of the box down the slope, across it and away from it, shape (n, 3) each."""
         box = trajectory.body("box")
         return (box.centre - box.centre[0]) @ frame, box.centre_velocity @ frame
 
-    def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
         x, v = along(trajectory)
         end = float(trajectory.t[-1])
         yield none("distance from the plane [m], none", x[:, 2], 1e-7 * size)
@@ -294,7 +293,7 @@ def box_incline(
             return
         yield from _across(trajectory, v, launch, course, mu / math.tan(tilt))
 
-    def figure(trajectory: WorldTrajectory) -> Figure:
+    def figure(trajectory: Trajectory) -> Figure:
         (x, v), t, on = along(trajectory), trajectory.t, trajectory.forces_on("box") @ frame
         names = ("down the slope", "across it")
         return Figure(f"Box on {angle:g}°, mu = {mu:g}, launched at {launch:g} m/s", [
@@ -313,7 +312,7 @@ def box_incline(
                  until, h, facts, figure)  # fmt: skip
 
 
-def _carried(trajectory: WorldTrajectory, tilt: float) -> Fact:
+def _carried(trajectory: Trajectory, tilt: float) -> Fact:
     """The plane carries the weight's part across it, whatever the box does along it."""
     normal = np.array([math.sin(tilt), 0.0, math.cos(tilt)])
     force = trajectory.forces_on("box")[1:] @ normal / measures.weight(trajectory)
@@ -331,7 +330,7 @@ def _from_rest(v: Array, pull: float, grip: float, end: float) -> Iterator[Fact]
 
 
 def _on_level_ground(
-    trajectory: WorldTrajectory, x: Array, v: Array, heading: Array, launch: float, grip: float
+    trajectory: Trajectory, x: Array, v: Array, heading: Array, launch: float, grip: float
 ) -> Iterator[Fact]:
     """Straight on, slowing down at mu g until it stands."""
     t, side = trajectory.t, np.array([-heading[1], heading[0], 0.0])
@@ -347,7 +346,7 @@ def _on_level_ground(
                grip * step**2 + 1e-8)  # fmt: skip
 
 
-def _across(trajectory: WorldTrajectory, v: Array, launch: float, course: float, k: float) -> Iterator[Fact]:
+def _across(trajectory: Trajectory, v: Array, launch: float, course: float, k: float) -> Iterator[Fact]:
     """The curve of velocities; friction takes the direction of the end of each step, an error of order h."""
     now, size = np.arctan2(v[:, 1], v[:, 0]), measures.speed(trajectory)
     step = float(trajectory.h.max())

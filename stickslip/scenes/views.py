@@ -11,8 +11,8 @@ from stickslip.mechanics.world import BodyKind
 from stickslip.rotations import turned
 from stickslip.scenes.measures import drift, pull, speed, supports
 from stickslip.scenes.scenario import over_time
+from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.world_model import ShapeRecord
-from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array, BoolArray
 
 ANGLES = np.linspace(0.0, 2.0 * np.pi, 25)
@@ -40,7 +40,7 @@ def surface(shape: ShapeRecord) -> Array:
 
 
 def outlines(
-    trajectory: WorldTrajectory, k: int, axes: tuple[int, int] = (0, 2), which: BoolArray | None = None
+    trajectory: Trajectory, k: int, axes: tuple[int, int] = (0, 2), which: BoolArray | None = None
 ) -> tuple[Array, Array]:
     """Outlines of the bodies of `which` (all but planes and height fields, unless given) at record k in the
     plane of two axes [m], shape (points,) each; NaN between one and the next."""
@@ -69,7 +69,7 @@ def outlines(
 
 
 def side_view(
-    trajectory: WorldTrajectory, times: Sequence[float] | Array, axes: tuple[int, int] = (0, 2)
+    trajectory: Trajectory, times: Sequence[float] | Array, axes: tuple[int, int] = (0, 2)
 ) -> list[Curve]:
     """Outlines at the records nearest to the times [s]; the last is drawn in full, the others dashed."""
     kept = sorted({int(np.argmin(np.abs(trajectory.t - t))) for t in times})
@@ -79,7 +79,7 @@ def side_view(
     ]
 
 
-def still_panels(trajectory: WorldTrajectory, one: str, many: str, first: int = 1) -> list[Panel]:
+def still_panels(trajectory: Trajectory, one: str, many: str, first: int = 1) -> list[Panel]:
     """How far the farthest body is from its start, and how fast the fastest is, from record `first` on."""
     t = trajectory.t[first:]
     return [
@@ -89,7 +89,7 @@ def still_panels(trajectory: WorldTrajectory, one: str, many: str, first: int = 
 
 
 def view_panels(
-    trajectory: WorldTrajectory, times: Sequence[float], axes: tuple[int, int] = (0, 2)
+    trajectory: Trajectory, times: Sequence[float], axes: tuple[int, int] = (0, 2)
 ) -> list[Panel]:
     """A panel for each of the times [s] with the outlines of the bodies at the nearest record; of many only
     those in the middle, a quarter of them."""
@@ -116,7 +116,7 @@ def view_panels(
     return panels
 
 
-def energy_panel(trajectory: WorldTrajectory) -> Panel:
+def energy_panel(trajectory: Trajectory) -> Panel:
     """Where energy is, and where it went."""
     t = trajectory.t
     curves = [
@@ -129,7 +129,7 @@ def energy_panel(trajectory: WorldTrajectory) -> Panel:
     return Panel("Energies", "t [s]", "E [J]", curves)
 
 
-def support_panel(trajectory: WorldTrajectory) -> Panel:
+def support_panel(trajectory: Trajectory) -> Panel:
     """Force of the supports against gravity, in weights; impacts are peaks beyond the frame."""
     W = pull(trajectory)
     size = float(np.linalg.norm(W))
@@ -138,7 +138,7 @@ def support_panel(trajectory: WorldTrajectory) -> Panel:
                      {"supports": carried[1:]}, level=1.0, y_range=(0.0, 4.0))  # fmt: skip
 
 
-def overlap_panel(trajectory: WorldTrajectory, size: float, what: str) -> Panel:
+def overlap_panel(trajectory: Trajectory, size: float, what: str) -> Panel:
     """Deepest overlap that the correction of positions left, in shares of `size` [m]."""
     depth = trajectory.penetration / size
     return over_time("Overlap", f"deepest [of {what}]", trajectory.t, {"bodies": depth})

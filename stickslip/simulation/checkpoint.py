@@ -1,11 +1,10 @@
-"""Where a run can go on from: the state, the scheme's memory and the clock."""
+"""Where a run can go on from: the state, the scheme's memory, the clock and the sums so far."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
 from stickslip.schemes.step import Memory
 from stickslip.simulation.clock import Clock
-from stickslip.simulation.model import Model
 from stickslip.state import State
 
 
@@ -19,15 +18,15 @@ class Checkpoint:
     """What the scheme carries from step to step."""
     clock: Clock
     """When it is, in steps."""
-    contact_work: float
-    """Work of the contact impulses up to here [J]."""
-    model: Model
-    """What is simulated."""
+    model: Any
+    """What is simulated: a `Model` of systems or a `WorldModel`."""
     scheme: str
     """Name of the scheme."""
     scheme_options: dict[str, Any] = field(default_factory=dict)
     """Its options."""
     solver: str = "auto"
     """Name of the solver."""
-    tolerance: float = 1e-10
+    tolerance: float = 1e-8
     """Its tolerance [-]."""
+    sums: dict[str, float] = field(default_factory=dict)
+    """Energies that add up over runs, and those of the state, by column of the trajectory [J]."""

@@ -35,6 +35,8 @@ def kept(work: Callable[[Interrupts], None], so_far: Callable[[], Run | None]) -
 
 def _attach(error: BaseException, done: Any) -> None:
     """Give an error the run so far, and say where that ended, unless its message or a note of it does."""
+    if done is None:  # an error of the end itself may carry the run
+        done = getattr(error, "trajectory", None)
     with suppress(Exception):  # of an exception that cannot be written to
         error.trajectory = done  # type: ignore[attr-defined]
     said = isinstance(error, ModelError | SimulationFailure) or getattr(error, "__notes__", None)

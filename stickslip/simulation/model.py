@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.kernels import cones
 from stickslip.names import LISTED, alternatives
 from stickslip.problem.contact import Level
 from stickslip.problem.sets import ProductSet
-from stickslip.state import ModelError, UnknownNameError
+from stickslip.state import Array, ModelError, UnknownNameError
 from stickslip.systems.dynamics import FirstOrderDynamics
 from stickslip.systems.system import NonsmoothSystem
 
@@ -132,6 +133,25 @@ class Model:
         """Which components of r are values (first order) and not impulses [-], shape (size,), bool."""
         sizes = [part.K.size for part in self.interactions]
         return np.repeat(np.array([part.first_order for part in self.interactions], bool), sizes)
+
+    def penetration(self, y: Array) -> Array:
+        """Deepest penetration of the unilateral contacts of mechanics in n records of y [m], shape (n,)."""
+        deepest = np.zeros(len(y))
+        for part, components, _ in self.places:
+            if not part.first_order:
+                unilateral = (part.K.kind == cones.NONNEGATIVE) | (part.K.kind == cones.FRICTION)
+                gaps = y[:, components][:, part.K.offset[:-1][unilateral]]
+                deepest = np.maximum(deepest, -np.min(gaps, axis=1, initial=0.0))
+        return deepest
+
+    def opening(self, y: Array) -> Array:
+        """Largest |y| of the bilateral constraints of mechanics in n records [m, rad], shape (n,)."""
+        largest = np.zeros(len(y))
+        for part, components, _ in self.places:
+            if not part.first_order:
+                held = np.repeat(part.K.kind == cones.FREE, np.diff(part.K.offset))
+                largest = np.maximum(largest, np.abs(y[:, components][:, held]).max(axis=1, initial=0.0))
+        return largest
 
     def check_same(self, other: "Model") -> None:
         """Refuse, naming the first difference, to carry `other` on from a state of this one."""

@@ -1,121 +1,72 @@
-"""What a simulation leaves: every recorded step as arrays, by system and by interaction."""
+"""What a simulation leaves: every recorded step as columns, by system and interaction or by body and contact.
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cached_property
+One class for every model. Its columns are in a store (`store.py`): in memory, or in a file that is read when
+a column is asked for. `run[a:b]` is a trajectory of those records, so that part of a run that is larger than
+the memory can be looked at.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
-from stickslip.problem.checks import Array, IntArray
-from stickslip.problem.contact import Level
-from stickslip.schemes.step import Event
-from stickslip.schemes.work import contact_work
-from stickslip.simulation import energy
+from stickslip.rotations import turned
+from stickslip.schemes.step import Event, Memory
 from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.simulation.clock import Clock
+from stickslip.simulation.contacts import CONTACT_WIDTHS, ContactTable, WorldContacts, contact_table
 from stickslip.simulation.model import Model
+from stickslip.simulation.record import Record
 from stickslip.simulation.states import state_names
+from stickslip.simulation.store import MemoryStore, Store
 from stickslip.simulation.verdicts import RunVerdict
-from stickslip.state import BoolArray, State
-from stickslip.systems.system import NonsmoothSystem
+from stickslip.simulation.views import BodyView, InteractionView, SystemView
+from stickslip.simulation.world_model import WorldModel
+from stickslip.state import Array, BoolArray, IntArray, State
+
+LARGEST = 8 * 2**30
+"""A larger column is not read in one piece [bytes]."""
+KEPT = 2**26
+"""Columns from files that are larger are read anew when they are asked for again [bytes]."""
+CONTACT_BYTES = 264
+"""Of one entry of the table of contacts, about [bytes]."""
+CARRIED = ("contact_work", "dissipated", "work", "lifted", "balance", "kinetic", "potential")
+"""Energies that a run that goes on begins with."""
 
 
-@dataclass(frozen=True, eq=False)
-class SystemView:
-    """One system of a trajectory."""
+class Column:
+    """A column of a trajectory, read when it is asked for."""
 
-    name: str
-    q: Array
-    """Coordinates, or states x in first order [m, rad, or any], shape (n, nq)."""
-    v: Array
-    """Velocities [m/s, rad/s], shape (n, nv)."""
-    z: Array
-    """Discrete parameters [any], shape (n, nz)."""
+    def __init__(self, text: str):
+        self.__doc__ = text
+        self.name = ""
 
-    @property
-    def x(self) -> Array:
-        """States of a first-order system [any], shape (n, nx)."""
-        return self.q
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
 
-
-@dataclass(frozen=True, eq=False)
-class InteractionView:
-    """One interaction of a trajectory."""
-
-    name: str
-    u: Array
-    """What the law constrained: ẏ [m/s], or y [m] at position level, shape (n, m)."""
-    y: Array
-    """Outputs: gaps [m] come first in a contact, shape (n, m)."""
-    active: BoolArray
-    """Blocks that entered the problem [-], shape (n, blocks), bool."""
-    states: np.ndarray
-    """What each block does, by name [-], shape (n, blocks), text."""
-    tell: Callable[[], tuple[Array, IntArray]] = field(repr=False)
-    """Gives `r` and how it was chosen, when they are asked for."""
-
-    @property
-    def r(self) -> Array:
-        """Impulses since the record before [N s], or values lam in first order, shape (n, m); of many with
-        the same motion those of least norm."""
-        return self.tell()[0]
-
-    @property
-    def unique(self) -> BoolArray:
-        """Whether the impulse of a block is known to be the same in every certified answer [-], shape
-        (n, blocks), bool."""
-        return np.asarray(self.tell()[1] == 1)
+    @overload
+    def __get__(self, run: None, owner: type) -> "Column": ...
+    @overload
+    def __get__(self, run: "Trajectory", owner: type) -> Any: ...
+    def __get__(self, run: "Trajectory | None", owner: type) -> Any:
+        return self if run is None else run.column(self.name)
 
 
 @dataclass(frozen=True, eq=False)
 class Trajectory(RunVerdict):
-    """The recorded instants of a run, row 0 being the start. All arrays are over the n instants."""
+    """The recorded instants of a run, row 0 being the start. All arrays are over the n instants.
 
-    model: Model
-    """Systems and interactions: names, sizes, laws."""
-    t: Array
-    """Times [s], shape (n,)."""
-    h: Array
-    """Length of the step that ended there [s], shape (n,); 0 at the start."""
-    q: Array
-    """Coordinates of all systems, states x of first-order ones [m, rad, or any], shape (n, nq)."""
-    v: Array
-    """Velocities of all systems [m/s, rad/s], shape (n, nv)."""
-    z: Array
-    """Discrete parameters of all systems [any], shape (n, nz)."""
-    solver_r: Array
-    """Impulses since the record before as the solver found them [N s]; values lam at the end of the step in
-    first order, shape (n, size). `r` has those that are told."""
-    u: Array
-    """What the laws constrained: ẏ [m/s], or y [m] at position level, shape (n, size)."""
-    y: Array
-    """Outputs at the instants [m, rad, or any], shape (n, size)."""
-    active: BoolArray
-    """Blocks that entered a problem since the record before [-], shape (n, blocks), bool."""
-    forecast: Array
-    """Forecast gaps that decided it in the last step [m], shape (n, blocks); -inf: always active."""
-    verdicts: IntArray
-    """The worst of the steps since the record before, by `Verdict.code`: 0 certified, 1 relaxed, 2 missed
-    [-], shape (n,)."""
-    natural: Array
-    """Largest natural residual since the record before [-], shape (n,)."""
-    natural_scaled: Array
-    """Largest unit-free natural residual since the record before [-], shape (n,)."""
-    iterations: IntArray
-    """Iterations of the solver since the record before [-], shape (n,)."""
-    newton: IntArray
-    """Newton iterations of the scheme since the record before [-], shape (n,)."""
-    index: IntArray
-    """Steps since the clock's origin [-], shape (n,); -1 at the end of a shortened step."""
-    memory: dict[str, Array]
-    """The scheme's memory by name [any], shape (n, ...) each."""
-    measures: dict[str, Array]
-    """What else the scheme measured, by name with its unit [see the name], shape (n,) each; the largest since
-    the record before (contact work: the sum), NaN where it was not measured."""
-    events: tuple[Event, ...]
-    """What happened, in order."""
+    Between two records iterations, impulses and energies add up, the worst residual, penetration, opening and
+    correction count, and everything else is that of the last step.
+    """
+
+    model: Any
+    """What was simulated: a `Model` of systems and interactions, or a `WorldModel` of bodies, shapes and
+    joints."""
+    store: Store = field(repr=False)
+    """Where the columns are."""
     scheme: str
     """Name of the scheme."""
     scheme_options: dict[str, Any]
@@ -134,47 +85,86 @@ class Trajectory(RunVerdict):
     """What stood in the place of the exact law; empty where nothing did."""
     forces: str
     """Which of many impulses are told: those of `least` norm, or the `solver`'s."""
-    derive: "Callable[[str, Trajectory], Array]" = field(repr=False)
-    """Gives kinetic, potential and contact_work when they are first asked for [J], shape (n,) each."""
-    choose: "Callable[[Trajectory], tuple[Array, IntArray]] | None" = field(default=None, repr=False)
-    """Gives `r` and `choice` when they are first asked for; None: the solver's."""
+    memory: Memory = field(repr=False, default_factory=dict)
+    """The scheme's memory at the last record, by name [any], any shape."""
+    events: tuple[Event, ...] = field(repr=False, default=())
+    """What happened within steps, in order."""
+    notes: tuple[str, ...] = ()
+    """What else happened, a sentence each: bodies that left the ground or fell below everything, and when."""
+    complete: bool = True
+    """Whether the run came to its end; of a file that is being written, or whose writer was killed, False."""
+    derive: "Callable[[str, Trajectory], Array] | None" = field(default=None, repr=False)
+    """Gives columns that are not in the store when they are first asked for: kinetic, potential and
+    contact_work of systems [J], shape (n,) each."""
+    choose: "Callable[[Trajectory], Mapping[str, Any]] | None" = field(default=None, repr=False)
+    """Gives the impulses that are told when they are first asked for; None: as they were recorded."""
+    records: range | None = field(default=None, repr=False)
+    """Which records of the store these are; None: all."""
+    given: dict[str, Any] = field(default_factory=dict, repr=False)
+    """Columns in the place of those of the store, by name [any], shape (n, ...) each."""
+    whole: "Trajectory | None" = field(default=None, repr=False)
+    """The run that this is part of, and that says what is chosen and told for all records together."""
+    _known: dict[str, Any] = field(default_factory=dict, repr=False, init=False)
+    """Columns that were read or made."""
 
-    def __len__(self) -> int:
-        return self.t.size
+    # 1. Columns of every run.
 
-    @cached_property
-    def _told(self) -> tuple[Array, IntArray]:
-        """Impulses, and how they were chosen."""
-        if self.choose is None:
-            return self.solver_r, np.zeros(self.active.shape, np.int64)
-        return self.choose(self)
+    t = Column("Times [s], shape (n,).")
+    h = Column("Length of the step that ended there [s], shape (n,); 0 at the start.")
+    index = Column("Steps since the clock's origin [-], shape (n,); -1 at the end of a shortened step.")
+    q = Column(
+        "Coordinates of all systems, states x of first-order ones [m, rad, or any], shape (n, nq); of a world"
+        " (x, p) of all bodies [m, -], shape (n, 7 nb), see `State`."
+    )
+    v = Column(
+        "Velocities of all systems [m/s, rad/s], shape (n, nv); of a world (ẋ, Ω) of all bodies, shape"
+        " (n, 6 nb), see `State`."
+    )
+    verdicts = Column(
+        "The worst of the steps since the record before, by `Verdict.code`: 0 certified, 1 relaxed, 2 missed"
+        " [-], shape (n,)."
+    )
+    natural = Column("Largest natural residual since the record before [-], shape (n,).")
+    natural_scaled = Column("Largest unit-free natural residual since the record before [-], shape (n,).")
+    iterations = Column("Iterations of the solver since the record before [-], shape (n,).")
+    kinetic = Column("Kinetic energy [J], shape (n,).")
+    potential = Column(
+        "Potential energy, of a world gravity's and springs', of systems that of those that know it [J],"
+        " shape (n,)."
+    )
+    penetration = Column(
+        "Deepest overlap of unilateral contacts [m], shape (n,); of a world since the record before, of"
+        " systems at the record."
+    )
+    opening = Column(
+        "Largest error of a joint or bilateral constraint [m, rad], shape (n,); since the record before or at"
+        " the record, as `penetration`."
+    )
 
-    @property
-    def r(self) -> Array:
-        """Impulses since the record before [N s]; values lam at the end of the step in first order, shape
-        (n, size). Where others are certified with the same motion they are those of least norm, unless
-        `forces` is `solver`; they are chosen when first asked for."""
-        return self._told[0]
+    # 2. Columns of systems.
 
-    @property
-    def choice(self) -> IntArray:
-        """How the impulses of each block were chosen [-], shape (n, blocks): 0 the solver's, and whether
-        there are others is not known; 1 the same in every certified answer; 2 of many, those of least norm.
-        """
-        return self._told[1]
-
-    @cached_property
-    def kinetic(self) -> Array:
-        """Kinetic energy [J], shape (n,)."""
-        return self.derive("kinetic", self)
-
-    @cached_property
-    def potential(self) -> Array:
-        """Potential energy, of those systems that know it [J], shape (n,)."""
-        return self.derive("potential", self)
-
-    @cached_property
-    def contact_work(self) -> Array:
+    z = Column("Discrete parameters of all systems [any], shape (n, nz).")
+    u = Column("What the laws constrained: ẏ [m/s], or y [m] at position level, shape (n, size).")
+    y = Column("Outputs at the instants [m, rad, or any], shape (n, size).")
+    active = Column("Blocks that entered a problem since the record before [-], shape (n, blocks), bool.")
+    forecast = Column(
+        "Forecast gaps that decided it in the last step [m], shape (n, blocks); -inf: always active."
+    )
+    newton = Column("Newton iterations of the scheme since the record before [-], shape (n,).")
+    solver_r = Column(
+        "Impulses since the record before as the solver found them [N s]; values lam at the end of the step"
+        " in first order, shape (n, size). `r` has those that are told."
+    )
+    r = Column(
+        "Impulses since the record before [N s]; values lam at the end of the step in first order, shape"
+        " (n, size). Where others are certified with the same motion they are those of least norm, unless"
+        " `forces` is `solver`; they are chosen when first asked for."
+    )
+    choice = Column(
+        "How the impulses of each block were chosen [-], shape (n, blocks): 0 the solver's, and whether there"
+        " are others is not known; 1 the same in every certified answer; 2 of many, those of least norm."
+    )
+    contact_work = Column(
         """Work Σ r·(u⁻ + u⁺)/2 of the contact impulses since the start of the first run [J], shape (n,).
 
         u = H'v + ∂y/∂t with H at the beginning of each step. Between bodies it is what the contacts take
@@ -183,25 +173,106 @@ class Trajectory(RunVerdict):
         1985). A moving wall is taken to be at rest. A scheme that resolves what happens within a step tells
         its work itself, or it is NaN: not known.
         """
-        return self.derive("contact_work", self)
+    )
+
+    # 3. Columns of worlds.
+
+    correction = Column("Largest displacement by the position correction since the record before [m], (n,).")
+    dissipated = Column("By contacts, joints and dampers since the start of the first run [J], shape (n,).")
+    work = Column("Of actuators, users' forces and kinematic bodies since then [J], shape (n,).")
+    lifted = Column("Potential energy that the position correction gave since then [J], shape (n,).")
+    balance = Column(
+        "Change of kinetic + potential + dissipated - work - lifted since then [J], shape (n,): the error."
+    )
+    contacts = Column(
+        "The contacts of every record, as `WorldContacts`. Of many impulses with the same motion they have"
+        " those of least norm, unless `forces` is `solver`; these are chosen when first asked for."
+    )
+    raw_contacts = Column(
+        "The contacts of every record with impulses as they were recorded; `contacts` has those it tells."
+    )
+    joint_r = Column(
+        "Impulses of the joints in the last step of each record, one record after another [N s, N m s], shape"
+        " (sum,), chosen as those of the contacts."
+    )
+    raw_joint_r = Column("Impulses of the joints as they were recorded [N s, N m s], shape (sum,).")
+    joint_offset = Column("Where the joint impulses of each record begin in `joint_r` [-], shape (n + 1,).")
+    contact_states = Column(
+        "What each of `contacts` does, by name, shape (nc,), text: separating, sticking, slipping, ..."
+    )
+
+    def __len__(self) -> int:
+        return len(self.store) if self.records is None else len(self.records)
+
+    def __getitem__(self, which: slice) -> "Trajectory":
+        """The trajectory of some records; its columns are read when they are asked for."""
+        if not isinstance(which, slice):
+            raise TypeError(f"run[{which!r}]: take records by a slice, or one of them by run.at(k)")
+        chosen = (range(len(self)) if self.records is None else self.records)[which]
+        if not len(chosen):
+            raise IndexError(f"run[{which.start}:{which.stop}:{which.step}] has no record of {len(self)}")
+        if chosen.step < 0:
+            raise IndexError("the records of a run are in order of time: give a positive step")
+        given = {name: _rows_of(value, which) for name, value in self.given.items()}
+        whole = self if self.whole is None else self.whole
+        return replace(self, records=chosen, given=given, whole=None if whole._large else whole)
+
+    def column(self, name: str) -> Any:
+        """A column by name [see the attribute of that name], shape (n, ...)."""
+        if name in self.given:
+            return self.given[name]
+        if name not in self._known:
+            found = self._find(name)
+            if not isinstance(found, np.ndarray) or found.nbytes <= KEPT or name not in self.store.names:
+                self._known[name] = found
+            return found
+        return self._known[name]
+
+    def with_columns(self, **columns: Any) -> "Trajectory":
+        """The same run with other columns in the place of some."""
+        return replace(self, given=self.given | columns)
+
+    @property
+    def sensors(self) -> dict[str, Array]:
+        """What the sensors showed, by name [any], shape (n, ...) each."""
+        return self._named("sensors/")
+
+    @property
+    def measures(self) -> dict[str, Array]:
+        """What else the scheme measured, by name with its unit [see the name], shape (n,) each; the largest
+        since the record before (contact work: the sum), NaN where it was not measured."""
+        return self._named("measures/")
+
+    @property
+    def memories(self) -> dict[str, Array]:
+        """The scheme's memory at every record, by name [any], shape (n, ...) each; of a world none is kept
+        but that of the end, `memory`."""
+        return self._named("memory/")
+
+    @property
+    def energy(self) -> Array:
+        """Kinetic and potential energy [J], shape (n,)."""
+        return np.asarray(self.kinetic + self.potential)
+
+    @property
+    def of_world(self) -> bool:
+        """Whether it is a run of bodies, and not of systems of equations."""
+        return isinstance(self.model, WorldModel)
 
     @property
     def relaxed(self) -> bool:
         """Whether another law stood in the place of the exact one, so that residuals certify nothing."""
         return bool(self.relaxation)
 
-    @property
-    def energy(self) -> Array:
-        """Kinetic and potential energy [J], shape (n,)."""
-        return self.kinetic + self.potential
-
     def system(self, name: str) -> SystemView:
         """One system by name: .q, .v, .z, or .x in first order."""
+        self._must_be(Model, f"no system {name!r}: this is a run of a world; see body({name!r})")
         _, q, v, z = self.model.system(name)
         return SystemView(name, self.q[:, q], self.v[:, v], self.z[:, z])
 
     def interaction(self, name: str) -> InteractionView:
         """One interaction by name: .r, .u, .y, .active, .states, .unique."""
+        self._must_be(Model, f"no interaction {name!r}: this is a run of a world; see contacts")
         part, components, blocks = self.model.interaction(name)
         u = self.u[:, components]
         single = self.index[1:] - self.index[:-1] == 1
@@ -212,79 +283,221 @@ class Trajectory(RunVerdict):
             lambda: (self.r[:, components], self.choice[:, blocks]),
         )  # fmt: skip
 
-    def checkpoint(self, k: int = -1) -> Checkpoint:
-        """What `simulate(..., start=...)` takes to go on from record k, bit for bit."""
+    def body(self, name: str) -> BodyView:
+        """One body by name: .position, .quaternion, .velocity, .spin, .centre, .centre_velocity."""
+        self._must_be(WorldModel, f"no body {name!r}: this is a run of systems; see system({name!r})")
+        k = self.model.body(name)
+        q, v = self.q, self.v
+        x, p = q[:, 7 * k : 7 * k + 3], q[:, 7 * k + 3 : 7 * k + 7]
+        speed, spin = v[:, 6 * k : 6 * k + 3], turned(p, v[:, 6 * k + 3 : 6 * k + 6])
+        arm = turned(p, self.model.origin[k])
+        return BodyView(name, x + arm, p, speed + np.cross(spin, arm), spin, x, speed)
+
+    def at(self, k: int) -> Record:
+        """Record k by itself; negative k count from the end."""
         n = len(self)
         if not -n <= k < n:
             raise IndexError(f"record {k} of a trajectory of {n} records")
         k %= n
+        return Record.of(self[k : k + 1], 0) if self._large else Record.of(self, k)
+
+    def contact_table(self, body: str | None = None) -> ContactTable:
+        """The forces of the contacts, on every body or on the one of that name: two rows per contact, one
+        for either body, so that the forces of a body at a time add up to what contacts do to it: to rounding
+        where they are unique or the solver's, at least to the tolerance where they are the least of many.
+
+        When only some steps are recorded the rows are those of the steps that were.
+        """
+        return contact_table(self, None if body is None else self.model.body(body))
+
+    def forces_on(self, name: str) -> Array:
+        """All contact forces on one body together, inertial frame, over the last step of each record [N],
+        shape (n, 3)."""
+        k, contacts = self.model.body(name), self.contacts
+        force, _ = contacts.force(self.h)
+        total = np.zeros((len(self), 3))
+        for side, sign in ((0, 1.0), (1, -1.0)):
+            rows = np.flatnonzero(contacts.body[:, side] == k)
+            np.add.at(total, contacts.record[rows], sign * force[rows])
+        return total
+
+    def checkpoint(self, k: int = -1) -> Checkpoint:
+        """What `simulate(..., start=...)` takes to go on from record k, bit for bit; of a world from the end
+        alone, where its memory is kept."""
+        n = len(self)
+        if not -n <= k < n:
+            raise IndexError(f"record {k} of a trajectory of {n} records")
+        k %= n
+        memory, rows = self.memory, self.memories
+        if rows:
+            memory = {name: value[k] for name, value in rows.items()}
+        elif memory and self._number(k) != len(self.store) - 1:
+            raise IndexError(f"record {k}: a run of a world goes on from its last record, {n - 1}, alone")
         t, index = float(self.t[k]), int(self.index[k])
         clock = Clock(self.clock.origin, self.clock.h, index) if index >= 0 else Clock(t, self.clock.h)
+        z = self.z[k] if isinstance(self.model, Model) else np.zeros(0)
         return Checkpoint(
-            State(t, *(np.asarray(_read_only(a[k])) for a in (self.q, self.v, self.z))),
-            {name: np.array(rows[k]) for name, rows in self.memory.items()},
-            clock, float(self.contact_work[k]), self.model,
-            self.scheme, self.scheme_options, self.solver, self.tolerance,
+            State(t, *map(_read_only, (self.q[k], self.v[k], z))),
+            {name: np.array(value) for name, value in memory.items()}, clock, self.model, self.scheme,
+            self.scheme_options, self.solver, self.tolerance,
+            {name: float(self.column(name)[k]) for name in CARRIED if self._has(name)},
         )  # fmt: skip
 
-    @property
-    def penetration(self) -> float:
-        """Deepest penetration of any unilateral contact of mechanics [m]; 0 where there was none."""
-        from stickslip.simulation.summary import penetration
+    def to_frame(self, what: str = "states") -> Any:
+        """A table of the run as a pandas DataFrame: `states`, `contacts`, `interactions`, `sensors`,
+        `joints` or `energies`."""
+        from importlib import import_module
 
-        return penetration(self)
-
-    @property
-    def opening(self) -> float:
-        """Largest |y| of any bilateral constraint of mechanics [m, rad]; 0 where there was none."""
-        from stickslip.simulation.summary import opening
-
-        return opening(self)
+        # The room of tables is above this one, and is looked at only when it is asked for.
+        return import_module("stickslip.export").frame(self, what)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write it to an HDF5 file, which `read_trajectory` reads back bit for bit."""
         from importlib import import_module
 
         # Files look at trajectories, and a trajectory at files only when it is asked to.
-        import_module("stickslip.files.trajectories").write_trajectory(path, self)
+        import_module("stickslip.files.runs").write_trajectory(path, self)
 
     def _repr_html_(self) -> str:
         """How notebooks show it."""
         from importlib import import_module
 
         # The room that draws is above this one, and is looked at only when there is something to be seen.
-        return str(import_module("stickslip.view.notebook").curves_html(self))
+        return str(import_module("stickslip.view.notebook").run_html(self))
 
     def __str__(self) -> str:
         from stickslip.simulation.summary import summary
 
         return summary(self)
 
+    # 4. Where columns come from.
 
-def derived(system: NonsmoothSystem, work: Array, before: float) -> Callable[[str, Trajectory], Array]:
-    """Energies of a trajectory of `system`: `work` [J] holds NaN for steps whose work is to be computed."""
+    @property
+    def _large(self) -> bool:
+        """Whether the run is too large to be read whole for the sake of one record."""
+        sizes = [self.store.size("q") * len(self)]
+        if "contacts" in self.store.tables:
+            sizes.append(int(self.store.offset("contacts")[-1]) * CONTACT_BYTES)
+        return not isinstance(self.store, MemoryStore) and max(sizes) > KEPT
 
-    def derive(name: str, of: Trajectory) -> Array:
-        if name == "kinetic":
-            return energy.kinetic(system, of.t, of.q, of.v, of.z)
-        if name == "potential":
-            return energy.potential(system, of.t, of.q, of.z)
-        steps = np.array(work[1:])
-        missing = np.isnan(steps)
-        inside = any(part.level is Level.ACCELERATION for part in of.model.interactions)
-        if missing.any() and inside:
-            # Impacts lie within the steps, at velocities that their ends do not show.
-            steps[missing] = np.where(of.solver_r[1:].any(axis=1), np.nan, 0.0)[missing]
-        elif missing.any():
-            impulses = np.where(missing[:, None], of.solver_r[1:], 0.0)
-            found = contact_work(system, of.t, of.h[1:], of.q, of.v, of.z, impulses)
-            steps[missing] = found[missing]
-        return np.cumsum(np.concatenate([[before], steps]))
+    def _must_be(self, kind: type, otherwise: str) -> None:
+        if not isinstance(self.model, kind):
+            raise AttributeError(otherwise)
 
-    return derive
+    def _number(self, k: int) -> int:
+        """Number of record k in the store."""
+        return k if self.records is None else self.records[k]
+
+    def _has(self, name: str) -> bool:
+        return (
+            name in self.given
+            or name in self.store.names
+            or (self.derive is not None and name in ("kinetic", "potential", "contact_work"))
+        )
+
+    def _named(self, prefix: str) -> dict[str, Array]:
+        names = [name for name in self.store.names if name.startswith(prefix)]
+        return {name.removeprefix(prefix): self.column(name) for name in names}
+
+    def _find(self, name: str) -> Any:
+        if name in self.store.names:
+            return self._stored(name)
+        if name in ("penetration", "opening") and isinstance(self.model, Model):
+            return getattr(self.model, name)(self.y)
+        if isinstance(self.model, Model):
+            if name in ("r", "choice"):
+                told = self._told()
+                self._known.setdefault("r", told.get("r", self.solver_r))
+                none = np.zeros(self.active.shape, np.int64)
+                self._known.setdefault("choice", told.get("choice", none))
+                return self._known[name]
+            if name == "solver_r":
+                return self._stored("r")
+            if self.derive is not None and name in ("kinetic", "potential", "contact_work"):
+                return self._derived(name)
+        elif name in ("contacts", "joint_r"):
+            told, raw = self._told(), self.raw_contacts
+            mine = {key: told[key] for key in ("r", "choice") if key in told}
+            self._known.setdefault("contacts", replace(raw, **mine) if mine else raw)
+            self._known.setdefault("joint_r", told.get("joint_r", self.raw_joint_r))
+            return self._known[name]
+        elif name == "raw_contacts":
+            return self._table("contacts", CONTACT_WIDTHS, WorldContacts)
+        elif name == "contact_states":
+            if self.whole is not None and "contacts" not in self.given:
+                return self.whole.contact_states[self._entries_of(self.whole.contacts.offset)]
+            return self.contacts.states(self.model.lightest(self.contacts.body), self.tolerance)
+        elif name in ("raw_joint_r", "joint_offset"):
+            found = self._table("joints", ("r",), dict)
+            return found["r"] if name == "raw_joint_r" else found["offset"]
+        what = "systems" if isinstance(self.model, Model) else "a world"
+        raise AttributeError(f"a run of {what} has no {name}")
+
+    def _stored(self, name: str) -> Array:
+        picked = range(len(self.store)) if self.records is None else self.records
+        size = self.store.size(name) * (picked[-1] + 1 - picked[0])
+        if size > LARGEST:
+            raise MemoryError(
+                f"{name} of these {len(self)} records takes {size / 2**30:.0f} GiB; look at part of the run,"
+                f" such as run[:1000].{name}"
+            )
+        found = self.store.column(name, picked[0], picked[-1] + 1)[:: picked.step]
+        return _read_only(found) if found.flags.writeable else found
+
+    def _derived(self, name: str) -> Array:
+        assert self.derive is not None
+        if self.records is None:
+            return self.derive(name, self)
+        whole = replace(self, records=None, whole=None) if self.whole is None else self.whole
+        return np.asarray(whole.column(name)[self._number(0) : self._number(-1) + 1 : self.records.step])
+
+    def _told(self) -> Mapping[str, Any]:
+        """The impulses that are told, where they are chosen: those of a part from the whole run."""
+        if self.choose is None or self.whole is None:
+            return {} if self.choose is None else self.choose(self)
+        whole = self.whole
+        if isinstance(self.model, Model):
+            return {"r": whole.r[self.records], "choice": whole.choice[self.records]}
+        mine = self._entries_of(whole.contacts.offset)
+        joints = self._entries_of(whole.joint_offset)
+        return {
+            "r": whole.contacts.r[mine], "choice": whole.contacts.choice[mine],
+            "joint_r": whole.joint_r[joints],
+        }  # fmt: skip
+
+    def _entries_of(self, offset: IntArray) -> BoolArray:
+        """Which entries of a table of the whole run are of these records [-], shape (any,), bool."""
+        taken = np.zeros(len(offset) - 1, bool)
+        taken[self.records] = True
+        return np.repeat(taken, np.diff(offset))
+
+    def _table(self, table: str, names: Any, make: Callable[..., Any]) -> Any:
+        """The entries of these records of a table."""
+        picked = range(len(self.store)) if self.records is None else self.records
+        offset = self.store.offset(table)[picked[0] : picked[-1] + 2]
+        a, b = int(offset[0]), int(offset[-1])
+        columns = {name: self.store.entries(table, name, a, b) for name in names}
+        offset = offset - a
+        if picked.step > 1:
+            counts = np.diff(offset)
+            taken = np.zeros(len(counts), bool)
+            taken[:: picked.step] = True
+            columns = {name: column[np.repeat(taken, counts)] for name, column in columns.items()}
+            offset = np.concatenate([[0], np.cumsum(counts[taken])])
+        for name, column in columns.items():
+            if column.flags.writeable:
+                columns[name] = _read_only(column)
+        return make(offset=_read_only(offset), **columns)
 
 
-def _read_only(array: Array) -> Array:
-    copy = np.array(array)
-    copy.flags.writeable = False
-    return copy
+def _rows_of(value: Any, which: slice) -> Any:
+    """Rows of a column that was given in the place of another."""
+    if not isinstance(value, np.ndarray):
+        raise TypeError("contacts that were given in the place of others cannot be taken apart")
+    return value[which]
+
+
+def _read_only(array: Any) -> Any:
+    found = np.array(array)
+    found.flags.writeable = False
+    return found

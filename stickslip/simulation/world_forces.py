@@ -9,10 +9,9 @@ import numpy as np
 from stickslip.schemes.body_forces import with_least_forces
 from stickslip.schemes.body_step import BodyStep
 from stickslip.schemes.step import Selector
-from stickslip.state import Array, IntArray
 
 if TYPE_CHECKING:
-    from stickslip.simulation.world_trajectory import WorldTrajectory
+    from stickslip.simulation.trajectory import Trajectory
 
 MOST_HELD = 64e6
 """Steps are held until they are asked for; more than so much of their problems is settled at once [bytes]."""
@@ -30,6 +29,8 @@ class WorldForces:
     """Of what is held, about [bytes]."""
     told: dict[int, BodyStep] = field(default_factory=dict)
     """Steps as they are told, by the number of the record."""
+    first: int = 0
+    """Number of the first record that is not forgotten."""
 
     def add(self, record: int, step: BodyStep) -> None:
         """Hold the step that a record ends with."""
@@ -52,19 +53,26 @@ class WorldForces:
             self.held.pop()
         self.size = 0.0
 
-    def __call__(self, of: "WorldTrajectory") -> tuple[Array, IntArray, Array]:
+    def __call__(self, of: "Trajectory") -> dict[str, Any]:
         """Impulses of the contacts [N s, N m s], shape (nc, 6), how they were chosen, shape (nc,), and
         impulses of the joints, shape (sum,), of all records of a trajectory."""
         self.settle()
         contacts, offset = of.raw_contacts, of.joint_offset
         r, choice, joint_r = np.array(contacts.r), np.array(contacts.choice), np.array(of.raw_joint_r)
-        for record, step in self.told.items():
-            if record < len(of) and step.choice is not None:
+        for number, step in self.told.items():
+            record = number - self.first
+            if 0 <= record < len(of) and step.choice is not None:
                 rows, joints = contacts.at(record), slice(int(offset[record]), int(offset[record + 1]))
                 r[rows], choice[rows], joint_r[joints] = step.r, step.choice, step.joint_r
         for array in (r, choice, joint_r):
             array.flags.writeable = False
-        return r, choice, joint_r
+        return {"r": r, "choice": choice, "joint_r": joint_r}
+
+    def forget(self, count: int) -> None:
+        """Let go of so many records, which are in a file; the last of them is the first of what follows."""
+        self.settle()
+        self.first += count
+        self.told = {number: step for number, step in self.told.items() if number > self.first}
 
 
 def _size(problem: Any) -> int:

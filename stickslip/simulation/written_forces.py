@@ -6,6 +6,7 @@ and each of their problems is asked for its certified impulses of least norm (`p
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -35,8 +36,8 @@ class WrittenForces:
     solver: Solver
     select: Selector
 
-    def __call__(self, of: Trajectory) -> tuple[Array, IntArray]:
-        """Impulses [N s], shape (n, size), and how those of each block were chosen [-], shape (n, blocks)."""
+    def __call__(self, of: Trajectory) -> dict[str, Any]:
+        """Impulses r [N s], shape (n, size), and the choice of those of each block [-], shape (n, blocks)."""
         r, choice = np.array(of.solver_r), np.zeros((len(of), self.system.blocks), np.int64)
         choice[0] = UNIQUE
         patterns, which = np.unique(of.active[1:], axis=0, return_inverse=True)
@@ -48,7 +49,7 @@ class WrittenForces:
                 again = self._again(of, k)
                 if again is not None:
                     r[k], choice[k] = again
-        return r, choice
+        return {"r": r, "choice": choice}
 
     def _independent(self, of: Trajectory, active: BoolArray, records: IntArray) -> BoolArray:
         """Of records with the same active blocks: whether the rows of these, since the record before, are
@@ -84,7 +85,7 @@ class WrittenForces:
         state = State(float(of.t[k - 1]), *(np.array(x[k - 1]) for x in (of.q, of.v, of.z)))
         if not all(np.isfinite(x[j]).all() for x in (of.q, of.v) for j in (k - 1, k)):  # a run that blew up
             return None
-        memory = {name: np.array(rows[k - 1]) for name, rows in of.memory.items()}
+        memory = of.checkpoint(k - 1).memory
         r, unique = np.zeros(self.system.size), np.ones(self.system.blocks, bool)
         values = of.model.values
         for _ in range(int(full)):

@@ -21,8 +21,8 @@ from stickslip.scenes.measures import drift, speed
 from stickslip.scenes.scenario import GRAVITY
 from stickslip.scenes.views import side_view
 from stickslip.schemes.step import Solver
-from stickslip.simulation.world_loop import simulate_world
-from stickslip.simulation.world_trajectory import WorldTrajectory
+from stickslip.simulation.loop import simulate
+from stickslip.simulation.trajectory import Trajectory
 from stickslip.solvers import registry as solvers
 from stickslip.studies.study import Parts, Progress, Study
 from stickslip.studies.tilt_models import Structure, bracket, semicircle, thinnest_arch, tower, wall
@@ -116,9 +116,9 @@ def let_go(structure: Structure, plan: Plan) -> Found:
     return _bisected(structure, plan, plan.steps, left_to_itself())
 
 
-def rolled(world: World, h: float, until: float, solver: Solver) -> WorldTrajectory:
+def rolled(world: World, h: float, until: float, solver: Solver) -> Trajectory:
     """The world let go; steps that miss their tolerance are counted."""
-    return simulate_world(
+    return simulate(
         world, until=until, h=h, solver=solver, solver_name="auto", tolerance=TOLERANCE, on_failure="accept"
     )
 
@@ -229,7 +229,7 @@ def _angles(found: list[Found], free: list[Found], plan: Plan) -> Table:
     )
 
 
-def _beside(longer: dict[str, list[tuple[float, WorldTrajectory]]]) -> Table:
+def _beside(longer: dict[str, list[tuple[float, Trajectory]]]) -> Table:
     return Table.of(
         "Runs below and above the tilt found",
         [

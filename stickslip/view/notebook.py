@@ -16,7 +16,6 @@ import numpy as np
 from stickslip.exhibits import Figure, Panel
 from stickslip.mechanics.world import World
 from stickslip.simulation.trajectory import Trajectory
-from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.view.text import clean
 
 FRAMES, MEGABYTES = 100, 3.0
@@ -35,23 +34,17 @@ def world_html(world: World) -> str:
     return _shown(world, lambda: _scene(world, "") + _text(str(world)))
 
 
-def run_html(trajectory: WorldTrajectory) -> str:
-    """A run of a world: its scene, to be played, what is certain of it, and its summary."""
+def run_html(trajectory: Trajectory) -> str:
+    """A run: of a world its scene, to be played, and what is certain of it; of written equations their
+    coordinates and energies over time; and its summary."""
 
     def make() -> str:
+        if not trajectory.of_world:
+            return _picture(lambda path: _draw_curves(trajectory, path), "svg") + _text(str(trajectory))
         note = f"At most {FRAMES} records are shown here; {WHOLE}."
         scene = _scene(trajectory, note if len(trajectory) > FRAMES else "")
         summary = f"<details><summary>summary</summary>{_text(str(trajectory))}</details>"
         return scene + _certificate(trajectory) + summary
-
-    return _shown(trajectory, make)
-
-
-def curves_html(trajectory: Trajectory) -> str:
-    """A run of written equations: its coordinates and energies over time, and its summary."""
-
-    def make() -> str:
-        return _picture(lambda path: _draw_curves(trajectory, path), "svg") + _text(str(trajectory))
 
     return _shown(trajectory, make)
 
@@ -68,14 +61,14 @@ def _shown(what: Any, make: Callable[[], str]) -> str:
         return f"<div>{_text(text)}{_note(f'It cannot be drawn: {error}')}</div>"
 
 
-def _scene(source: World | WorldTrajectory, note: str) -> str:
+def _scene(source: World | Trajectory, note: str) -> str:
     """The scene in a frame that reaches nothing outside it; a still picture where viser is missing."""
     from stickslip.view.browser.server import ViewerError
 
     try:
         from stickslip.view.browser.export import page_of
 
-        frames = FRAMES if isinstance(source, WorldTrajectory) else None
+        frames = FRAMES if isinstance(source, Trajectory) else None
         page = page_of(source, frames=frames, megabytes=MEGABYTES)
     except ViewerError as error:
         from stickslip.view.still import draw_world
@@ -119,7 +112,7 @@ def _draw_curves(trajectory: Trajectory, path: Path) -> None:
     draw(Figure("", panels), path)
 
 
-def _certificate(run: WorldTrajectory) -> str:
+def _certificate(run: Trajectory) -> str:
     """What the judge says of a run, as a table."""
     energy = run.energy
     held = f"tolerance {run.tolerance:g}, missed by {run.missed} of {run.steps} steps"

@@ -13,8 +13,8 @@ from matplotlib.figure import Figure as Canvas
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.problem.solution import Verdict
 from stickslip.rotations import matrices, product, turned, units
+from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.world_model import ShapeRecord
-from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array, BoolArray, IntArray, ModelError
 from stickslip.view.browser.instances import colour_of
 from stickslip.view.browser.meshes import shape_mesh, shape_scale
@@ -43,7 +43,7 @@ INK = "#333333"
 
 
 def draw_world(
-    source: World | WorldTrajectory, path: str | Path, *, at: float | None = None, contacts: bool = False,
+    source: World | Trajectory, path: str | Path, *, at: float | None = None, contacts: bool = False,
     forces: bool = False, size: tuple[float, float] = (5.6, 4.0), azimuth: float = -60.0,
     elevation: float = 18.0,
 ) -> None:  # fmt: skip
@@ -64,8 +64,8 @@ def draw_world(
     stage = Stage.of(source)
     number = _number(source, at)
     frame = stage.frame(number)
-    q = source.q[number] if isinstance(source, WorldTrajectory) else source.start.q
-    timed = isinstance(source, WorldTrajectory)
+    q = source.q[number] if isinstance(source, Trajectory) else source.start.q
+    timed = isinstance(source, Trajectory)
     save(
         lambda: _compose(
             stage, frame, q, timed, contacts, forces, size, math.radians(azimuth), math.radians(elevation)
@@ -75,10 +75,8 @@ def draw_world(
 
 
 def _check(source: Any, size: Any, azimuth: float, elevation: float) -> None:
-    if not isinstance(source, World | WorldTrajectory):
-        raise TypeError(
-            f"{type(source).__name__} cannot be drawn; a still is of a World or of a WorldTrajectory"
-        )
+    if not isinstance(source, World | Trajectory):
+        raise TypeError(f"{type(source).__name__} cannot be drawn; a still is of a World or of a Trajectory")
     edges = np.asarray(size, float)
     if edges.shape != (2,) or not ((edges >= SMALLEST) & (edges <= LARGEST)).all():
         raise ValueError(f"size is {size}; width and height are {SMALLEST:g} to {LARGEST:g} in")
@@ -86,11 +84,11 @@ def _check(source: Any, size: Any, azimuth: float, elevation: float) -> None:
         raise ValueError(f"azimuth is {azimuth} and elevation {elevation}; the latter is -90 to 90°")
 
 
-def _number(source: World | WorldTrajectory, at: float | None) -> int:
+def _number(source: World | Trajectory, at: float | None) -> int:
     """Which record is nearest to a time."""
     if at is None:
         return -1
-    times = source.t if isinstance(source, WorldTrajectory) else np.array([source.start.t])
+    times = source.t if isinstance(source, Trajectory) else np.array([source.start.t])
     slack = 1e-9 * max(1.0, abs(float(times[-1])))
     if not times[0] - slack <= at <= times[-1] + slack:
         what = f"from {times[0]:g} to {times[-1]:g} s" if len(times) > 1 else f"at {times[0]:g} s alone"

@@ -11,7 +11,7 @@ import stickslip as ss
 from stickslip.cli import demo
 from stickslip.cli.demo import certificates
 from stickslip.detection.detector import Detector
-from stickslip.files.trajectories import read_trajectory
+from stickslip.files.runs import read_trajectory
 from stickslip.scenes.grains import column_collapse
 
 BODIES = 24

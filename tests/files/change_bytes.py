@@ -15,7 +15,7 @@ import numpy as np
 from stickslip import Interaction, Lagrangian, NewtonImpact, NonsmoothSystem, Scleronomous, simulate
 from stickslip.files import FormatError, ProblemRecord, StoredSolution
 from stickslip.files.archive import read_archive, write_archive
-from stickslip.files.trajectories import trajectory_content, trajectory_in
+from stickslip.files.runs import trajectory_content, trajectory_in
 from stickslip.problem.box import relay
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.sets import coulomb, free, nonnegative

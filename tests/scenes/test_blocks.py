@@ -25,9 +25,9 @@ SHORT: list[tuple[str, dict[str, Any]]] = [
 """Parameters with which a run takes a second or so."""
 
 
-def run(scenario: Scenario) -> ss.WorldTrajectory:
+def run(scenario: Scenario) -> ss.Trajectory:
     found = ss.simulate(scenario.system, until=scenario.until, h=scenario.h, scheme=scenario.scheme)
-    assert isinstance(found, ss.WorldTrajectory)
+    assert isinstance(found, ss.Trajectory)
     return found
 
 

@@ -25,12 +25,12 @@ SMALL: dict[str, dict[str, Any]] = {
 NAMES = sorted(SMALL)
 
 
-def run(scenario: Scenario) -> ss.WorldTrajectory:
+def run(scenario: Scenario) -> ss.Trajectory:
     assert isinstance(scenario.system, ss.World)
     return ss.simulate(scenario.system, until=scenario.until, h=scenario.h)
 
 
-def broken(scenario: Scenario, trajectory: ss.WorldTrajectory) -> list[str]:
+def broken(scenario: Scenario, trajectory: ss.Trajectory) -> list[str]:
     facts = scenario.facts(trajectory)
     assert len(facts) >= 4
     return [

@@ -20,13 +20,13 @@ SHORT: dict[str, dict[str, Any]] = {
 }
 
 
-def run(scenario: Scenario) -> ss.WorldTrajectory:
+def run(scenario: Scenario) -> ss.Trajectory:
     trajectory = ss.simulate(scenario.system, until=scenario.until, h=scenario.h)
-    assert isinstance(trajectory, ss.WorldTrajectory)
+    assert isinstance(trajectory, ss.Trajectory)
     return trajectory
 
 
-def failing(scenario: Scenario, trajectory: ss.WorldTrajectory) -> list[str]:
+def failing(scenario: Scenario, trajectory: ss.Trajectory) -> list[str]:
     return [fact.claim for fact in scenario.facts(trajectory) if not fact.ok]
 
 

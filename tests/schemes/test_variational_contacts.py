@@ -7,7 +7,7 @@ import stickslip as ss
 from stickslip.detection.detector import Detector
 from stickslip.schemes import registry
 from stickslip.schemes.variational import VariationalBodies, step_problem
-from stickslip.simulation.world_checkpoint import WorldCheckpoint
+from stickslip.simulation.checkpoint import Checkpoint
 
 G = 9.81
 
@@ -84,7 +84,7 @@ def test_a_memory_that_does_not_fit_is_refused(toss):
     good = trajectory.checkpoint()
 
     def going_on(**memory):
-        start = WorldCheckpoint(
+        start = Checkpoint(
             good.state, good.memory | memory, good.clock, good.sums, good.model, good.scheme,
             good.scheme_options,
         )  # fmt: skip

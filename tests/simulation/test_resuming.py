@@ -43,8 +43,8 @@ def same(a, b, k):
     """Whether b is what a is after record k."""
     for name in COLUMNS:
         np.testing.assert_array_equal(getattr(b, name)[1:], getattr(a, name)[k + 1 :], err_msg=name)
-    for name in a.memory:
-        np.testing.assert_array_equal(b.memory[name][1:], a.memory[name][k + 1 :], err_msg=name)
+    for name in a.memories:
+        np.testing.assert_array_equal(b.memories[name][1:], a.memories[name][k + 1 :], err_msg=name)
     later = [event for event in a.events if event.t > a.t[k]]
     assert list(b.events) == later
 

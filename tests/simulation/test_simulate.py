@@ -196,7 +196,7 @@ def test_a_missed_step_is_halved_until_it_is_good():
     assert (run.t == 0.2 * np.arange(6)).all()
     np.testing.assert_allclose(run.h, [0.0, 0.2, 0.2, 0.05, 0.2, 0.2])
     assert run.steps == 8
-    assert run.memory["count"][:, 0].tolist() == [0, 1, 2, 6, 7, 8]
+    assert run.memories["count"][:, 0].tolist() == [0, 1, 2, 6, 7, 8]
     np.testing.assert_allclose(run.q[:, 0], 1.0 - 0.5 * G * run.t**2, atol=1e-12)
     with pytest.raises(ss.SimulationFailure, match="256 shorter ones: stumbled"):
         ss.simulate(FALLING, until=1.0, h=0.2, scheme=Stumbling(0.0), on_failure="halve")

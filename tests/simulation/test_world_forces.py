@@ -7,7 +7,7 @@ import pytest
 from world_runs import CONTACTS, equal
 
 import stickslip as ss
-from stickslip.files.trajectories import trajectory_content
+from stickslip.files.runs import trajectory_content
 
 H, G = 2e-3, np.array([0.0, 0.0, -9.81])
 

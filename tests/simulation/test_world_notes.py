@@ -1,8 +1,5 @@
 """Bodies that leave the ground or fall below everything are noted by name and time, and the run goes on."""
 
-import json
-
-import h5py
 import numpy as np
 import pytest
 
@@ -46,19 +43,6 @@ def test_the_notes_are_kept_in_the_file(tmp_path):
     assert len(run.notes) == 1
     run.save(tmp_path / "run.hdf5")
     assert ss.read_trajectory(tmp_path / "run.hdf5").notes == run.notes
-
-
-def test_files_without_notes_are_read(tmp_path):
-    run = ss.simulate(terrain(("ball", (0, 0, 1.0), (0, 0, 0))), until=0.02, h=1e-2)
-    run.save(tmp_path / "run.hdf5")
-    with h5py.File(tmp_path / "run.hdf5", "r+") as file:
-        group = file["stickslip_world_trajectory"]
-        about = json.loads(
-            bytes(np.asarray(group["about"])).decode() if group["about"].shape else group["about"][()]
-        )
-        del about["notes"], group["about"]
-        group["about"] = json.dumps(about)
-    assert ss.read_trajectory(tmp_path / "run.hdf5").notes == ()
 
 
 def test_a_body_that_starts_beside_the_ground_is_noted_at_the_start():

@@ -17,7 +17,7 @@ def world():
 
 def run(world, until=0.5, scheme=None, **how):
     start = how.get("start")
-    step = None if isinstance(start, ss.WorldCheckpoint) else H
+    step = None if isinstance(start, ss.Checkpoint) else H
     return ss.simulate(world, until=until, h=step, scheme=scheme or Drop(), **how)
 
 

@@ -207,7 +207,7 @@ def test_a_witness_must_open_every_contact():
 # -- runs ----------------------------------------------------------------------------------------------
 
 
-def sliding() -> tuple[worlds.Plan, ss.WorldTrajectory]:
+def sliding() -> tuple[worlds.Plan, ss.Trajectory]:
     """A ball that turns and slides on the plane."""
     ball = worlds.Body(
         "ball",
@@ -225,7 +225,7 @@ def sliding() -> tuple[worlds.Plan, ss.WorldTrajectory]:
     return plan, runs.run_of(plan)
 
 
-def told(run: ss.WorldTrajectory, **changes: np.ndarray) -> motions.Record:
+def told(run: ss.Trajectory, **changes: np.ndarray) -> motions.Record:
     n, c = len(run), run.contacts
     record = motions.Record(
         run.t, run.q.reshape(n, -1, 7).copy(), run.v.reshape(n, -1, 6).copy(), run.ok, run.correction,

@@ -19,7 +19,7 @@ from stickslip.files.errors import FormatError
 from stickslip.files.problems import replace_file
 from stickslip.mechanics.world import World
 from stickslip.problem.solution import Verdict
-from stickslip.simulation.world_trajectory import WorldTrajectory
+from stickslip.simulation.trajectory import Trajectory
 from stickslip.state import Array, IntArray
 from stickslip.view.browser.painter import Painter
 from stickslip.view.browser.server import ViewerError, close_server, open_server
@@ -114,7 +114,7 @@ HOLD = 0.7
 
 
 def export_html(
-    source: WorldTrajectory | World, path: str | os.PathLike[str], *, frames: int | None = None,
+    source: Trajectory | World, path: str | os.PathLike[str], *, frames: int | None = None,
     contacts: bool = True, forces: bool = True, speed: float = 1.0, title: str | None = None,
     megabytes: float = 7.5,
 ) -> Path:  # fmt: skip
@@ -139,7 +139,7 @@ def export_html(
 
 
 def page_of(
-    source: WorldTrajectory | World, *, frames: int | None = None, contacts: bool = True, forces: bool = True,
+    source: Trajectory | World, *, frames: int | None = None, contacts: bool = True, forces: bool = True,
     speed: float = 1.0, title: str | None = None, megabytes: float = 7.5,
 ) -> str:  # fmt: skip
     """A run, or a world where it starts, as the text of an HTML page that needs no other file and no network;
@@ -153,7 +153,7 @@ def page_of(
     megabytes   about how large the page may be; of more contacts than fit those with the largest forces are
                 drawn, and the page says so
     """
-    if not isinstance(source, WorldTrajectory | World):
+    if not isinstance(source, Trajectory | World) or (isinstance(source, Trajectory) and not source.of_world):
         kind = type(source).__name__
         raise ViewerError(f"a {kind} has no bodies to draw; the run of a World, or a World, is needed")
     if frames is not None and frames < 1:
@@ -162,7 +162,7 @@ def page_of(
         raise ViewerError(f"a run cannot be played at {speed:g} times its speed; give a positive number")
     stage = Stage.of(source)
     rows = _chosen(stage, frames, megabytes)
-    run = source if isinstance(source, WorldTrajectory) else None
+    run = source if isinstance(source, Trajectory) else None
     readouts = [] if run is None else [_worst(stage, run, rows, k) for k in range(rows.size)]
     waits = np.append(np.diff(stage.times[rows]) / speed, HOLD if rows.size > 1 else 0.0)
     title = title or f"{len(stage.model)} bodies"
@@ -218,7 +218,7 @@ def _chosen(stage: Stage, frames: int | None, megabytes: float) -> IntArray:
     return np.unique(np.concatenate([[0], nearer, [len(stage) - 1]]))
 
 
-def _worst(stage: Stage, run: WorldTrajectory, rows: IntArray, k: int) -> Readout:
+def _worst(stage: Stage, run: Trajectory, rows: IntArray, k: int) -> Readout:
     """The numbers of frame k: the worst since the frame before, as a record has since the record before."""
     since = slice(rows[k - 1] + 1 if k else rows[0], rows[k] + 1)
     return replace(

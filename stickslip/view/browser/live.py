@@ -5,7 +5,7 @@ import threading
 import time
 
 from stickslip.mechanics.world import World
-from stickslip.simulation.world_record import WorldRecord
+from stickslip.simulation.record import Record
 from stickslip.view.browser.painter import Painter
 from stickslip.view.browser.panel import readout_html, shown_time
 from stickslip.view.browser.server import Served, close_server
@@ -45,7 +45,7 @@ class LiveView(Served):
         self._held, self._stopped = threading.Event(), threading.Event()
         self._closed = False
         self._pace = _Pace()
-        self._record: WorldRecord | None = None
+        self._record: Record | None = None
         self._next = -math.inf
         super().__init__(host, port)
 
@@ -61,7 +61,7 @@ class LiveView(Served):
             self._closed = True
             close_server(self._server)
 
-    def __call__(self, record: WorldRecord) -> None:
+    def __call__(self, record: Record) -> None:
         """Show a record if it is time to, and hold the run while that is wished."""
         now = time.monotonic()
         self._pace.step(record, now)
@@ -74,7 +74,7 @@ class LiveView(Served):
         if self._stopped.is_set():
             raise RunStopped(f"the run was stopped at t = {record.t:.6g} s")
 
-    def _ahead(self, record: WorldRecord) -> float:
+    def _ahead(self, record: Record) -> float:
         """How much earlier than in the world the record has come [s]; 0 where that does not matter."""
         return self._pace.ahead(record.t, time.monotonic()) if self._slow.value else 0.0
 
@@ -133,7 +133,7 @@ class _Pace:
         self._mark: tuple[float, float] | None = None
         self._steps = 0
 
-    def step(self, record: WorldRecord, now: float) -> None:
+    def step(self, record: Record, now: float) -> None:
         """Take in a record that came at `now` [s]."""
         if self._t is not None and record.h > 0.0:
             self._steps += max(1, round((record.t - self._t) / record.h))

@@ -12,10 +12,10 @@ import numpy as np
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.problem.solution import Verdict
 from stickslip.rotations import turned, units
-from stickslip.simulation.world_contacts import CONTACT_WIDTHS, LEAST, WHOLE, WorldContacts
+from stickslip.simulation.contacts import CONTACT_WIDTHS, LEAST, WHOLE, WorldContacts
+from stickslip.simulation.record import Record
+from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.world_model import WorldModel
-from stickslip.simulation.world_record import WorldRecord
-from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array, IntArray
 from stickslip.view.browser.instances import Instances, Surroundings, drawable, instances_of, surroundings_of
 
@@ -126,15 +126,15 @@ class Stage:
     """Of the residuals [-]; nan where it is not known."""
     unknown: tuple[str, ...] = ()
     """Kinds of shape that are only marked, because nothing is known of their looks."""
-    records: WorldTrajectory | WorldRecord | None = None
+    records: Trajectory | Record | None = None
     """What `frame` shows; without it only `frame_of` does."""
 
     @classmethod
-    def of(cls, source: WorldTrajectory | World | WorldModel) -> Self:
+    def of(cls, source: Trajectory | World | WorldModel) -> Self:
         """The stage of a run, of a world where it starts (one frame, no contacts), or of a model alone."""
-        records: WorldTrajectory | WorldRecord | None = None
+        records: Trajectory | Record | None = None
         tolerance = math.nan
-        if isinstance(source, WorldTrajectory):
+        if isinstance(source, Trajectory) and source.of_world:
             model, places, tolerance, records = source.model, source.q, source.tolerance, source
         elif isinstance(source, World):
             model, places, records = WorldModel.of(source), source.start.q[None], _start(source)
@@ -146,16 +146,14 @@ class Stage:
         model = drawable(model)
         around = surroundings_of(model, places)
         found, unknown = instances_of(model, around)
-        contacts = (source.contacts, source.h) if isinstance(source, WorldTrajectory) else None
+        contacts = (source.contacts, source.h) if isinstance(source, Trajectory) else None
         usual = _usual_force(model, contacts)
         arrow = max(0.04 * around.size, min(2.0 * around.body, 0.2 * around.size))
         return cls(model, found, around, arrow / usual, arrow, tolerance, unknown, records)
 
     def __len__(self) -> int:
         """How many instants there are."""
-        return (
-            len(self.records) if isinstance(self.records, WorldTrajectory) else int(self.records is not None)
-        )
+        return len(self.records) if isinstance(self.records, Trajectory) else int(self.records is not None)
 
     @property
     def centre(self) -> Array:
@@ -175,7 +173,7 @@ class Stage:
     @property
     def times(self) -> Array:
         """Of the instants [s], shape (n,)."""
-        if isinstance(self.records, WorldTrajectory):
+        if isinstance(self.records, Trajectory):
             return self.records.t
         return np.zeros(len(self)) if self.records is None else np.array([self.records.t])
 
@@ -183,13 +181,13 @@ class Stage:
         """Instant k; negative k count from the end."""
         if not -len(self) <= k < len(self):
             raise IndexError(f"frame {k} of {len(self)}")
-        if isinstance(self.records, WorldTrajectory):
+        if isinstance(self.records, Trajectory):
             return self.frame_of(self.records.at(k))
         assert self.records is not None
         return self.frame_of(self.records)
 
     @np.errstate(all="ignore")  # a run that blew up is drawn all the same
-    def frame_of(self, record: WorldRecord) -> Frame:
+    def frame_of(self, record: Record) -> Frame:
         """Any recorded instant of this world, of a run that is over or of one that goes on."""
         q, v = record.q.reshape(-1, 7), record.v.reshape(-1, 6)
         x, p, lost = self._placed(q)
@@ -245,16 +243,16 @@ def _shown_states(names: np.ndarray) -> tuple[np.ndarray, np.ndarray, dict[str, 
     )
 
 
-def _start(world: World) -> WorldRecord:
+def _start(world: World) -> Record:
     columns: dict[str, Any] = {
         name: np.zeros((0, *width), np.int64 if name in WHOLE else np.float64)
         for name, width in CONTACT_WIDTHS.items()
     }
     none = WorldContacts(offset=np.zeros(2, np.int64), **columns)
     start = world.start
-    return WorldRecord(
+    return Record(
         t=start.t, h=0.0, q=start.q, v=start.v, verdict=Verdict.CERTIFIED, natural=0.0, natural_scaled=0.0,
-        penetration=0.0, energy=0.0, dissipated=0.0, contacts=none, tell=lambda: np.zeros(0, object),
+        penetration=0.0, tell={"contacts": none, "states": np.zeros(0, object)}.__getitem__,
     )  # fmt: skip
 
 

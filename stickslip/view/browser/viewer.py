@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.mechanics.world import BodyKind, World
-from stickslip.simulation.world_trajectory import WorldTrajectory
+from stickslip.simulation.trajectory import Trajectory
 from stickslip.state import Array, IntArray
 from stickslip.view.browser.painter import Painter
 from stickslip.view.browser.panel import body_html, no_body_html, readout_html, shown_name
@@ -137,7 +137,7 @@ class Viewer(Served):
     """
 
     def __init__(
-        self, source: WorldTrajectory | World, host: str = "127.0.0.1", port: int = 8080, *,
+        self, source: Trajectory | World, host: str = "127.0.0.1", port: int = 8080, *,
         frames: int = MOST_FRAMES,
     ):  # fmt: skip
         self.stage = Stage.of(source)

@@ -11,9 +11,8 @@ from stickslip.names import LISTED, alternatives
 from stickslip.problem.checks import Array, IntArray
 from stickslip.simulation.model import InteractionPart
 from stickslip.simulation.trajectory import Trajectory
-from stickslip.simulation.world_trajectory import WorldTrajectory
 
-Run = Trajectory | WorldTrajectory
+Run = Trajectory
 """What a simulation leaves: of equations that were written, or of bodies that were placed."""
 
 NAMED = 8
@@ -30,7 +29,7 @@ def check_names(
     run: Run, *, interaction: str | None = None, system: str | None = None, body: str | None = None
 ) -> None:
     """A body of written equations is a mistake, and so is an interaction or a system of a world."""
-    if isinstance(run, Trajectory):
+    if not run.of_world:
         given, kind = {"body": body}, "written equations"
         known = tuple(part.name for part in run.model.systems)
         whose = "its systems:"
@@ -43,7 +42,7 @@ def check_names(
             raise PlotError(f"no {what} {name!r}: the run is of {kind}; {names}")
 
 
-def body_number(run: WorldTrajectory, name: str) -> int:
+def body_number(run: Trajectory, name: str) -> int:
     """Number of a body by name."""
     if name not in run.model.names:
         raise PlotError(f"no body {name!r}; {alternatives(name, run.model.names, most=LISTED)}")
@@ -81,7 +80,7 @@ def record_at(run: Run, at: float) -> int:
 def title_of(run: Run, what: str, part: str | None = None) -> str:
     """A title of one line: what is drawn, and of whom."""
     if part is None:
-        if isinstance(run, Trajectory):
+        if not run.of_world:
             names = [each.name for each in run.model.systems]
             part = names[0] if len(names) == 1 else f"{len(names)} systems"
         else:
@@ -105,7 +104,7 @@ class Pairs:
     """Place in `names` of its other body [-], shape (m,)."""
 
     @classmethod
-    def of(cls, run: WorldTrajectory, body: str) -> Self:
+    def of(cls, run: Trajectory, body: str) -> Self:
         """The contacts of the body of that name; a `PlotError` where it never had one."""
         k, contacts = body_number(run, body), run.contacts
         rows = np.flatnonzero((contacts.body == k).any(axis=1))

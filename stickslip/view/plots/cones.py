@@ -20,7 +20,6 @@ from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import AnyProblem, Solution
 from stickslip.problem.states import SEPARATING, contact_states
 from stickslip.simulation.trajectory import Trajectory
-from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.view.plots.choice import PlotError, body_number, check_names, interactions, record_at, title_of
 from stickslip.view.plots.curves import DOTS, LARGEST, cloud, finished, guide
 
@@ -104,7 +103,7 @@ def of_trajectory(run: Trajectory, interaction: str | None, at: float | None) ->
     return grouped(found)
 
 
-def of_world(run: WorldTrajectory, body: str | None, at: float | None) -> tuple[list[Reactions], float]:
+def of_world(run: Trajectory, body: str | None, at: float | None) -> tuple[list[Reactions], float]:
     """Those of a record of a world, of all contacts or those of one body, and its time [s].
 
     Without `at` the last record that has contacts.
@@ -204,7 +203,7 @@ UNITS = {"rolling": "N m s", "torsion": "N m s"}
 
 @np.errstate(all="ignore")  # a run that blew up is drawn all the same
 def plot_cones(
-    source: Trajectory | WorldTrajectory | Answer,
+    source: Trajectory | Answer,
     path: str | Path | None = None,
     *,
     interaction: str | None = None,
@@ -222,12 +221,12 @@ def plot_cones(
     at: the record nearest to this time [s]; of a world, the last with contacts unless given.
     path: draw it there, .svg or .png.
     """
-    if isinstance(source, Trajectory | WorldTrajectory):
-        check_names(source, interaction=interaction, body=body)
     if isinstance(source, Trajectory):
+        check_names(source, interaction=interaction, body=body)
+    if isinstance(source, Trajectory) and not source.of_world:
         groups, when, along = of_trajectory(source, interaction, at), at, "t [s]"
         title = title_of(source, "Friction cones", interaction)
-    elif isinstance(source, WorldTrajectory):
+    elif isinstance(source, Trajectory):
         groups, when = of_world(source, body, at)
         title, along = title_of(source, "Friction cones", body), "contact"
     else:

@@ -12,7 +12,6 @@ from stickslip.problem.checks import Array
 from stickslip.problem.solution import Solution, Verdict
 from stickslip.simulation.model import InteractionPart
 from stickslip.simulation.trajectory import Trajectory
-from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.view.plots import choice
 from stickslip.view.plots.choice import NAMED, PlotError, Run, check_names, title_of
 from stickslip.view.plots.curves import finished, guide, history
@@ -31,7 +30,7 @@ def plot_energy(trajectory: Run, path: str | Path | None = None) -> Figure:
     run, notes = trajectory, list[str]()
     drawn = [("kinetic", run.kinetic), ("potential", run.potential), ("total", run.energy)]
     balance = ""
-    if isinstance(run, Trajectory):
+    if not run.of_world:
         moving = [part for part in run.model.systems if not part.first_order]
         if not moving:
             names = listing((part.name for part in run.model.systems), LISTED)
@@ -81,7 +80,7 @@ def plot_gaps(
     path: draw it there, .svg or .png.
     """
     check_names(trajectory, interaction=interaction, body=body)
-    if isinstance(trajectory, Trajectory):
+    if not trajectory.of_world:
         figure = _gaps_of_interactions(trajectory, interaction, log)
     else:
         figure = _gaps_of_world(trajectory, log) if body is None else _gaps_of_body(trajectory, body, log)
@@ -113,7 +112,7 @@ def _blocks(part: InteractionPart) -> Iterator[tuple[str, tuple[int, ...], int, 
         yield label, part.K.groups(i), int(part.K.offset[i]), int(part.K.offset[i + 1])
 
 
-def _gaps_of_world(run: WorldTrajectory, log: bool) -> Figure:
+def _gaps_of_world(run: Trajectory, log: bool) -> Figure:
     n, contacts = len(run), run.contacts
     least = np.full(n, np.inf)
     np.minimum.at(least, contacts.record, contacts.gap)
@@ -134,7 +133,7 @@ def _gaps_of_world(run: WorldTrajectory, log: bool) -> Figure:
     return Figure(title_of(run, "Contacts"), panels, across=1, note="" if log else note)
 
 
-def _gaps_of_body(run: WorldTrajectory, body: str, log: bool) -> Figure:
+def _gaps_of_body(run: Trajectory, body: str, log: bool) -> Figure:
     pairs = choice.Pairs.of(run, body)
     gaps = list(pairs.over_time(len(run), run.contacts.gap[pairs.rows], least=True))
     note = "" if log else "Least gap to each body; none where there is no contact."
@@ -173,7 +172,7 @@ def plot_impulses(
     path: draw it there, .svg or .png.
     """
     check_names(trajectory, interaction=interaction, body=body)
-    if isinstance(trajectory, Trajectory):
+    if not trajectory.of_world:
         figure = _impulses_of_interactions(trajectory, interaction, forces)
     else:
         figure = _impulses_of_world(trajectory, body, forces)
@@ -214,7 +213,7 @@ def _impulses_of_interactions(run: Trajectory, name: str | None, forces: bool) -
     return Figure(title_of(run, what, name), panels, across=1, note=note)
 
 
-def _impulses_of_world(run: WorldTrajectory, body: str | None, forces: bool) -> Figure:
+def _impulses_of_world(run: Trajectory, body: str | None, forces: bool) -> Figure:
     n, contacts = len(run), run.contacts
     if not len(contacts):
         raise PlotError(
@@ -265,7 +264,7 @@ def plot_residuals(
     missed its tolerance. A step without anything to solve has no residual: a gap. `path`: draw it there,
     .svg or .png.
     """
-    if isinstance(source, Trajectory | WorldTrajectory):
+    if isinstance(source, Trajectory):
         return finished(_of_run(source), path)
     named = [("", source)] if isinstance(source, Solution) else list(source)
     return finished(_of_solutions(named), path)

@@ -11,7 +11,6 @@ from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.names import LISTED, alternatives
 from stickslip.problem.checks import Array, IntArray
 from stickslip.simulation.trajectory import Trajectory
-from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.view.plots.choice import PlotError, Run, body_number, check_names, title_of
 from stickslip.view.plots.curves import POINTS, cloud, drawable, finished, guide, orbit, part_to_draw
 
@@ -62,7 +61,7 @@ def portrait(
     """What phase portraits and Poincaré sections draw; the first system, dynamic body and coordinate unless
     others are named."""
     check_names(run, system=system, body=body)
-    if isinstance(run, Trajectory):
+    if not run.of_world:
         return _of_system(run, system, coordinate)
     return _of_body(run, body, coordinate)
 
@@ -88,7 +87,7 @@ def _of_system(run: Trajectory, system: str | None, coordinate: Coordinate | Non
     return Portrait(name, run.t, view.q, view.v, view.q[:, k], y, labels, True, touched & jumps(y))
 
 
-def _of_body(run: WorldTrajectory, body: str | None, coordinate: Coordinate | None) -> Portrait:
+def _of_body(run: Trajectory, body: str | None, coordinate: Coordinate | None) -> Portrait:
     if body is None and not len(run.model):
         raise PlotError("no body: the world is empty")
     b = int(np.argmax(run.model.mass > 0.0)) if body is None else body_number(run, body)

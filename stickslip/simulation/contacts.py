@@ -6,12 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stickslip.laws import NewtonImpact, components, groups
 from stickslip.problem.states import friction_states
 from stickslip.state import Array, IntArray
+
+if TYPE_CHECKING:
+    from stickslip.schemes.body_step import BodyStep
+    from stickslip.simulation.trajectory import Trajectory
 
 CONTACT_WIDTHS: dict[str, tuple[int, ...]] = {
     "id": (), "body": (2,), "point": (3,), "frame": (3, 3), "gap": (), "law": (4,), "r": (6,), "u": (6,),
@@ -65,6 +70,15 @@ class WorldContacts:
     choice: IntArray
     """How each impulse was chosen [-], shape (nc,): 0 it is the solver's, and whether there are others is not
     known; 1 it is the same in every certified answer; 2 there are others, and it is that of least norm."""
+
+    @classmethod
+    def of(cls, step: "BodyStep") -> "WorldContacts":
+        """Those of a step, as those of one record."""
+        c = step.contacts
+        choice = np.zeros(len(c), np.int64) if step.choice is None else step.choice
+        return cls(
+            np.array([0, len(c)]), c.id, c.body, c.point, c.frame, c.gap, c.law, step.r, step.u, choice
+        )
 
     def __len__(self) -> int:
         return self.id.size
@@ -201,6 +215,30 @@ class ContactTable:
         text = ["  ".join(f"{x:<{w}}" for x, w in zip(line, widths, strict=True)).rstrip() for line in lines]
         more = len(self) - SHOWN
         return "\n".join([f"contact forces, {len(self)} rows", *text, *([f"... {more} more"] * (more > 0))])
+
+
+def contact_table(run: "Trajectory", body: int | None) -> ContactTable:
+    """The forces of the contacts of a run on every body, or on that of a number."""
+    contacts = run.contacts
+    force, moment = contacts.force(run.h)
+    states = run.contact_states
+    side = np.tile([0, 1], len(contacts))
+    rows = np.repeat(np.arange(len(contacts)), 2)
+    if body is not None:
+        keep = contacts.body[rows, side] == body
+        rows, side = rows[keep], side[keep]
+    sign = 1.0 - 2.0 * side[:, None]
+    names = np.array(run.model.names, object)
+    normal = contacts.frame[rows, 0]
+    across = force[rows] - np.einsum("ki,ki->k", force[rows], normal)[:, None] * normal
+    return ContactTable(
+        t=run.t[contacts.record[rows]], body=names[contacts.body[rows, side]],
+        other=names[contacts.body[rows, 1 - side]], id=contacts.id[rows], point=contacts.point[rows],
+        normal=sign * normal, force=sign * force[rows], moment=sign * moment[rows],
+        normal_force=np.einsum("ki,ki->k", force[rows], normal),
+        friction_force=np.linalg.norm(across, axis=1), gap=contacts.gap[rows], state=states[rows],
+        unique=np.array(UNIQUE, object)[contacts.choice[rows]],
+    )  # fmt: skip
 
 
 def _largest(x: Array) -> float:

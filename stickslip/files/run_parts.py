@@ -1,5 +1,5 @@
-"""What files of trajectories of systems and of worlds share: the text `about`, and fields that say how each
-array is stored, by which both kinds are written and read."""
+"""What files of runs share, whatever the model and the version: the text `about`, and fields that say how
+each array is stored, by which they are written and read."""
 
 import json
 import math
@@ -10,14 +10,11 @@ import numpy as np
 
 from stickslip.files.errors import shown
 from stickslip.files.hdf5 import Source
-from stickslip.files.hdf5_write import put_array, put_text
 from stickslip.problem.solution import Verdict
 from stickslip.schemes import registry
+from stickslip.schemes.step import Event
 from stickslip.simulation.clock import FORCES
-from stickslip.simulation.trajectory import Trajectory
-from stickslip.simulation.world_trajectory import WorldTrajectory
 
-VERSION = 1
 LARGEST = 2**31
 """No count in a file is larger: more would not fit into any memory."""
 LATEST = 1e300
@@ -56,11 +53,11 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 class About:
     """The text `about` of a file, JSON, whose values are of the right kind, or the file is refused."""
 
-    def __init__(self, source: Source, group: Any):
+    def __init__(self, source: Source, group: Any, known_version: int):
         self.source, self.place = source, f"{group.name}/about"
         version = source.integer(group, "version")
-        if version != VERSION:
-            known = f"{VERSION}, the version that this program knows"
+        if version != known_version:
+            known = f"{known_version}, the version that this program knows"
             source.fail(f"{group.name}/version", known, f"{version}")
         try:
             said = json.loads(source.text(group, "about"))
@@ -114,18 +111,6 @@ class About:
         return origin, h
 
 
-def put_about(group: Any, of: Trajectory | WorldTrajectory, own: dict[str, Any], indent: int | None) -> None:
-    """Write the version and the text; own: what this kind of trajectory says beside what both say."""
-    said = own | {
-        "scheme": of.scheme, "scheme_options": of.scheme_options, "solver": of.solver,
-        "tolerance": of.tolerance, "origin": of.clock.origin, "h": of.clock.h, "steps": of.steps,
-        "missed": of.missed, "verdict": of.verdict.value, "relaxation": of.relaxation, "forces": of.forces,
-    }  # fmt: skip
-    put_array(group, "version", [VERSION], np.int32)
-    # What is no JSON (a scheme of the user's own may have any option) is kept as text.
-    put_text(group, "about", json.dumps(said, indent=indent, default=repr))
-
-
 class Field(NamedTuple):
     """How one array of a group is stored; `name` is also that of the array in a trajectory or a model.
 
@@ -147,19 +132,26 @@ class Field(NamedTuple):
             value = value.reshape(len(value) if self.rows is None else self.rows, math.prod(self.width))
         put(group, self.name, value, np.int8 if self.kind is bool else self.kind)
 
-    def read(self, source: Source, place: Any) -> Any:
-        """The array, checked and read-only."""
+    def read(self, source: Source, place: Any, rows: slice | None = None) -> Any:
+        """The array, or some of its rows, checked and read-only."""
         tail = () if self.width is None else (math.prod(self.width),)
         if self.optional and not source.has(place, self.name):
-            value: Any = np.zeros((self.rows or 0, *tail))
+            count = (self.rows or 0) if rows is None else rows.stop - rows.start
+            return self.checked(np.zeros((count, *tail)), source, f"{place.name}/{self.name}")
+        if rows is not None:
+            value: Any = source.rows(place, self.name, rows.start, rows.stop)
         else:
             read = source.reals if self.kind is np.float64 else source.integers
             value = read(place, self.name, 1 + len(tail))
-            rows = len(value) if self.rows is None else self.rows
-            source.shaped(place, self.name, value, (rows, *tail))
+            count = len(value) if self.rows is None else self.rows
+            source.shaped(place, self.name, value, (count, *tail))
+        return self.checked(value, source, f"{place.name}/{self.name}")
+
+    def checked(self, value: Any, source: Any, place: str) -> Any:
+        """An array from a file as rows of this field, within its bounds, read-only."""
         low, high = self.bounds or (-np.inf, np.inf)
         if self.kind is not np.float64 and value.size and not low <= value.min() <= value.max() <= high:
-            source.fail(f"{place.name}/{self.name}", f"numbers from {low} to {high}", "others")
+            source.fail(place, f"numbers from {low} to {high}", "others")
         value = value.reshape(len(value), *(self.width or ())).astype(self.kind)
         value.flags.writeable = False
         return value
@@ -201,6 +193,37 @@ def read_times(source: Source, columns: Any) -> Any:
         k = int(np.argmax(np.diff(t) < 0.0))
         source.fail(f"{columns.name}/t", "times that do not go back", f"{t[k + 1]:g} s after {t[k]:g} s")
     return t
+
+
+def read_offset(source: Source, place: Any, n: int, count: int) -> Any:
+    """Where the parts of n records begin, in a table of `count` rows."""
+    offset = Field("offset", n + 1, None, np.int64).read(source, place)
+    if offset[0] != 0 or offset[-1] != count or (np.diff(offset) < 0).any():
+        source.fail(f"{place.name}/offset", f"numbers that grow from 0 to {count}", "others")
+    return offset
+
+
+def read_events(source: Source, group: Any, about: About) -> tuple[Event, ...]:
+    """What happened within steps."""
+    place = source.group(group, "events")
+    t = source.reals(place, "t")
+    columns = [t.tolist()]
+    for name, list_ in (("kind", "kinds"), ("interaction", "owners")):
+        known = about.get(list_, "texts")
+        numbers = Field(name, t.size, None, np.int64, (0, len(known) - 1)).read(source, place)
+        columns.append([known[k] for k in numbers.tolist()])
+    return tuple(Event(*row) for row in zip(*columns, strict=True))
+
+
+def put_events(group: Any, events: tuple[Event, ...], put: Any) -> dict[str, Any]:
+    """Write what happened within steps; what `about` says of it."""
+    kinds = sorted({event.kind for event in events})
+    owners = sorted({event.interaction for event in events})
+    place = group.create_group("events")
+    put(place, "t", [event.t for event in events], np.float64)
+    put(place, "kind", [kinds.index(event.kind) for event in events], np.int64)
+    put(place, "interaction", [owners.index(event.interaction) for event in events], np.int64)
+    return {"kinds": kinds, "owners": owners}
 
 
 def read_verdicts(source: Source, columns: Any, n: int, relaxation: str) -> Any:

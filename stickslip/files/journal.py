@@ -1,0 +1,483 @@
+"""A run while it is being written: an append-only journal that becomes an HDF5 file when the run is over.
+
+HDF5 is not safe against a kill: its index lies all over the file, and a write cut short, or a file cut off,
+can lose everything. (Its mode for one writer and many readers survives a kill, but not a file that is cut
+off, and its datasets cannot be declared later.) A journal is written from front to back and never changed:
+
+    8 bytes that say what it is
+    frame 0: an HDF5 image of the group `stickslip_run` with `about` and the model, as `runs` has them
+    frame 1, 2, ...: records, one after another, with the counts and the scheme's memory at their end
+
+    a frame: "SSF2", length of its text (4 bytes), length of its arrays (8), CRC-32 of the text (4), the text
+    (JSON: counts, notes, events, and name, type, shape and CRC-32 of each array), the arrays
+
+A frame counts when it is whole. What follows the last whole frame is left out by readers, who say so, and
+cut off by a writer that goes on. So a run is lost from the last flush on, whatever ended it. Every flush is
+followed by `fdatasync`: after a loss of power the file is as new as the file system promises. The lock of the
+file (`flock`) keeps a second writer away.
+
+When the run has come to its end it is copied to HDF5, a block at a time, and takes the place of the journal
+in one step. Where that cannot be done (a full disk) the journal stays, which is a whole run.
+"""
+
+import json
+import os
+import struct
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from stickslip.files import runs
+from stickslip.files.errors import FormatError
+from stickslip.files.hdf5 import Source
+from stickslip.files.hdf5_write import hdf5_content
+from stickslip.files.run_models import contact_fields
+from stickslip.files.run_parts import KINDS, Field
+from stickslip.files.runs import JOURNAL, NAMED, ROOT
+from stickslip.problem.solution import Verdict
+from stickslip.schemes.step import Event
+from stickslip.simulation.checkpoint import Checkpoint
+from stickslip.simulation.clock import Clock
+from stickslip.simulation.model import Model
+from stickslip.simulation.rows import Rows
+from stickslip.simulation.store import JoinedStore, MemoryStore, Store
+from stickslip.simulation.trajectory import Trajectory
+from stickslip.simulation.world_model import WorldModel
+from stickslip.state import IntArray, ModelError
+
+try:
+    import fcntl
+except ImportError:  # Windows: a file that is open for writing is not replaced there
+    fcntl = None  # type: ignore[assignment]
+
+MAGIC = b"SSF2"
+HEAD = struct.Struct("<4sIQI")
+"""Magic, bytes of the text, bytes of the arrays, CRC-32 of the text."""
+LONGEST_TEXT = 2**28
+"""Of a frame [bytes]."""
+TYPES: dict[str, np.dtype[Any]] = {"f8": np.dtype("<f8"), "i8": np.dtype("<i8"), "i1": np.dtype("i1")}
+
+
+class Journal:
+    """Writes one run to a file while it goes on."""
+
+    def __init__(self, path: str | PathLike[str], start: Any = None):
+        """start: the checkpoint that the run goes on from; where the file ends with it, it is continued."""
+        self.path = runs.checked_path(path)
+        if not self.path.parent.is_dir():
+            raise FileNotFoundError(f"{path}: there is no folder {self.path.parent}")
+        self._file: Any = None
+        self._there: Any = None
+        """What stands at the place before the run, locked."""
+        self._end = 0
+        """Of the last whole frame [bytes]."""
+        self._base: Trajectory | None = None
+        """The run that is continued."""
+        if self.path.exists():
+            if not self.path.is_file():
+                raise FormatError.at(
+                    path, "the place to write", "a regular file or nothing", "something else"
+                )
+            self._there = self.path.open("r+b", buffering=0)
+            _lock(self._there, self.path)
+            if isinstance(start, Checkpoint):
+                self._base = self._continued(start)
+
+    def append(self, tail: Trajectory) -> None:
+        """Write the records of `tail` behind those before. The first of them is in the file already, save
+        that of the start of a file."""
+        fresh = self._file is None and self._base is None
+        if self._file is None:
+            self._open(tail)
+        if fresh or len(tail) > 1:
+            part = tail if fresh else tail[1:]
+            self._put(self._facts(tail), runs.file_rows(part), tail.memory)
+        else:
+            self._put(self._facts(tail), None, tail.memory)
+
+    def read(self) -> Trajectory:
+        """The run in the file so far."""
+        return read_journal(self.path)
+
+    def with_tail(self, tail: Trajectory) -> Trajectory:
+        """The run in the file, followed by records that could not be written to it."""
+        rows = (
+            MemoryStore(runs.file_rows(tail if self._end == 0 else tail[1:]))
+            if len(tail) > 1
+            else MemoryStore()
+        )
+        if self._end == 0:
+            return replace(tail, store=rows, choose=None, derive=None) if len(rows) else tail
+        run = self.read()
+        return replace(run, store=JoinedStore([run.store, rows]), memory=tail.memory)
+
+    def end(self, complete: bool) -> Trajectory:
+        """Close the file. A run that came to its end becomes HDF5; another stays as it is, to be resumed."""
+        if self._file is None:
+            return runs.read_trajectory(self.path)
+        if complete:
+            self._put({"complete": True}, None, {})
+            with suppress(OSError):  # the journal is a whole run, and stays
+                runs.write_trajectory(self.path, self.read())
+        self._file.close()
+        self._file = None
+        return runs.read_trajectory(self.path)
+
+    def _continued(self, start: Checkpoint) -> Trajectory:
+        """The run in the file, which must end where the new one begins."""
+        run = runs.read_trajectory(self.path)
+        t, q = float(run.t[-1]), np.asarray(run.q[-1])
+        if t != start.state.t or not np.array_equal(q, start.state.q):
+            raise ModelError(
+                f"out: {self.path} holds a run that ends at t = {t:.9g} s and not where this one begins,"
+                f" t = {start.state.t:.9g} s; give another file"
+            )
+        return run
+
+    def _open(self, tail: Trajectory) -> None:
+        """Take the place of the file: with a head of its own, or behind the frames that are there."""
+        target = self.path.resolve()
+        if self._base is not None and runs.file_start(target).startswith(JOURNAL):
+            self._end, self._file = _Frames(target).end, self._there
+            self._file.truncate(self._end)
+            self._file.seek(self._end)
+            return
+        draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
+        try:
+            self._file = draft.open("w+b", buffering=0)
+            _lock(self._file, self.path)
+            self._write_all(JOURNAL + _head(tail if self._base is None else self._base))
+            if self._base is not None:
+                for part in _blocks(self._base):
+                    self._put(self._facts(None), runs.file_rows(part), self._base.memory)
+            os.fsync(self._file.fileno())
+            draft.replace(target)
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            self._file, self._end = None, 0
+            raise
+        if self._there is not None:
+            self._there.close()
+
+    def _facts(self, tail: Trajectory | None) -> dict[str, Any]:
+        """Counts of the run up to the end of `tail`, and what happened in it."""
+        facts: dict[str, Any] = {"steps": 0, "missed": 0, "relaxation": "", "notes": [], "events": []}
+        for run in (self._base, tail):
+            if run is not None:
+                facts["steps"] += run.steps
+                facts["missed"] += run.missed
+                facts["relaxation"] = facts["relaxation"] or run.relaxation
+                facts["notes"] += [note for note in run.notes if note not in facts["notes"]]
+        told = self._base if tail is None else tail
+        if told is not None:
+            facts["events"] = [[event.t, event.kind, event.interaction] for event in told.events]
+        return facts
+
+    def _put(self, facts: dict[str, Any], rows: Rows | None, memory: Mapping[str, Any]) -> None:
+        """Write one frame."""
+        arrays: dict[str, Any] = {}
+        if rows is not None:
+            arrays |= {f"columns/{name}": column for name, column in rows.columns.items()}
+            for table, part in rows.tables.items():
+                arrays[f"counts/{table}"] = part.counts
+                arrays |= {f"{table}/{name}": column for name, column in part.columns.items()}
+            if not any(name.startswith("memory/") for name in rows.columns):
+                arrays |= {f"memory/{name}": value for name, value in memory.items()}
+        payload = [np.ascontiguousarray(x, _stored(np.asarray(x).dtype)) for x in arrays.values()]
+        listed = [
+            [name, _code(x.dtype), list(x.shape), zlib.crc32(x.tobytes())]
+            for name, x in zip(arrays, payload, strict=True)
+        ]
+        text = json.dumps(facts | {"arrays": listed}).encode()
+        head = HEAD.pack(MAGIC, len(text), sum(x.nbytes for x in payload), zlib.crc32(text))
+        self._write_all(b"".join([head, text, *(x.tobytes() for x in payload)]))
+
+    def _write_all(self, content: bytes) -> None:
+        """Write bytes behind the last whole frame; a write cut short leaves nothing."""
+        try:
+            view = memoryview(content)
+            while view:
+                view = view[self._file.write(view) :]
+            os.fdatasync(self._file.fileno())
+        except OSError as error:
+            self._file.truncate(self._end)
+            self._file.seek(self._end)
+            raise OSError(error.errno, error.strerror or str(error), str(self.path)) from None
+        self._end += len(content)
+
+
+def read_journal(path: Path) -> Trajectory:
+    """The run in a journal up to its last whole frame; columns are read when they are asked for."""
+    frames = _Frames(path)
+    with Source(path, frames.head) as source:
+        about, model = runs.read_head(source, source.group(source.root, ROOT))
+        facts = {**about.top, "steps": 0, "missed": 0, "relaxation": "", **frames.facts}
+        about.top = facts
+        store = JournalStore(frames, model)
+        if not len(store):
+            frames.fail("records", "none: the run was cut off before its first record was written")
+        events = tuple(
+            Event(float(t), str(kind), str(owner)) for facts in frames.events for t, kind, owner in facts
+        )
+        notes = tuple(about.get("notes", "texts"))
+        left = frames.size - frames.end
+        if left:
+            notes += (f"the last {left} bytes of {path.name} are no whole record and are left out",)
+        return Trajectory(
+            model, store, clock=Clock(*about.clock()), **about.run(), memory=store.memory(), events=events,
+            notes=notes, complete=frames.complete,
+        )  # fmt: skip
+
+
+class _Array(NamedTuple):
+    """Where an array of a frame is."""
+
+    place: int
+    """In the file [bytes]."""
+    kind: np.dtype[Any]
+    shape: tuple[int, ...]
+    crc: int
+
+
+class _Frames:
+    """The frames of a journal: where they are, and what they say."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self._file = path.open("rb")
+        self.size = os.fstat(self._file.fileno()).st_size
+        if self._read(0, len(JOURNAL)) != JOURNAL:
+            self.fail("the file", "something else")
+        head = self._frame(len(JOURNAL))
+        if head is None:
+            self.fail("the file", "a run that was cut off before it began")
+        text, first, self.end = head
+        self.head = self._read(first, self.end - first)
+        self.facts: dict[str, Any] = {}
+        self.arrays: list[dict[str, _Array]] = []
+        """Of each frame of records, by name."""
+        self.events: list[list[Any]] = []
+        self.complete = False
+        while (found := self._frame(self.end)) is not None:
+            text, first, after = found
+            arrays = self._listed(text.pop("arrays", []), first, after)
+            if after == self.size and not self._sound(arrays):
+                break  # a write that the file system did not finish
+            self.events.append(text.pop("events", []))
+            self.complete = bool(text.pop("complete", False))
+            self.facts |= text
+            if arrays:
+                self.arrays.append(arrays)
+            self.end = after
+
+    def fail(self, expected: str, found: str) -> NoReturn:
+        """Refuse the file."""
+        raise FormatError.at(self.path, "the journal", expected, found)
+
+    def read(self, name: str, array: _Array) -> np.ndarray:
+        """An array of a frame, checked against its CRC."""
+        raw = self._read(array.place, int(np.prod(array.shape)) * array.kind.itemsize)
+        if zlib.crc32(raw) != array.crc:
+            self.fail(f"sound numbers of {name}", f"damaged ones at byte {array.place}")
+        return np.frombuffer(raw, array.kind).reshape(array.shape)
+
+    def _read(self, start: int, size: int) -> bytes:
+        return os.pread(self._file.fileno(), size, start)
+
+    def _frame(self, start: int) -> tuple[dict[str, Any], int, int] | None:
+        """Text, place of the arrays and end of the frame that begins there; None where there is no whole
+        one."""
+        raw = self._read(start, HEAD.size)
+        if len(raw) < HEAD.size:
+            return None
+        magic, length, payload, crc = HEAD.unpack(raw)
+        first = start + HEAD.size + length
+        if magic != MAGIC or length > LONGEST_TEXT or first + payload > self.size:
+            return None
+        text = self._read(start + HEAD.size, length)
+        if zlib.crc32(text) != crc:
+            return None
+        try:
+            said = json.loads(text)
+        except (ValueError, RecursionError):
+            self.fail("frames with a text of JSON", f"other text at byte {start}")
+        if not isinstance(said, dict):
+            self.fail("frames with an object as text", f"something else at byte {start}")
+        return said, first, first + payload
+
+    def _listed(self, listed: Any, first: int, after: int) -> dict[str, _Array]:
+        found, place = {}, first
+        try:
+            for name, kind, shape, crc in listed:
+                good = KINDS["counts"][1](list(shape)) and isinstance(name, str) and isinstance(crc, int)
+                if not good:
+                    raise ValueError
+                found[name] = _Array(place, TYPES[kind], tuple(shape), crc)
+                place += int(np.prod(shape, dtype=object)) * TYPES[kind].itemsize
+        except (TypeError, ValueError, KeyError):
+            self.fail("arrays with name, type, shape and CRC", f"others before byte {first}")
+        if place != after:
+            self.fail(f"arrays of {after - first} bytes", f"{place - first} bytes at byte {first}")
+        return found
+
+    def _sound(self, arrays: dict[str, _Array]) -> bool:
+        """Whether the numbers of a frame are those that were written."""
+        return all(
+            zlib.crc32(self._read(x.place, int(np.prod(x.shape)) * x.kind.itemsize)) == x.crc
+            for x in arrays.values()
+        )
+
+
+class JournalStore(Store):
+    """Rows in the frames of a journal, read when they are asked for."""
+
+    def __init__(self, frames: _Frames, model: Model | WorldModel):
+        self._frames = frames
+        self._arrays = [one for one in frames.arrays if "columns/t" in one]
+        self._starts = np.cumsum([0, *(one["columns/t"].shape[0] for one in self._arrays)])
+        self._fields = {one.name: one for one in runs.fields_of(model, 0)}
+        self._fields["verdicts"] = Field("verdicts", 0, None, np.int8, (0, len(Verdict) - 1))
+        self._tables: dict[str, dict[str, Field]] = {}
+        if isinstance(model, WorldModel):
+            self._tables["contacts"] = {one.name: one for one in contact_fields(None, len(model))}
+            self._tables["joints"] = {"r": Field("r")}
+        self._offsets: dict[str, IntArray] = {}
+        for one in self._arrays:
+            for name in self._fields:
+                if f"columns/{name}" not in one:
+                    frames.fail(f"the column {name} in every frame", "a frame without it")
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """See `Store`."""
+        known = (name.split("/", 1)[1] for one in self._arrays for name in one if name.startswith("columns/"))
+        return tuple(dict.fromkeys(x for x in known if x in self._fields or x.split("/", 1)[0] in NAMED))
+
+    def size(self, name: str) -> int:
+        """See `Store`."""
+        array = next(one[f"columns/{name}"] for one in self._arrays if f"columns/{name}" in one)
+        return int(np.prod(array.shape[1:])) * array.kind.itemsize
+
+    def column(self, name: str, start: int, stop: int) -> np.ndarray:
+        """See `Store`."""
+        parts, width = [], None
+        for arrays, first in zip(self._arrays, self._starts.tolist(), strict=False):
+            rows = arrays["columns/t"].shape[0]
+            a, b = max(start - first, 0), min(stop - first, rows)
+            if a < b:
+                found = arrays.get(f"columns/{name}")
+                part = np.full((rows,), np.nan) if found is None else self._checked(name, found, rows)
+                width = part.shape[1:] if width is None else width
+                if part.shape[1:] != width:
+                    self._frames.fail(f"rows of {name} of one shape", f"shapes {width} and {part.shape[1:]}")
+                parts.append(part[a:b])
+        if not parts:
+            return self.column(name, 0, 1)[:0]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    @property
+    def tables(self) -> Mapping[str, tuple[str, ...]]:
+        """See `Store`."""
+        return {table: tuple(fields) for table, fields in self._tables.items()}
+
+    def offset(self, table: str) -> IntArray:
+        """See `Store`."""
+        if table not in self._offsets:
+            counts = []
+            for arrays in self._arrays:
+                found = arrays.get(f"counts/{table}")
+                if found is None or found.shape != arrays["columns/t"].shape or found.kind != TYPES["i8"]:
+                    self._frames.fail(f"counts of {table} in every frame", "a frame without them")
+                counts.append(self._frames.read(f"counts of {table}", found))
+                total = arrays.get(f"{table}/{next(iter(self._tables[table]))}")
+                if (counts[-1] < 0).any() or total is None or counts[-1].sum() != total.shape[0]:
+                    self._frames.fail(f"counts of {table} that fit the table", "others")
+            joined = np.concatenate([[0], *counts])
+            self._offsets[table] = np.cumsum(joined, dtype=np.int64)
+        return self._offsets[table]
+
+    def entries(self, table: str, name: str, start: int, stop: int) -> np.ndarray:
+        """See `Store`."""
+        field, parts, offset = self._tables[table][name], [], self.offset(table)
+        for arrays, first, last in zip(self._arrays, self._starts, self._starts[1:], strict=False):
+            low, high = int(offset[first]), int(offset[last])
+            a, b = max(start - low, 0), min(stop - low, high - low)
+            if a < b:
+                found = arrays.get(f"{table}/{name}")
+                if found is None or found.shape[0] != high - low:
+                    self._frames.fail(f"{table}/{name} of {high - low} rows in every frame", "others")
+                value = self._frames.read(f"{table}/{name}", found)
+                parts.append(self._within(field, value, f"{table}/{name}")[a:b])
+        empty: np.ndarray = np.zeros((0, *(field.width or ())), field.kind)
+        return np.concatenate([empty, *parts])
+
+    def memory(self) -> dict[str, np.ndarray]:
+        """The scheme's at the last record."""
+        last = self._arrays[-1]
+        at_end = {x.split("/", 1)[1]: last[x] for x in last if x.startswith("memory/")}
+        if at_end:
+            return {name: np.array(self._frames.read(name, x), float) for name, x in at_end.items()}
+        rows = {x.split("/", 2)[2]: last[x] for x in last if x.startswith("columns/memory/")}
+        return {name: np.array(self._frames.read(name, x)[-1], float) for name, x in rows.items()}
+
+    def _checked(self, name: str, found: _Array, rows: int) -> np.ndarray:
+        if not found.shape or found.shape[0] != rows:
+            self._frames.fail(f"{rows} rows of {name}", f"shape {found.shape}")
+        value = self._frames.read(name, found)
+        field = self._fields.get(name)
+        return value if field is None else self._within(field, value, name)
+
+    def _within(self, field: Field, value: np.ndarray, name: str) -> np.ndarray:
+        if value.shape[1:] != (field.width or ()):
+            self._frames.fail(f"rows of {name} of shape {field.width or ()}", f"shape {value.shape[1:]}")
+        return field.checked(value, self, name)  # type: ignore[no-any-return]
+
+    def fail(self, place: str, expected: str, found: str) -> NoReturn:
+        """Refuse a column."""
+        self._frames.fail(f"{expected} as {place}", found)
+
+
+def _head(run: Trajectory) -> bytes:
+    """Frame 0: the model and what does not change."""
+    facts = runs.static_facts(run) | {"notes": []}
+    image = hdf5_content(lambda root: runs.put_head(root.create_group(ROOT), facts, run.model))
+    text = b"{}"
+    return HEAD.pack(MAGIC, len(text), len(image), zlib.crc32(text)) + text + image
+
+
+def _blocks(run: Trajectory) -> Iterator[Trajectory]:
+    """The records of a run, some at a time."""
+    size = max(1, runs.BLOCK * len(run) // max(1, runs.run_size(run)))
+    for a in range(0, len(run), size):
+        yield run[a : a + size]
+
+
+def _lock(file: Any, path: Path) -> None:
+    if fcntl is None:
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise FormatError.at(
+            path, "the file", "one that nobody writes to", "a run that another process is writing"
+        ) from None
+
+
+def _stored(kind: np.dtype[Any]) -> Any:
+    """The type in which numbers are stored."""
+    if kind in (np.bool_, np.int8):
+        return np.int8
+    return np.dtype("<i8") if kind.kind in "iu" else np.dtype("<f8")
+
+
+def _code(kind: np.dtype[Any]) -> str:
+    return next(code for code, known in TYPES.items() if known == kind)

@@ -1,0 +1,156 @@
+"""Models in files of runs: names and numbers of systems and interactions, or of bodies, shapes and joints.
+
+Texts stand in `about`; beside it stand laws/k, the product set of interaction k (`own`), or world/kind, mass,
+inertia, ..., one row per body, shape or joint, and points/k of shape kind k.
+"""
+
+from dataclasses import asdict, fields
+from typing import Any
+
+import numpy as np
+
+from stickslip.files import run_parts as parts
+from stickslip.files.hdf5 import Source
+from stickslip.files.hdf5_write import put_array
+from stickslip.files.own import read_set, write_set
+from stickslip.files.run_parts import About, Field
+from stickslip.mechanics.joints import JointKind
+from stickslip.mechanics.world import BodyKind
+from stickslip.problem.contact import Level
+from stickslip.schemes.body_forces import CHOICES
+from stickslip.simulation.contacts import CONTACT_WIDTHS, WHOLE
+from stickslip.simulation.model import InteractionPart, Model, SystemPart
+from stickslip.simulation.world_model import ShapeRecord, WorldModel
+
+CHOSEN = (0, len(CHOICES) - 1)
+"""Codes of how an impulse was chosen."""
+REALS = ("t", "h", "natural", "natural_scaled", "kinetic", "potential")
+SYSTEM_REALS = (*REALS, "contact_work")
+WORLD_REALS = (*REALS, "penetration", "opening", "correction", "dissipated", "work", "lifted", "balance")
+"""Columns of one real number per record."""
+MOST_INDEX = 2**53
+"""More steps than this have no time of their own."""
+
+
+def put_model(group: Any, model: Model | WorldModel) -> dict[str, Any]:
+    """Write the arrays of a model; what `about` says of it."""
+    return _put_systems(group, model) if isinstance(model, Model) else _put_world(group, model)
+
+
+def read_model(source: Source, group: Any, about: About) -> Model | WorldModel:
+    """The model in a group of a file."""
+    return _read_world(source, group, about) if "bodies" in about.top else _read_systems(source, group, about)
+
+
+def column_fields(model: Model | WorldModel, n: int) -> list[Field]:
+    """Columns of numbers of n records, those with names of the user's left out."""
+    if isinstance(model, WorldModel):
+        several = [Field("q", n, (7 * len(model),)), Field("v", n, (6 * len(model),))]
+        whole = [Field("iterations", n, None, np.int64)]
+        return [*(Field(name, n) for name in WORLD_REALS), *several, *whole]
+    nq, nv, nz, size, blocks = model.sizes
+    widths = {"q": nq, "v": nv, "z": nz, "r": size, "u": size, "y": size, "forecast": blocks}
+    several = [Field(name, n, (width,)) for name, width in widths.items()]
+    whole = [Field(name, n, None, np.int64) for name in ("iterations", "newton")]
+    active = Field("active", n, (blocks,), bool, (0, 1))
+    return [*(Field(name, n) for name in SYSTEM_REALS), *several, *whole, active]
+
+
+def contact_fields(count: int | None, bodies: int) -> list[Field]:
+    """Columns of a table of contacts; None for as many as there are."""
+    bounds = {"body": (0, bodies - 1), "choice": CHOSEN}
+    return [
+        Field(x, count, width, np.int64 if x in WHOLE else np.float64, bounds.get(x), x == "choice")
+        for x, width in CONTACT_WIDTHS.items()
+    ]
+
+
+def _put_systems(group: Any, model: Model) -> dict[str, Any]:
+    laws = group.create_group("laws")
+    for k, part in enumerate(model.interactions):
+        write_set(laws.create_group(f"{k}"), part.K)
+    interactions = [
+        {
+            "name": part.name, "systems": list(part.systems), "law": part.law,
+            "first_order": part.first_order, "level": part.level.value, "components": part.K.size,
+        }
+        for part in model.interactions
+    ]  # fmt: skip
+    return {"systems": [asdict(part) for part in model.systems], "interactions": interactions}
+
+
+def _read_systems(source: Source, group: Any, about: About) -> Model:
+    for what in ("systems", "interactions"):
+        about.names(what, [about.get("name", "text", one) for one in about.get(what, "objects")])
+    kinds = {str: "text", bool: "flag", int: "count"}
+    systems = tuple(
+        SystemPart(**{spec.name: about.get(spec.name, kinds[spec.type], one) for spec in fields(SystemPart)})  # type: ignore[index, arg-type]
+        for one in about.get("systems", "objects")
+    )
+    laws, levels = source.group(group, "laws"), [level.value for level in Level]
+    interactions = tuple(
+        InteractionPart(
+            about.get("name", "text", one), about.get("systems", "texts", one), about.get("law", "text", one),
+            read_set(source, source.group(laws, f"{k}"), about.get("components", "count", one)),
+            about.get("first_order", "flag", one), Level(about.one_of("level", levels, one)),
+        )
+        for k, one in enumerate(about.get("interactions", "objects"))
+    )  # fmt: skip
+    return Model(systems, interactions)
+
+
+def _put_world(group: Any, model: WorldModel) -> dict[str, Any]:
+    shapes, number = _distinct(model.shapes)
+    world, points = group.create_group("world"), group.create_group("points")
+    put_array(world, "shape", number, np.int64)
+    parts.put_fields(world, _world_fields(len(model), len(number), len(model.joints)), model, put_array)
+    for k, shape in enumerate(shapes):
+        put_array(points, f"{k}", shape.points, np.float64)
+    return {
+        "bodies": list(model.names), "joints": list(model.joints),
+        "shapes": [{"kind": one.kind, "numbers": list(one.numbers)} for one in shapes],
+    }  # fmt: skip
+
+
+def _read_world(source: Source, group: Any, about: About) -> WorldModel:
+    names, joints = about.get("bodies", "texts"), about.get("joints", "texts")
+    for what, given in (("bodies", names), ("joints", joints)):
+        about.names(what, given)
+    world, nb = source.group(group, "world"), len(names)
+    points = source.group(group, "points")
+    kinds = [
+        ShapeRecord(
+            about.get("kind", "text", one),
+            tuple(map(float, about.get("numbers", "numbers", one))),
+            source.reals(points, f"{k}", 2),
+        )
+        for k, one in enumerate(about.get("shapes", "objects"))
+    ]
+    number = Field("shape", None, None, np.int64, (0, len(kinds) - 1)).read(source, world)
+    arrays = parts.read_fields(source, world, _world_fields(nb, number.size, len(joints)))
+    for one in kinds:
+        one.points.flags.writeable = False
+    return WorldModel(names=names, joints=joints, shapes=tuple(kinds[k] for k in number.tolist()), **arrays)
+
+
+def _world_fields(nb: int, ns: int, nj: int) -> list[Field]:
+    """Arrays of a model of so many bodies, shapes and joints."""
+    return [
+        Field("kind", nb, None, np.int64, (0, len(BodyKind) - 1)), Field("gravity", 3), Field("mass", nb, ()),
+        Field("inertia", nb, (3, 3)), Field("origin", nb, (3,)), Field("shape_position", ns, (3,)),
+        Field("shape_quaternion", ns, (4,)), Field("shape_body", ns, None, np.int64, (0, nb - 1)),
+        Field("joint_kind", nj, None, np.int64, (0, len(JointKind) - 1)),
+        Field("joint_body", nj, (2,), np.int64, (-1, nb - 1)), Field("joint_point", nj, (2, 3)),
+    ]  # fmt: skip
+
+
+def _distinct(shapes: tuple[ShapeRecord, ...]) -> tuple[list[ShapeRecord], list[int]]:
+    """The different shapes, and for every shape the number of its like."""
+    found: dict[Any, int] = {}
+    kinds: list[ShapeRecord] = []
+    keys = {id(one): (one.kind, one.numbers, one.points.shape, one.points.tobytes()) for one in shapes}
+    for one in shapes:
+        if keys[id(one)] not in found:
+            found[keys[id(one)]] = len(kinds)
+            kinds.append(one)
+    return kinds, [found[keys[id(one)]] for one in shapes]

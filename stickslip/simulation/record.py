@@ -1,0 +1,85 @@
+"""One recorded instant: what a viewer draws, of a run that is over or of one that goes on."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stickslip.problem.solution import Verdict
+from stickslip.simulation.contacts import WorldContacts
+from stickslip.state import Array
+
+if TYPE_CHECKING:
+    from stickslip.simulation.trajectory import Trajectory
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """A row of a `Trajectory`; residual and penetration are the worst since the record before."""
+
+    t: float
+    """Time [s]."""
+    h: float
+    """Length of the step that ended there [s]; 0 at the start."""
+    q: Array
+    """Coordinates, of a world (x, p) of all bodies [m, -], shape (nq,); see `State`."""
+    v: Array
+    """Velocities, of a world (ẋ, Ω) of all bodies [m/s, rad/s], shape (nv,); see `State`."""
+    verdict: Verdict
+    """The worst of the steps since the record before: certified, relaxed or missed."""
+    natural: float
+    """Largest natural residual [-]."""
+    natural_scaled: float
+    """Largest unit-free natural residual [-]."""
+    penetration: float
+    """Deepest overlap [m]."""
+    tell: Callable[[str], Any]
+    """Gives what takes longer when it is first asked for."""
+
+    @classmethod
+    def of(cls, run: "Trajectory", k: int) -> "Record":
+        """Record k of a run."""
+
+        def tell(name: str) -> Any:
+            if name == "contacts":
+                return run.contacts.part(run.contacts.at(k))
+            if name == "states":
+                return run.contact_states[run.contacts.at(k)]
+            return float(getattr(run, name)[k])
+
+        return cls(
+            float(run.t[k]), float(run.h[k]), run.q[k], run.v[k], tuple(Verdict)[int(run.verdicts[k])],
+            float(run.natural[k]), float(run.natural_scaled[k]), float(run.penetration[k]), tell,
+        )  # fmt: skip
+
+    @property
+    def ok(self) -> bool:
+        """Whether all steps since the record before are certified under the exact law."""
+        return self.verdict is Verdict.CERTIFIED
+
+    @cached_property
+    def energy(self) -> float:
+        """Kinetic and potential energy [J]."""
+        return float(self.tell("energy"))
+
+    @cached_property
+    def dissipated(self) -> float:
+        """Of a world: by contacts, joints and dampers since the start of the first run [J]."""
+        return float(self.tell("dissipated"))
+
+    @cached_property
+    def contacts(self) -> WorldContacts:
+        """Of a world: those of the last step, as those of one record."""
+        found: WorldContacts = self.tell("contacts")
+        return found
+
+    @cached_property
+    def states(self) -> np.ndarray:
+        """Of a world: what each contact does, by name [-], shape (nc,), text."""
+        return np.asarray(self.tell("states"))
+
+
+Watch = Callable[[Record], None]
+"""Called with the start of a run and with every record, while the run goes on."""

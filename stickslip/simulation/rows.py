@@ -1,0 +1,116 @@
+"""Rows of a run: what steps leave, one row each, and what becomes of them between two records.
+
+Columns have one entry per row; tables (contacts, joints) have any number of entries per row. A run that keeps
+every tenth step keeps one row for ten: each column says by its rule what that row has.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from stickslip.schemes.step import CONTACT_WORK
+from stickslip.state import IntArray
+
+LAST, SUM, MOST, ANY, TOTAL = "last", "sum", "most", "any", "total"
+"""What a record has of the steps since the record before: that of the last, the sum, the largest, whether
+any; or the sum over all steps since the start of the first run."""
+RULES = {
+    "verdicts": MOST, "natural": MOST, "natural_scaled": MOST, "penetration": MOST, "opening": MOST,
+    "correction": MOST, "iterations": SUM, "newton": SUM, "work_done": SUM, "active": ANY,
+    "dissipated": TOTAL, "work": TOTAL, "lifted": TOTAL, "balance": TOTAL,
+    f"measures/{CONTACT_WORK}": SUM,
+}  # fmt: skip
+"""Columns whose rule is not `last`; other measures have the largest. Impulses of systems are summed, save
+values in first order (`Summed`)."""
+
+
+def rule(name: str) -> str:
+    """What a record has of a column."""
+    return RULES.get(name, MOST if name.startswith("measures/") else LAST)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Table:
+    """Entries of rows, one row after another."""
+
+    counts: IntArray
+    """How many each row has [-], shape (n,)."""
+    columns: dict[str, Any]
+    """By name, shape (counts.sum(), ...) each."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Rows:
+    """Rows by column: shape (n, ...) each; `t` is always among them."""
+
+    columns: dict[str, Any]
+    tables: dict[str, Table] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.columns["t"])
+
+
+class Reduction:
+    """Turns rows of steps into rows of records; what follows the last record is carried to the next rows."""
+
+    def __init__(self, totals: Mapping[str, float], values: Any = None):
+        """totals: of the columns of that rule before the first row; values: which components of `solver_r`
+        are values and not impulses [-], shape (size,), bool."""
+        self.totals = dict(totals)
+        self._values = values
+        self._carried: dict[str, Any] = {}
+
+    def reduce(self, rows: Rows, ends: IntArray) -> Rows:
+        """The rows of records: those at `ends`, with what counts since the record before. Tables of rows
+        that are not recorded are empty already."""
+        columns = dict(rows.columns)
+        for name, before in self.totals.items():
+            # Sums in the order of the steps, as if each had been added by itself.
+            columns[name] = np.cumsum(np.concatenate([[before], columns[name]]))[1:]
+            self.totals[name] = float(columns[name][-1])
+        n = len(rows)
+        if len(ends) == n and not self._carried:
+            return Rows(columns, rows.tables)
+        found = {name: column[ends] for name, column in columns.items()}
+        carried, self._carried = self._carried, {}
+        for name, column in columns.items():
+            how = SUM if name == "solver_r" else rule(name)
+            if how in (LAST, TOTAL):
+                continue
+            if name in carried:
+                column = np.concatenate([np.asarray(carried[name], column.dtype)[None], column])
+            shift = len(column) - n
+            starts = np.concatenate([[0], ends + 1 + shift])
+            starts = starts[starts < len(column)]
+            parts = _reduced(how, name, column, starts)
+            if name == "solver_r" and self._values is not None:
+                lasts = np.concatenate([starts[1:], [len(column)]]) - 1
+                parts = np.where(self._values, column[lasts], parts)
+            if len(parts) > len(ends):
+                self._carried[name] = parts[-1]
+            found[name] = parts[: len(ends)]
+        tables = {name: Table(table.counts[ends], table.columns) for name, table in rows.tables.items()}
+        return Rows(found, tables)
+
+
+def _reduced(how: str, name: str, column: Any, starts: IntArray) -> Any:
+    """One entry for those of each part of a column, which begin at `starts`."""
+    if how == ANY:
+        return np.logical_or.reduceat(column, starts, axis=0)
+    if how == MOST:
+        reduce = np.fmax if name.startswith("measures/") else np.maximum  # not measured: NaN
+        return reduce.reduceat(column, starts, axis=0)
+    if column.dtype != np.float64:
+        return np.add.reduceat(column, starts, axis=0)
+    # Floating-point sums in the order of the steps, which `reduceat` does not promise.
+    sums = np.empty((len(starts), *column.shape[1:]))
+    lengths = np.diff(np.concatenate([starts, [len(column)]]))
+    for length in np.unique(lengths).tolist():
+        which = np.flatnonzero(lengths == length)
+        total = np.zeros((len(which), *column.shape[1:]))
+        for k in range(length):
+            total = total + column[starts[which] + k] if k else column[starts[which]]
+        sums[which] = total
+    return sums

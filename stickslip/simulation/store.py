@@ -1,0 +1,222 @@
+"""Where the rows of a run are: in memory, in a file, or part in a file and part still in memory.
+
+A trajectory reads columns of its records from a store, whatever that is.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from stickslip.simulation.rows import Rows, Table
+from stickslip.state import IntArray
+
+HELD = 64
+"""Parts of an array that are held before they are joined."""
+
+
+class Store(ABC):
+    """Rows of records by column, and entries of tables."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Number of records."""
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """Of the columns."""
+
+    @abstractmethod
+    def column(self, name: str, start: int, stop: int) -> np.ndarray:
+        """Rows `start` to `stop` of a column [any], shape (stop - start, ...)."""
+
+    @property
+    @abstractmethod
+    def tables(self) -> Mapping[str, tuple[str, ...]]:
+        """Names of the tables, and of the columns of each."""
+
+    @abstractmethod
+    def offset(self, table: str) -> IntArray:
+        """Where the entries of each record begin, and the end of the last [-], shape (n + 1,)."""
+
+    @abstractmethod
+    def entries(self, table: str, name: str, start: int, stop: int) -> np.ndarray:
+        """Entries `start` to `stop` of a column of a table [any], shape (stop - start, ...)."""
+
+    def size(self, name: str) -> int:
+        """Of one row of a column [bytes]."""
+        return int(self.column(name, 0, 1).nbytes)
+
+    def rows(self, start: int, stop: int) -> Rows:
+        """Rows `start` to `stop`, whole."""
+        columns = {name: self.column(name, start, stop) for name in self.names}
+        tables = {}
+        for name, parts in self.tables.items():
+            offset = self.offset(name)[start : stop + 1]
+            a, b = int(offset[0]), int(offset[-1])
+            tables[name] = Table(np.diff(offset), {one: self.entries(name, one, a, b) for one in parts})
+        return Rows(columns, tables)
+
+
+class _Growing:
+    """Arrays that are appended to: parts are held as they come, and joined when they are looked at."""
+
+    __slots__ = ("_parts", "_whole", "bytes", "count")
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self._whole: np.ndarray | None = None
+        self._parts: list[np.ndarray] = []
+        self.count = 0
+
+    def append(self, part: np.ndarray) -> None:
+        self._parts.append(part)
+        self.count += len(part)
+        self.bytes += part.nbytes
+        if len(self._parts) >= HELD:
+            self.array()
+
+    def array(self) -> np.ndarray:
+        """What was appended; later parts do not change it."""
+        if self._parts:
+            known = 0 if self._whole is None else self.count - sum(map(len, self._parts))
+            room = 0 if self._whole is None else len(self._whole)
+            if self._whole is None and len(self._parts) == 1:
+                self._whole = self._parts[0]
+            else:
+                if self._whole is None or self.count > room:
+                    like = self._parts[0]
+                    larger = np.empty((max(2 * known, self.count), *like.shape[1:]), like.dtype)
+                    if self._whole is not None:
+                        larger[:known] = self._whole[:known]
+                    self._whole = larger
+                assert self._whole is not None
+                np.concatenate(self._parts, out=self._whole[known : self.count])
+            self._parts = []
+        assert self._whole is not None
+        found = self._whole[: self.count]
+        found.flags.writeable = False
+        return found
+
+
+class MemoryStore(Store):
+    """Rows in memory."""
+
+    def __init__(self, rows: Rows | None = None) -> None:
+        self._count = 0
+        self._columns: dict[str, _Growing] = {}
+        self._tables: dict[str, tuple[_Growing, dict[str, _Growing]]] = {}
+        if rows is not None:
+            self.append(rows)
+
+    def append(self, rows: Rows) -> None:
+        """Add rows behind the others. A column that is new is NaN before, one that is missing is NaN here."""
+        n = len(rows)
+        for name, column in rows.columns.items():
+            if name not in self._columns:
+                self._columns[name] = _Growing()
+                if self._count:
+                    self._columns[name].append(_missing(column, self._count))
+            self._columns[name].append(column)
+        for name in self._columns.keys() - rows.columns.keys():
+            self._columns[name].append(_missing(self._columns[name].array(), n))
+        for name, table in rows.tables.items():
+            counts, columns = self._tables.setdefault(name, (_Growing(), {}))
+            counts.append(table.counts)
+            for one, column in table.columns.items():
+                columns.setdefault(one, _Growing()).append(column)
+        self._count += n
+
+    def snapshot(self) -> "MemoryStore":
+        """The rows so far, which later ones do not change."""
+        return MemoryStore(self.rows(0, self._count))
+
+    @property
+    def bytes(self) -> int:
+        """Of all arrays, about [bytes]."""
+        tables = (columns for _, columns in self._tables.values())
+        arrays = [*self._columns.values(), *(one for columns in tables for one in columns.values())]
+        return sum(one.bytes for one in arrays)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """See `Store`."""
+        return tuple(self._columns)
+
+    def column(self, name: str, start: int, stop: int) -> np.ndarray:
+        """See `Store`."""
+        return self._columns[name].array()[start:stop]
+
+    @property
+    def tables(self) -> Mapping[str, tuple[str, ...]]:
+        """See `Store`."""
+        return {name: tuple(columns) for name, (_, columns) in self._tables.items()}
+
+    def offset(self, table: str) -> IntArray:
+        """See `Store`."""
+        return np.concatenate([[0], np.cumsum(self._tables[table][0].array(), dtype=np.int64)])
+
+    def entries(self, table: str, name: str, start: int, stop: int) -> np.ndarray:
+        """See `Store`."""
+        return self._tables[table][1][name].array()[start:stop]
+
+
+class JoinedStore(Store):
+    """The rows of several stores, one after another."""
+
+    def __init__(self, parts: Iterable[Store]):
+        self._parts = [part for part in parts if len(part)]
+        self._starts = np.cumsum([0, *map(len, self._parts)])
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """See `Store`."""
+        return tuple(dict.fromkeys(name for part in self._parts for name in part.names))
+
+    def column(self, name: str, start: int, stop: int) -> np.ndarray:
+        """See `Store`."""
+        like = next(part for part in self._parts if name in part.names).column(name, 0, 1)
+        found = [_empty(like)]
+        for part, first in zip(self._parts, self._starts.tolist(), strict=False):
+            a, b = max(start - first, 0), min(stop - first, len(part))
+            if a < b:
+                found.append(part.column(name, a, b) if name in part.names else _missing(like, b - a))
+        return np.concatenate(found)
+
+    @property
+    def tables(self) -> Mapping[str, tuple[str, ...]]:
+        """See `Store`."""
+        return self._parts[0].tables
+
+    def offset(self, table: str) -> IntArray:
+        """See `Store`."""
+        counts = [np.diff(part.offset(table)) for part in self._parts]
+        return np.concatenate([[0], np.cumsum(np.concatenate(counts), dtype=np.int64)])
+
+    def entries(self, table: str, name: str, start: int, stop: int) -> np.ndarray:
+        """See `Store`."""
+        first = 0
+        found: list[np.ndarray] = []
+        for part in self._parts:
+            count = int(part.offset(table)[-1])
+            a, b = max(start - first, 0), min(stop - first, count)
+            if a < b or not found:
+                found.append(part.entries(table, name, max(min(a, count), 0), max(b, min(a, count), 0)))
+            first += count
+        return np.concatenate(found)
+
+
+def _missing(like: np.ndarray, n: int) -> np.ndarray:
+    """n rows like those given: NaN where numbers are missing."""
+    return np.full((n, *like.shape[1:]), np.nan if like.dtype == np.float64 else 0, like.dtype)
+
+
+def _empty(like: np.ndarray) -> np.ndarray:
+    return np.empty((0, *like.shape[1:]), like.dtype)

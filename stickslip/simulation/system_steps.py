@@ -1,0 +1,289 @@
+"""Steps of a system of equations, as the run of any model makes and keeps them."""
+
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stickslip.interrupts import Interrupts
+from stickslip.problem.contact import Level
+from stickslip.problem.solution import Verdict
+from stickslip.schemes import registry
+from stickslip.schemes.registry import SchemeChoice
+from stickslip.schemes.starts import check_start
+from stickslip.schemes.step import CONTACT_WORK, Memory, Selector, Solver, Step, first_state
+from stickslip.schemes.work import contact_work
+from stickslip.simulation import energy
+from stickslip.simulation.begun import Begun, begun_from, begun_new, numbers
+from stickslip.simulation.checkpoint import Checkpoint
+from stickslip.simulation.clock import Clock
+from stickslip.simulation.model import Model
+from stickslip.simulation.recorder import Marched
+from stickslip.simulation.rows import Reduction, Rows
+from stickslip.simulation.trajectory import Trajectory
+from stickslip.simulation.written_forces import WrittenForces
+from stickslip.state import Array, ModelError, State
+from stickslip.systems.relations import FirstOrderOutput
+from stickslip.systems.system import NonsmoothSystem
+
+TOGETHER = 8192
+"""Most steps in one compiled call."""
+MARCHED = (
+    "t", "q", "v", "z", "u", "y", "active", "forecast", "natural", "natural_scaled", "iterations", "newton",
+)  # fmt: skip
+"""Columns that steps made together come with."""
+
+
+class _Kept(NamedTuple):
+    """What rows need of a step."""
+
+    step: Step
+    before: State
+    state: State
+    number: int
+
+
+class _Together(NamedTuple):
+    """What rows need of steps made together."""
+
+    march: Any
+    before: State
+    h: float
+    number: int
+
+
+class SystemSteps:
+    """Makes the steps of one run of a system, and the rows of its records."""
+
+    def __init__(self, system: NonsmoothSystem, begun: Begun, solver: Solver, select: Selector | None):
+        self.system, self.scheme, self.solver = system, begun.scheme, solver
+        self.model = Model.of(system, self.scheme.levels(system))
+        self.notes: tuple[str, ...] = ()
+        self.every = 1
+        """Every how many steps are recorded."""
+        self._select = select
+        self._before = begun.sums.get("contact_work", 0.0)
+        """Work of the contacts before the run [J]."""
+        compiled = bool(getattr(solver, "compiled_steps", False))
+        self._march = getattr(self.scheme, "march", None) if compiled else None
+        self._tolerance = float(getattr(solver, "tolerance", 0.0))
+
+    # 1. The step.
+
+    def step(self, state: State, memory: Memory, h: float) -> Step:
+        """The step of length h that begins at `state`."""
+        return self.scheme.step(self.system, state, memory, h, self.solver)
+
+    def check(self, step: Step, state: State) -> None:
+        """Refuse outputs that are not finite: a gap that is NaN neither opens nor closes."""
+        self._check_outputs(state, step.y)
+
+    def explain(self, state: State, step: Step, raised: bool) -> str:
+        """What is wrong with the model where a step missed its tolerance, if anything is; raises a ModelError
+        where that is so at its start."""
+        self.system.explain(state.t, state.q, state.v, state.z)
+        if not raised:
+            return ""
+        end = step.state
+        try:
+            self.system.explain(end.t, end.q, end.v, end.z)
+        except ModelError as error:
+            return f" ({error})"
+        return ""
+
+    def march(
+        self, state: State, memory: Memory, clock: Clock, index: int, most: int, every: int, end: int,
+        interrupts: Interrupts,
+    ) -> Marched | None:  # fmt: skip
+        """Many steps in one compiled call; None where the next is made by itself."""
+        if self._march is None:
+            return None
+        times = clock.origin + np.arange(index, index + min(most, TOGETHER) + 1) * clock.h
+        # Not within `run` of the interrupts: what ends a march is raised when its steps are kept.
+        found = self._march(
+            self.system, state, memory, clock.h, len(times) - 1, self._tolerance, times, interrupts
+        )
+        if found is None:
+            self._march = None
+            return None
+        n, error = len(found), getattr(found, "error", None)
+        if not n:
+            if error is not None:
+                raise error
+            return None
+        if error is None:
+            self._check_outputs(found.state, found.y[-1])
+        return Marched(
+            _Together(found, state, clock.h, index), n, found.state,
+            lambda k: {name: rows[k] for name, rows in found.memories.items()},
+            float(found.natural_scaled[-1]), error,
+        )  # fmt: skip
+
+    # 2. What is kept of it.
+
+    def keep(self, step: Step, before: State, state: State, index: int, closes: bool, told: bool) -> _Kept:
+        """What rows need of a step that ended at `state`."""
+        return _Kept(step, before, state, index)
+
+    def rows(self, kept: Sequence[Any]) -> Rows:
+        """One row per step."""
+        columns = _marched(kept) if isinstance(kept[0], _Together) else self._stepped(kept)
+        n = len(columns["t"])
+        columns["work_done"] = columns.get(f"measures/{CONTACT_WORK}", np.full(n, np.nan))
+        if self.every > 1:
+            self._tell_work(columns, kept[0].before)
+        return Rows(columns)
+
+    def _stepped(self, kept: Sequence[_Kept]) -> dict[str, Any]:
+        """Columns of steps made one by one."""
+        n, steps, states = len(kept), [one.step for one in kept], [one.state for one in kept]
+        columns: dict[str, Any] = {
+            "t": np.array([s.t for s in states]),
+            "h": np.array([s.h for s in steps]),
+            "index": np.array([one.number for one in kept]),
+            "newton": np.array([s.newton for s in steps]),
+            "solver_r": _stack([s.r for s in steps], n),
+        }
+        columns |= {name: _stack(list(map(attrgetter(name), states)), n) for name in ("q", "v", "z")}
+        columns |= {
+            name: _stack(list(map(attrgetter(name), steps)), n) for name in ("u", "y", "active", "forecast")
+        }
+        judged = zip(*map(_judged, steps), strict=True)
+        for name, values in zip(("verdicts", "natural", "natural_scaled", "iterations"), judged, strict=True):
+            columns[name] = np.array(values, np.int8 if name == "verdicts" else None)
+        for name in steps[0].memory:
+            columns[f"memory/{name}"] = _stack([s.memory[name] for s in steps], n)
+        for name in dict.fromkeys(name for s in steps if s.measures for name in s.measures):
+            columns[f"measures/{name}"] = np.array([s.measures.get(name, np.nan) for s in steps])
+        return columns
+
+    def first(self, state: State, memory: Memory, index: int, sums: dict[str, float]) -> Rows:
+        """The record of the start: no impulse, nothing solved; u and y as they are there."""
+        size, blocks = self.system.size, self.system.blocks
+        u, y = np.zeros(size), np.zeros(size)
+        for one, part in zip(self.system.interactions, self.model.interactions, strict=True):
+            at = (state.t, state.q[one.q], np.zeros(one.law.size), state.z[one.z])
+            if isinstance(one.output, FirstOrderOutput):
+                y[one.components] = u[one.components] = one.flow.h(*at)
+                continue
+            y[one.components] = u[one.components] = one.mechanical.y(*at)
+            if part.level is not Level.POSITION:
+                drift = one.mechanical.drift(*at)
+                speed = one.mechanical.rows(*at) @ state.v[one.v]
+                u[one.components] = speed if drift is None else speed + drift
+        row = {
+            "t": state.t, "h": 0.0, "index": index, "q": state.q, "v": state.v, "z": state.z,
+            "solver_r": np.zeros(size), "u": u, "y": y, "active": np.zeros(blocks, bool),
+            "forecast": np.full(blocks, np.nan), "verdicts": np.int8(0), "natural": 0.0,
+            "natural_scaled": 0.0, "iterations": 0, "newton": 0, "work_done": 0.0,
+        } | {f"memory/{name}": value for name, value in memory.items()}  # fmt: skip
+        return Rows({name: np.asarray(value)[None] for name, value in row.items()})
+
+    def reduction(self, sums: dict[str, float]) -> Reduction:
+        """How steps become records."""
+        return Reduction({}, self.model.values)
+
+    # 3. What is made of records when they are asked for.
+
+    def parts(self) -> dict[str, Any]:
+        """What a trajectory of the records needs beside them."""
+        least = None
+        if self._select is not None:
+            least = WrittenForces(self.system, self.scheme, self.solver, self._select)
+        return {"derive": self._derive, "choose": least, "forces": "solver" if least is None else "least"}
+
+    def written(self, of: Trajectory) -> None:
+        """Take note that records are in a file; `of` ends with the last of them."""
+        self._before = float(of.contact_work[-1])
+
+    def _tell_work(self, columns: dict[str, Any], before: State) -> None:
+        """Fill in the work of the contacts in steps that are summed, where the scheme does not tell it."""
+        at = {
+            name: np.concatenate([np.asarray(getattr(before, name))[None], columns[name]])
+            for name in ("t", "q", "v", "z")
+        }
+        columns["work_done"] = self._work(columns["work_done"], columns["h"], columns["solver_r"], **at)
+
+    def _work(self, told: Array, h: Array, r: Array, *, t: Array, q: Array, v: Array, z: Array) -> Array:
+        """Work of the contacts in each step [J], shape (n,); `told` is NaN where it is to be computed; t, q,
+        v, z have the start of the first step, too."""
+        missing = np.isnan(told)
+        if not missing.any():
+            return told
+        if any(part.level is Level.ACCELERATION for part in self.model.interactions):
+            # Impacts lie within the steps, at velocities that their ends do not show.
+            return np.where(missing, np.where(r.any(axis=1), np.nan, 0.0), told)
+        found = contact_work(self.system, t, h, q, v, z, np.where(missing[:, None], r, 0.0))
+        return np.where(missing, found, told)
+
+    def _derive(self, name: str, of: Trajectory) -> Array:
+        """Energies of the records [J], shape (n,)."""
+        if name == "kinetic":
+            return energy.kinetic(self.system, of.t, of.q, of.v, of.z)
+        if name == "potential":
+            return energy.potential(self.system, of.t, of.q, of.z)
+        at = {key: getattr(of, key) for key in ("t", "q", "v", "z")}
+        steps = self._work(of.column("work_done")[1:], of.h[1:], of.solver_r[1:], **at)
+        return np.cumsum(np.concatenate([[self._before], steps]))
+
+    def _check_outputs(self, state: State, y: Array) -> None:
+        if np.isfinite(y).all():
+            return
+        self.system.explain(state.t, state.q, state.v, state.z)
+        for one in self.system.interactions:
+            own = y[one.components]
+            if not np.isfinite(own).all():
+                raise ModelError(f"interaction {one.name!r}: at t = {state.t:.9g} s, y is not finite: {own}")
+
+
+def begun_system(system: NonsmoothSystem, h: float | None, scheme: SchemeChoice | None, start: Any) -> Begun:
+    """The scheme, and the state, memory and clock that a run of a system begins with."""
+    if start is None:
+        found, state = registry.chosen_for_system(scheme, system), first_state(system)
+        begun = begun_new(found, state, h, lambda state, h: found.begin(system, state, h))
+        check_start(system, state, begun.clock.h, found)
+        return begun
+    if not isinstance(start, Checkpoint) or not isinstance(start.model, Model):
+        what = "of a world" if isinstance(start, Checkpoint) else type(start).__name__
+        raise ModelError(
+            f"start is {what}; expected a checkpoint of a system, such as trajectory.checkpoint(-1)"
+        )
+    # The scheme is asked nothing about a system that may not be its own; levels do not matter here.
+    start.model.check_same(Model.of(system, (Level.VELOCITY,) * len(system.interactions)))
+    found = registry.remade(start.scheme, start.scheme_options) if scheme is None else registry.chosen(scheme)
+    system.check_state(start.state)
+    return begun_from(start, found, h, lambda state, h: found.begin(system, state, h), numbers)
+
+
+def _marched(kept: Sequence[_Together]) -> dict[str, Any]:
+    """Columns of steps made together."""
+    marches = [one.march for one in kept]
+    counts = [len(march) for march in marches]
+
+    def joined(parts: list[Any]) -> Any:
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    columns = {name: joined([getattr(march, name) for march in marches]) for name in MARCHED}
+    columns["solver_r"] = joined([march.r for march in marches])
+    columns["h"] = np.repeat([one.h for one in kept], counts)
+    columns["index"] = joined([one.number + np.arange(1, n + 1) for one, n in zip(kept, counts, strict=True)])
+    # A march ends before it misses.
+    columns["verdicts"] = np.full(sum(counts), Verdict.CERTIFIED.code, np.int8)
+    for name in marches[0].memories:
+        columns[f"memory/{name}"] = joined([march.memories[name] for march in marches])
+    for name in getattr(marches[0], "measures", {}):
+        columns[f"measures/{name}"] = joined([march.measures[name] for march in marches])
+    return columns
+
+
+def _judged(step: Step) -> tuple[int, float, float, int]:
+    """Code of its verdict, residuals and iterations; most steps of a flight have nothing to judge."""
+    if not step.solves and not step.reason:
+        return (Verdict.RELAXED if step.relaxation else Verdict.CERTIFIED).code, 0.0, 0.0, 0
+    return step.verdict.code, step.natural, step.natural_scaled, step.iterations
+
+
+def _stack(rows: Sequence[np.ndarray], n: int) -> np.ndarray:
+    # Joined as bytes of one kind, which is several times faster than np.array of many small arrays.
+    return np.concatenate(rows).reshape(n, *rows[0].shape) if rows[0].ndim else np.array(rows)

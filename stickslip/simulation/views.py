@@ -1,0 +1,74 @@
+"""Parts of a trajectory by name: one system, one interaction, one body."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from stickslip.state import Array, BoolArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class SystemView:
+    """One system of a trajectory."""
+
+    name: str
+    q: Array
+    """Coordinates, or states x in first order [m, rad, or any], shape (n, nq)."""
+    v: Array
+    """Velocities [m/s, rad/s], shape (n, nv)."""
+    z: Array
+    """Discrete parameters [any], shape (n, nz)."""
+
+    @property
+    def x(self) -> Array:
+        """States of a first-order system [any], shape (n, nx)."""
+        return self.q
+
+
+@dataclass(frozen=True, eq=False)
+class InteractionView:
+    """One interaction of a trajectory."""
+
+    name: str
+    u: Array
+    """What the law constrained: ẏ [m/s], or y [m] at position level, shape (n, m)."""
+    y: Array
+    """Outputs: gaps [m] come first in a contact, shape (n, m)."""
+    active: BoolArray
+    """Blocks that entered the problem [-], shape (n, blocks), bool."""
+    states: np.ndarray
+    """What each block does, by name [-], shape (n, blocks), text."""
+    tell: Callable[[], tuple[Array, IntArray]] = field(repr=False)
+    """Gives `r` and how it was chosen, when they are asked for."""
+
+    @property
+    def r(self) -> Array:
+        """Impulses since the record before [N s], or values lam in first order, shape (n, m); of many with
+        the same motion those of least norm."""
+        return self.tell()[0]
+
+    @property
+    def unique(self) -> BoolArray:
+        """Whether the impulse of a block is known to be the same in every certified answer [-], shape
+        (n, blocks), bool."""
+        return np.asarray(self.tell()[1] == 1)
+
+
+@dataclass(frozen=True, eq=False)
+class BodyView:
+    """One body of a trajectory, in the frame in which the user gave its shape."""
+
+    name: str
+    position: Array
+    """Of the origin of the user's frame [m], shape (n, 3)."""
+    quaternion: Array
+    """Orientation, scalar first [-], shape (n, 4)."""
+    velocity: Array
+    """Of that origin, inertial frame [m/s], shape (n, 3)."""
+    spin: Array
+    """Angular velocity, inertial frame [rad/s], shape (n, 3)."""
+    centre: Array
+    """The centre of mass [m], shape (n, 3)."""
+    centre_velocity: Array
+    """Of the centre of mass, inertial frame [m/s], shape (n, 3)."""
