@@ -14,7 +14,7 @@ Of worlds, `stickslip_world_trajectory`:
     world/kind, mass, inertia, origin, ...        one row per body, shape or joint; points/k of shape kind k
     columns/t, h, q, v, ok, natural, ...          as above
     contacts/offset, id, body, point, ...         those of record k are rows offset[k] to offset[k + 1]
-    joints/offset, r                              impulses of joints, likewise
+    joints/offset, r, id                          impulses of joints, likewise; id: 7 joint + part
     sensors/k, memory/k                           in the order of their names in `about`; memory of the end
 
 Numbers are stored as they are (large tables of worlds compressed), so a trajectory comes back bit for bit. A
@@ -39,6 +39,7 @@ from stickslip.mechanics.joints import JointKind
 from stickslip.mechanics.world import BodyKind
 from stickslip.problem.contact import Level
 from stickslip.schemes.body_forces import CHOICES
+from stickslip.schemes.body_joints import PARTS
 from stickslip.schemes.step import Event
 from stickslip.simulation.clock import Clock
 from stickslip.simulation.model import InteractionPart, Model, SystemPart
@@ -240,6 +241,7 @@ def _fill_world(group: Any, of: WorldTrajectory, put: Any) -> None:
     joints = group.create_group("joints")
     put(joints, "offset", of.joint_offset, np.int64)
     put(joints, "r", of.joint_r, np.float64)
+    put(joints, "id", of.joint_id, np.int64)
     parts.put_named(group, "sensors", n, of.sensors, put)
     parts.put_named(group, "memory", 1, of.memory, put)
 
@@ -252,6 +254,8 @@ def _world(nb: int, ns: int, nj: int) -> list[Field]:
         Field("shape_quaternion", ns, (4,)), Field("shape_body", ns, None, np.int64, (0, nb - 1)),
         Field("joint_kind", nj, None, np.int64, (0, len(JointKind) - 1)),
         Field("joint_body", nj, (2,), np.int64, (-1, nb - 1)), Field("joint_point", nj, (2, 3)),
+        Field("joint_frame", nj, (2, 3, 3), optional=True), Field("joint_length", nj, optional=True),
+        Field("joint_lower", nj, (2,), optional=True), Field("joint_upper", nj, (2,), optional=True),
     ]  # fmt: skip
 
 
@@ -296,7 +300,12 @@ def read_world(source: Source, group: Any) -> WorldTrajectory:
     contacts = WorldContacts(offset=_read_offset(source, place, n, count), **table)
     place = source.group(group, "joints")
     found["raw_joint_r"] = Field("r").read(source, place)
-    found["joint_offset"] = _read_offset(source, place, n, found["raw_joint_r"].size)
+    rows = found["raw_joint_r"].size
+    found["joint_offset"] = _read_offset(source, place, n, rows)
+    found["joint_id"] = np.full(rows, -1)  # in files from before they were kept
+    if source.has(place, "id"):
+        known = (-1, len(PARTS) * len(model.joints) - 1)
+        found["joint_id"] = Field("id", rows, None, np.int64, known).read(source, place)
     sensors = parts.read_named(source, group, "sensors", n, about.shapes("sensors"))
     memory = parts.read_named(source, group, "memory", 1, about.shapes("memory"))
     memory = {name: value.reshape(value.shape[1:]) for name, value in memory.items()}

@@ -13,7 +13,7 @@ from stickslip.mechanics.given import new_name, numbers
 from stickslip.mechanics.joint_start import JointRow, joint_row, joint_table
 from stickslip.mechanics.motions import Motion, Motions, velocities
 from stickslip.mechanics.placement import ORIGIN, STILL, UPRIGHT, Placed, Solid
-from stickslip.mechanics.sensors import Sensing, Sensor
+from stickslip.mechanics.sensors import Reading, Sensing
 from stickslip.mechanics.shapes import Shape
 from stickslip.mechanics.world import BodyKind, Filters, Shapes, World
 from stickslip.names import LISTED, alternatives
@@ -22,6 +22,11 @@ from stickslip.state import Array, BoolArray, IntArray, ModelError, State
 
 GROUPS = 15
 """Most groups of shapes: what the filters of the narrow phase can tell apart."""
+SENSORS = (
+    "PositionSensor", "VelocitySensor", "JointSensor", "DistanceSensor", "ForceSensor", "TorqueSensor",
+    "ContactSensor", "Accelerometer", "Gyroscope", "Sensor",
+)  # fmt: skip
+"""Names of the classes of sensors."""
 
 
 class WorldBuilder:
@@ -49,7 +54,7 @@ class WorldBuilder:
         self._apart_groups: list[tuple[str, str]] = []
         self._joints: dict[str, JointRow] = {}
         self._forces: dict[str, Force] = {}
-        self._sensors: dict[str, Sensor | Sensing] = {}
+        self._sensors: dict[str, Sensing] = {}
 
     def material(
         self, name: str, *, mu: float = 0.5, mu_roll: float = 0.0, mu_spin: float = 0.0, e: float = 0.0
@@ -177,13 +182,10 @@ class WorldBuilder:
         self._forces[new_name("force", force.name, self._forces)] = force
         return force.name
 
-    def sensor(self, sensor: Sensor | Sensing) -> str:
-        """A sensor: a `PositionSensor`, `VelocitySensor`, `JointSensor`, `DistanceSensor`, or a `Sensor`."""
-        if not isinstance(sensor, Sensor | Sensing):
-            raise ModelError(
-                f"{sensor!r} is not a sensor; known: PositionSensor, VelocitySensor, JointSensor,"
-                " DistanceSensor, Sensor"
-            )
+    def sensor(self, sensor: Sensing) -> str:
+        """A sensor: one of `SENSORS`, such as a `PositionSensor`, or a `Sensor` of your own."""
+        if not isinstance(sensor, Sensing):
+            raise ModelError(f"{sensor!r} is not a sensor; known: {', '.join(SENSORS)}")
         self._sensors[new_name("sensor", sensor.name, self._sensors)] = sensor
         return sensor.name
 
@@ -231,7 +233,7 @@ class WorldBuilder:
         world = replace(world, forces=bound(world, self._forces.values()))
         sensors = tuple(sensor.bind(world) for sensor in self._sensors.values())
         for sensor in sensors:
-            sensor.read(world, world.start)
+            sensor.read(Reading.at(world, world.start))
         return replace(world, sensors=sensors)
 
     def _check_driven(

@@ -17,7 +17,7 @@ from stickslip.mechanics.forces import Forces
 from stickslip.mechanics.joints import JointKind, Joints
 from stickslip.mechanics.materials import Materials
 from stickslip.mechanics.motions import Motions
-from stickslip.mechanics.sensors import Sensor
+from stickslip.mechanics.sensors import BoundSensor
 from stickslip.mechanics.shapes import Shape
 from stickslip.names import LISTED, alternatives, listing
 from stickslip.rotations import cross, matrices
@@ -94,7 +94,7 @@ class World:
     """[m/s²], shape (3,)."""
     forces: Forces
     joints: Joints
-    sensors: tuple[Sensor, ...]
+    sensors: tuple[BoundSensor, ...]
     start: State
     motions: Motions = field(default_factory=Motions)
     """Of the kinematic bodies."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from stickslip.kernels.steps import bodies as kernels
 from stickslip.mechanics import energy
+from stickslip.mechanics.sensors import Reading
 from stickslip.mechanics.world import World
 from stickslip.problem.solution import Verdict
 from stickslip.schemes.body_march import Stretch
@@ -21,7 +22,7 @@ from stickslip.simulation.world_checkpoint import EnergySums
 from stickslip.simulation.world_contacts import CONTACT_WIDTHS, WHOLE, WorldContacts
 from stickslip.simulation.world_model import WorldModel
 from stickslip.simulation.world_record import WorldRecord
-from stickslip.state import Array, ModelError, State
+from stickslip.state import Array, IntArray, ModelError, State
 
 MOST_AXES = 8
 """Of what a sensor shows: as many as files keep."""
@@ -55,6 +56,7 @@ class _Columns:
     contacts: list[tuple[Any, ...]] = field(default_factory=list)
     """Contacts of a block, by column."""
     joint_r: list[Array] = field(default_factory=list)
+    joint_id: list[IntArray] = field(default_factory=list)
     sensors: list[tuple[Array, ...]] = field(default_factory=list)
 
 
@@ -77,11 +79,13 @@ class WorldRecorder:
         self._lifted, self._balance = sums.lifted, sums.balance
         self._since = _Worst()
         self._columns = _Columns()
+        self._state = state
+        """At the end of the last step."""
         kinetic, potential = sums.kinetic, sums.potential
         if kinetic is None or potential is None:
             kinetic, potential = energy.kinetic(world, state.v), energy.potential(world, state.t, state.q)
         nothing = tuple(_nothing(name) for name in CONTACT_WIDTHS)
-        self._close(state, 0.0, kinetic, potential, nothing, np.zeros(0))
+        self._close(Reading.at(world, state), kinetic, potential, nothing)
         self._whole = 1, memory, index
 
     @property
@@ -118,12 +122,17 @@ class WorldRecorder:
         self._work += told.work
         self._lifted += told.lifted
         self._balance += told.balance
+        before, self._state = self._state, state
         if not closes:
             return
         c = step.contacts
         choice = np.zeros(len(c), np.int64) if step.choice is None else step.choice
         contacts = (c.id, c.body, c.point, c.frame, c.gap, c.law, step.r, step.u, choice)
-        self._close(state, step.h, told.kinetic, told.potential, contacts, step.joint_r)
+        joint_id = np.full(step.joint_r.size, -1) if step.joint_id is None else step.joint_id
+        reading = Reading(
+            self.world, state, before, step.h, c.body, c.point, c.frame, step.r, step.joint_r, joint_id
+        )
+        self._close(reading, told.kinetic, told.potential, contacts)
         # At once: an interrupt from the keyboard may come anywhere, and half a record is none.
         self._whole = self._whole[0] + 1, step.memory, index
 
@@ -150,6 +159,7 @@ class WorldRecorder:
         )
         parts[0, 4] += since.iterations
         verdict, opening = since.verdict, since.opening
+        before, self._state = self._state, State(float(t[-1]), room.q[k].reshape(-1), room.v[k].reshape(-1))
         tail = parts[-1].tolist()
         self._since = _Worst(0, tail[0], tail[1], int(tail[4]), tail[2], 0.0, tail[3])
         if not len(ends):
@@ -166,8 +176,14 @@ class WorldRecorder:
         numbers[:, 11:] = sums[ends]
         q, v = room.q[1:][ends].reshape(m, -1), room.v[1:][ends].reshape(m, -1)
         if self.world.sensors:
-            for j in range(m):
-                columns.sensors.append(self._read(State(float(t[ends[j]]), q[j], v[j])))
+            times = [before.t, *t.tolist()]
+            states = [State(times[i], room.q[i].reshape(-1), room.v[i].reshape(-1)) for i in range(k + 1)]
+            for end in ends.tolist():
+                own = slice(int(room.offset[end]), int(room.offset[end + 1]))
+                columns.sensors.append(self._read(Reading(
+                    self.world, states[end + 1], states[end], h, room.body[own], room.point[own],
+                    room.frame[own], room.r[own],
+                )))  # fmt: skip
         else:
             columns.sensors.extend([()] * m)
         all_of = slice(0, int(room.offset[k]))
@@ -180,16 +196,14 @@ class WorldRecorder:
             room.law[all_of], room.r[all_of], room.u[all_of], np.zeros(all_of.stop, np.int64),
         ))  # fmt: skip
         columns.joint_r.extend([np.zeros(0)] * m)
+        columns.joint_id.extend([np.zeros(0, np.int64)] * m)
         self._whole = self._whole[0] + m, stretch.memory, index + int(ends[-1]) + 1
 
-    def _close(
-        self, state: State, h: float, kinetic: float, potential: float, contacts: tuple[Any, ...],
-        joint_r: Array,
-    ) -> None:  # fmt: skip
-        since, columns = self._since, self._columns
-        columns.sensors.append(self._read(state))
+    def _close(self, of: Reading, kinetic: float, potential: float, contacts: tuple[Any, ...]) -> None:
+        since, columns, state = self._since, self._columns, of.state
+        columns.sensors.append(self._read(of))
         columns.numbers.append(np.array([
-            [state.t, h, since.verdict, since.natural, since.natural_scaled, since.iterations,
+            [state.t, of.h, since.verdict, since.natural, since.natural_scaled, since.iterations,
              since.penetration, since.opening, since.correction, kinetic, potential, self._dissipated,
              self._work, self._lifted, self._balance]
         ]))  # fmt: skip
@@ -197,15 +211,16 @@ class WorldRecorder:
         columns.v.append(state.v.reshape(1, -1))
         columns.counts.append(np.array([len(contacts[0])]))
         columns.contacts.append(contacts)
-        columns.joint_r.append(joint_r)
+        columns.joint_r.append(of.joint_r)
+        columns.joint_id.append(of.joint_id)
         self._since = _Worst()
 
-    def _read(self, state: State) -> tuple[Array, ...]:
+    def _read(self, reading: Reading) -> tuple[Array, ...]:
         """What the sensors show; always of the same shape, and never NaN."""
-        shown = []
+        shown, state = [], reading.state
         first = self._columns.sensors[0] if self._columns.sensors else None
         for k, sensor in enumerate(self.world.sensors):
-            value = np.array(sensor.read(self.world, state), float)
+            value = sensor.read(reading)
             if value.ndim > MOST_AXES:
                 raise ModelError(
                     f"sensor {sensor.name!r}: what it shows has {value.ndim} axes; files keep {MOST_AXES}"
@@ -255,6 +270,7 @@ class WorldRecorder:
         offset = np.concatenate(([0], np.cumsum(np.concatenate(columns.counts[:whole]), dtype=np.int64)))
         joint_r = columns.joint_r[:n]
         found["joint_offset"], found["raw_joint_r"] = _offsets(joint_r), np.concatenate(joint_r)
+        found["joint_id"] = np.concatenate(columns.joint_id[:n])
         found["sensors"] = {
             sensor.name: np.stack([one[k] for one in columns.sensors[:n]])
             for k, sensor in enumerate(self.world.sensors)

@@ -88,6 +88,9 @@ class WorldTrajectory(RunVerdict):
     """The contacts of every record with impulses as they were recorded; `contacts` has those it tells."""
     joint_offset: IntArray
     """Where the joint impulses of each record begin in `joint_r` [-], shape (n + 1,)."""
+    joint_id: IntArray
+    """Which joint each of `joint_r` is of and what it does there: 7 times the number of the joint plus that
+    of its part in `body_joints.PARTS`; -1 where the scheme does not tell [-], shape (sum,)."""
     raw_joint_r: Array
     """Impulses of the joints as they were recorded, one record after another [N s, N m s], shape (sum,);
     `joint_r` has those that are told."""
