@@ -10,6 +10,7 @@ from stickslip.laws import COEFFICIENTS, NewtonImpact
 from stickslip.mechanics import materials, placement
 from stickslip.mechanics.forces import Force, Forces, bound
 from stickslip.mechanics.given import new_name, numbers
+from stickslip.mechanics.inputs import declared_inputs
 from stickslip.mechanics.joint_start import JointRow, joint_row, joint_table
 from stickslip.mechanics.motions import Motion, Motions, velocities
 from stickslip.mechanics.placement import ORIGIN, STILL, UPRIGHT, Placed, Solid
@@ -109,7 +110,8 @@ class WorldBuilder:
         mass in the axes of the shape's frame, 3 principal moments or a 3 x 3 matrix.
 
         fixed: it never moves. motion: it moves as prescribed, a function t -> (velocity, spin) of the origin
-        of its frame, or such a constant pair; its pose is integrated from `position` and `quaternion`.
+        of its frame, such a constant pair, or an `Input` of both, six numbers; its pose is integrated from
+        `position` and `quaternion`.
         """
         new_name("body", name, self._bodies)
         owner = f"body {name!r}"
@@ -230,7 +232,8 @@ class WorldBuilder:
             sensors=(),
             start=_start(bodies, centre),
         )
-        world = replace(world, forces=bound(world, self._forces.values()))
+        forces = bound(world, self._forces.values())
+        world = replace(world, forces=forces, inputs=declared_inputs(forces, world.motions))
         sensors = tuple(sensor.bind(world) for sensor in self._sensors.values())
         for sensor in sensors:
             sensor.read(Reading.at(world, world.start))

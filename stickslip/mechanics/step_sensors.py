@@ -93,8 +93,9 @@ class ContactSensor(Sensing):
 
 @dataclass(frozen=True, eq=False)
 class Accelerometer(Sensing):
-    """Proper acceleration of a point of a body in the frame of the body [m/s²], shape (3,), as instruments
-    show it: (v_end - v_start) / h - g, by default of the centre of mass.
+    """Proper acceleration of a point of a body [m/s²], shape (3,), as instruments show it:
+    (v_end - v_start) / h - g in the frame that the body has in the middle of the step, by default of its
+    centre of mass.
 
     At rest it shows g upwards, in free fall 0; an impact in a step shows as its Δv / h. At the start of a run
     it shows -g.
@@ -113,7 +114,9 @@ class Accelerometer(Sensing):
             if reading.h > 0.0:
                 change = point.velocity(end.q, end.v) - point.velocity(start.q, start.v)
                 felt = change / reading.h + felt
-            return np.asarray(felt @ matrices(end.q[i + 3 : i + 7]))
+            p, last = end.q[i + 3 : i + 7], start.q[i + 3 : i + 7]
+            middle = p + (last if p @ last >= 0.0 else -last)
+            return np.asarray(felt @ matrices(middle / np.sqrt(middle @ middle)))
 
         return BoundSensor(self.name, read)
 

@@ -27,7 +27,7 @@ class JointView:
     angle: Array | None
     """Of hinges and cylindrical joints, continuous over turns [rad], shape (n,): of angles that differ by
     whole turns each record has the one to which the mean of both speeds leads from the record before. It is
-    the right one unless the mean speed between two records is off by half a turn over the time between them."""
+    the right one unless the mean speed between two records is off by half a turn in the time between."""
     speed: Array | None
     """Rate of the coordinate [m/s, rad/s], shape (n,)."""
     turn_speed: Array | None
