@@ -94,8 +94,12 @@ _HOME = {
     "stickslip.mechanics.forces": ("Actuator", "BodyForce", "Damper", "Spring"),
     "stickslip.mechanics.joints": ("JointKind",),
     "stickslip.mechanics.sensors": (
-        "DistanceSensor", "JointSensor", "PositionSensor", "Sensor", "VelocitySensor",
+        "DistanceSensor", "JointSensor", "PositionSensor", "Reading", "Sensor", "VelocitySensor",
     ),
+    "stickslip.mechanics.step_sensors": (
+        "Accelerometer", "ContactSensor", "ForceSensor", "Gyroscope", "TorqueSensor",
+    ),
+    "stickslip.mechanics.inputs": ("DeclaredInput", "Input"),
     "stickslip.files.meshes": ("Mesh", "read_mesh"),
     "stickslip.detection.detector": ("Detector",),
     "stickslip.detection.overlaps": ("Overlap", "overlaps"),
@@ -107,6 +111,7 @@ _HOME = {
     "stickslip.simulation.world_contacts": ("ContactTable",),
     "stickslip.simulation.world_record": ("WorldRecord",),
     "stickslip.simulation.world_trajectory": ("WorldTrajectory",),
+    "stickslip.simulation.joint_view": ("JointView",),
     "stickslip.simulation.checkpoint": ("Checkpoint",),
     "stickslip.simulation.failure": ("SimulationFailure",),
     "stickslip.simulation.trajectory": ("Trajectory",),
@@ -125,21 +130,27 @@ _HOME = {
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
-    "Actuator", "AtEnd", "BallJoint", "BodyContact", "BodyForce", "BodyKind", "BodyScheme", "BodyStep",
+    "Accelerometer", "Actuator", "AtEnd", "BallJoint", "BodyContact", "BodyForce", "BodyKind", "BodyScheme",
+    "BodyStep",
     "Box", "BoxProblem", "Capsule", "Certificate", "Checkpoint", "Complementarity", "Compliant",
-    "CompliantRelation", "Compound", "ConeProgram", "ContactBlocks", "ContactProblem", "ContactSet",
-    "ContactTable", "ConvexHull", "Cuboid", "Cylinder", "Damper", "Derivative", "Detector",
+    "CompliantRelation", "Compound", "ConeProgram", "ContactBlocks", "ContactProblem", "ContactSensor",
+    "ContactSet",
+    "ContactTable", "ConvexHull", "Cuboid", "Cylinder", "Damper", "DeclaredInput", "Derivative", "Detector",
     "DistanceJoint", "DistanceSensor", "Ellipsoid", "Equality", "EulerMoreau", "Event", "EventDriven",
     "Existence", "Family", "FirstOrder", "FirstOrderLinear", "FirstOrderLinearRelation", "FirstOrderRelation",
-    "FirstOrderType1", "FirstOrderType2", "FixedJoint", "FormatError", "GlobalProblem", "HeightField",
-    "HingeJoint", "Interaction", "JointKind", "JointSensor", "Lagrangian", "LagrangianLinear",
+    "FirstOrderType1", "FirstOrderType2", "FixedJoint", "ForceSensor", "FormatError", "GlobalProblem",
+    "Gyroscope", "HeightField",
+    "HingeJoint", "Input", "Interaction", "JointKind", "JointSensor", "JointView", "Lagrangian",
+    "LagrangianLinear",
     "LagrangianLinearRelation", "LagrangianNonlinear", "Law", "Level", "Mesh", "Mixed", "ModelError",
     "MoreauJean", "MoreauJeanBodies", "NewtonEuler", "NewtonImpact", "NonlinearProblem",
     "NonsmoothSystem", "Overlap", "Parameters", "Plane", "PointOnPlane", "PoissonImpact",
-    "PositionSensor", "PreparedWorld", "ProblemError", "ProblemRecord", "ProductSet", "Relay", "Residuals",
+    "PositionSensor", "PreparedWorld", "ProblemError", "ProblemRecord", "ProductSet", "Reading", "Relay",
+    "Residuals",
     "Rheonomous", "SchatzmanPaoli", "Scheme", "Scleronomous", "Sensor", "Shape", "SimulationFailure",
     "SliderJoint", "Solution", "SolutionDerivative", "SolverFailure", "Sphere", "SpherePlane", "SphereSphere",
-    "Spring", "State", "Status", "Step", "StepDerivative", "StoredSolution", "SystemStepDerivative", "Touch",
+    "Spring", "State", "Status", "Step", "StepDerivative", "StoredSolution", "SystemStepDerivative",
+    "TorqueSensor", "Touch",
     "Trajectory", "TrajectoryGradient", "TrajectorySensitivity", "Variational", "VariationalBodies",
     "VelocitySensor", "Verdict",
     "World", "WorldBuilder", "WorldCheckpoint", "WorldRecord", "WorldTrajectory", "check_certificate",
@@ -172,16 +183,25 @@ if TYPE_CHECKING:
     from stickslip.mechanics.given import rotation
     from stickslip.mechanics.height_fields import HeightField
     from stickslip.mechanics.hulls import ConvexHull
+    from stickslip.mechanics.inputs import DeclaredInput, Input
     from stickslip.mechanics.joints import JointKind
     from stickslip.mechanics.parameters import Parameters
     from stickslip.mechanics.sensors import (
         DistanceSensor,
         JointSensor,
         PositionSensor,
+        Reading,
         Sensor,
         VelocitySensor,
     )
     from stickslip.mechanics.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Plane, Shape, Sphere
+    from stickslip.mechanics.step_sensors import (
+        Accelerometer,
+        ContactSensor,
+        ForceSensor,
+        Gyroscope,
+        TorqueSensor,
+    )
     from stickslip.mechanics.world import BodyKind, World
     from stickslip.problem.box import BoxProblem, lcp, mlcp, relay
     from stickslip.problem.certificate import Certificate, check_certificate
@@ -225,6 +245,7 @@ if TYPE_CHECKING:
     from stickslip.schemes.variational_written import Variational
     from stickslip.simulation.checkpoint import Checkpoint
     from stickslip.simulation.failure import SimulationFailure
+    from stickslip.simulation.joint_view import JointView
     from stickslip.simulation.trajectory import Trajectory
     from stickslip.simulation.world_checkpoint import WorldCheckpoint
     from stickslip.simulation.world_contacts import ContactTable
