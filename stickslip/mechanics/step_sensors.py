@@ -1,7 +1,7 @@
 """Sensors of what happened in a step: forces, moments, contacts, acceleration; and the spin beside them.
 
-Forces are impulses over the length of the step, so that an impact shows its whole impulse over h. They are
-those of the solver. At the start of a run no step was made: forces are 0, nothing touches, and accelerometers
+Forces are impulses over the length of the step, so that an impact shows its whole impulse over h. Where they
+are one of many with the same motion, they are those that the solver found. At the start of a run no step was made: forces are 0, nothing touches, and accelerometers
 show what they would at constant velocity.
 """
 

@@ -4,13 +4,14 @@ Between two records iterations and energies add up, the worst residual, penetrat
 count, and everything else is that of the last step.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from stickslip.kernels.steps import bodies as kernels
+from stickslip.kernels.steps.bodies import Room
 from stickslip.mechanics import energy
 from stickslip.mechanics.sensors import Reading
 from stickslip.mechanics.world import World
@@ -176,14 +177,7 @@ class WorldRecorder:
         numbers[:, 11:] = sums[ends]
         q, v = room.q[1:][ends].reshape(m, -1), room.v[1:][ends].reshape(m, -1)
         if self.world.sensors:
-            times = [before.t, *t.tolist()]
-            states = [State(times[i], room.q[i].reshape(-1), room.v[i].reshape(-1)) for i in range(k + 1)]
-            for end in ends.tolist():
-                own = slice(int(room.offset[end]), int(room.offset[end + 1]))
-                columns.sensors.append(self._read(Reading(
-                    self.world, states[end + 1], states[end], h, room.body[own], room.point[own],
-                    room.frame[own], room.r[own],
-                )))  # fmt: skip
+            columns.sensors.extend(self._read(one) for one in _readings(self.world, room, before, t, h, ends))
         else:
             columns.sensors.extend([()] * m)
         all_of = slice(0, int(room.offset[k]))
@@ -289,6 +283,18 @@ def _whole_blocks(numbers: list[Array], records: int) -> int:
             return k
         count += len(block)
     return len(numbers)
+
+
+def _readings(
+    world: World, room: Room, before: State, t: Array, h: float, ends: IntArray
+) -> Iterator[Reading]:
+    """Those of the recorded steps of a stretch, which began at `before`, and whose steps end at t (k,)."""
+    q, v, body, point, frame, r = map(_read_only, (room.q, room.v, room.body, room.point, room.frame, room.r))
+    times = [before.t, *t.tolist()]
+    for end in ends.tolist():
+        first, last = (State(times[k], q[k].reshape(-1), v[k].reshape(-1)) for k in (end, end + 1))
+        own = slice(int(room.offset[end]), int(room.offset[end + 1]))
+        yield Reading(world, last, first, h, body[own], point[own], frame[own], r[own])
 
 
 def _nothing(name: str) -> Any:

@@ -75,6 +75,19 @@ def test_a_door_on_two_hinges_shares_its_weight():
     assert -pull < high.force[-1, 0] < 0.0
 
 
+@pytest.mark.parametrize("forces", ["least", "solver"])
+def test_a_door_that_swings_is_led_by_both_hinges_together(forces):
+    b = ss.WorldBuilder()
+    size, place = (0.8, 0.04, 2.0), (0.4, 0, 1)
+    b.body("door", ss.Cuboid(size), position=place, mass=30.0, spin=(0, 0, 2), velocity=(0, 0.8, 0))
+    for name, z in (("low", 0.25), ("high", 1.75)):
+        b.joint(name, "hinge", "door", point=(0, 0, z), axis=(0, 0, 1))
+    run = ss.simulate(b.build(), until=0.3, h=1e-3, forces=forces)
+    gained = np.diff(run.body("door").centre_velocity, axis=0) / 1e-3
+    total = view(run, "low").force + view(run, "high").force
+    np.testing.assert_allclose(total[1:], 30.0 * (gained + (0, 0, G)), atol=1e-7)
+
+
 def test_a_slider_on_an_incline_with_friction_and_a_stop():
     angle, dry, mass = 0.5, 2.0, 3.0
     down = np.array([np.cos(angle), 0.0, -np.sin(angle)])
