@@ -1,8 +1,8 @@
 """Sensors of what happened in a step: forces, moments, contacts, acceleration; and the spin beside them.
 
 Forces are impulses over the length of the step, so that an impact shows its whole impulse over h. Where they
-are one of many with the same motion, they are those that the solver found. At the start of a run no step was made: forces are 0, nothing touches, and accelerometers
-show what they would at constant velocity.
+are one of many with the same motion, they are those that the solver found. At the start of a run no step was
+made: forces are 0, nothing touches, and accelerometers show what they would at constant velocity.
 """
 
 from collections.abc import Callable
@@ -55,7 +55,8 @@ class _Reaction(Sensing):
 @dataclass(frozen=True, eq=False)
 class ForceSensor(_Reaction):
     """A force in the inertial frame, mean over the step [N], shape (3,): of a joint on its first body, or of
-    all contacts on a body, `ForceSensor("pin", joint="knee")` or `ForceSensor("foot", body="foot")`."""
+    all contacts on a body (with `other`: of those with that body alone), `ForceSensor("pin", joint="knee")` or
+    `ForceSensor("foot", body="foot", other="floor")`."""
 
     def bind(self, world: "World") -> BoundSensor:
         return self._bound(world, 0)

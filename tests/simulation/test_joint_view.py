@@ -85,7 +85,7 @@ def test_a_door_that_swings_is_led_by_both_hinges_together(forces):
     run = ss.simulate(b.build(), until=0.3, h=1e-3, forces=forces)
     gained = np.diff(run.body("door").centre_velocity, axis=0) / 1e-3
     total = view(run, "low").force + view(run, "high").force
-    np.testing.assert_allclose(total[1:], 30.0 * (gained + (0, 0, G)), atol=1e-7)
+    np.testing.assert_allclose(total[1:], 30.0 * (gained + np.array([0, 0, G])), atol=1e-7)
 
 
 def test_a_slider_on_an_incline_with_friction_and_a_stop():
