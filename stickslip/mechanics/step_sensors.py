@@ -55,8 +55,8 @@ class _Reaction(Sensing):
 @dataclass(frozen=True, eq=False)
 class ForceSensor(_Reaction):
     """A force in the inertial frame, mean over the step [N], shape (3,): of a joint on its first body, or of
-    all contacts on a body (with `other`: of those with that body alone), `ForceSensor("pin", joint="knee")` or
-    `ForceSensor("foot", body="foot", other="floor")`."""
+    all contacts on a body (with `other`: of those with that body alone), `ForceSensor("pin", joint="knee")`
+    or `ForceSensor("foot", body="foot", other="floor")`."""
 
     def bind(self, world: "World") -> BoundSensor:
         return self._bound(world, 0)

@@ -211,7 +211,8 @@ class _Run:
                 self.prepared.world.check_state(end)
             recorded = closes and final
             if self.watch is not None and self.forces is not None and recorded:  # to be shown at once
-                self.recorder.add(with_least_forces(one, self.forces.select), end, index, True)
+                told = with_least_forces(one, self.forces.select)
+                self.recorder.add(told, end, index, True, sensed=one)
             else:
                 self.recorder.add(one, end, index, recorded)
                 if self.forces is not None and recorded and one.solves:

@@ -86,7 +86,7 @@ class WorldRecorder:
         if kinetic is None or potential is None:
             kinetic, potential = energy.kinetic(world, state.v), energy.potential(world, state.t, state.q)
         nothing = tuple(_nothing(name) for name in CONTACT_WIDTHS)
-        self._close(Reading.at(world, state), kinetic, potential, nothing)
+        self._close(Reading.at(world, state), kinetic, potential, nothing, np.zeros(0))
         self._whole = 1, memory, index
 
     @property
@@ -104,8 +104,11 @@ class WorldRecorder:
         """The clock's index at the last record."""
         return self._whole[2]
 
-    def add(self, step: BodyStep, state: State, index: int, closes: bool) -> None:
-        """Take in a step that ended at `state`, the clock's index there, and whether it is to be recorded."""
+    def add(
+        self, step: BodyStep, state: State, index: int, closes: bool, sensed: BodyStep | None = None
+    ) -> None:
+        """Take in a step that ended at `state`, the clock's index there, and whether it is to be recorded;
+        sensed: the step with the solver's impulses, which sensors show, where `step` has others."""
         self.steps += 1
         since, told = self._since, step.energy
         if not step.ok:
@@ -130,10 +133,11 @@ class WorldRecorder:
         choice = np.zeros(len(c), np.int64) if step.choice is None else step.choice
         contacts = (c.id, c.body, c.point, c.frame, c.gap, c.law, step.r, step.u, choice)
         joint_id = np.full(step.joint_r.size, -1) if step.joint_id is None else step.joint_id
+        found = step if sensed is None else sensed
         reading = Reading(
-            self.world, state, before, step.h, c.body, c.point, c.frame, step.r, step.joint_r, joint_id
+            self.world, state, before, step.h, c.body, c.point, c.frame, found.r, found.joint_r, joint_id
         )
-        self._close(reading, told.kinetic, told.potential, contacts)
+        self._close(reading, told.kinetic, told.potential, contacts, step.joint_r)
         # At once: an interrupt from the keyboard may come anywhere, and half a record is none.
         self._whole = self._whole[0] + 1, step.memory, index
 
@@ -193,7 +197,9 @@ class WorldRecorder:
         columns.joint_id.extend([np.zeros(0, np.int64)] * m)
         self._whole = self._whole[0] + m, stretch.memory, index + int(ends[-1]) + 1
 
-    def _close(self, of: Reading, kinetic: float, potential: float, contacts: tuple[Any, ...]) -> None:
+    def _close(
+        self, of: Reading, kinetic: float, potential: float, contacts: tuple[Any, ...], joint_r: Array
+    ) -> None:
         since, columns, state = self._since, self._columns, of.state
         columns.sensors.append(self._read(of))
         columns.numbers.append(np.array([
@@ -205,7 +211,7 @@ class WorldRecorder:
         columns.v.append(state.v.reshape(1, -1))
         columns.counts.append(np.array([len(contacts[0])]))
         columns.contacts.append(contacts)
-        columns.joint_r.append(of.joint_r)
+        columns.joint_r.append(joint_r)
         columns.joint_id.append(of.joint_id)
         self._since = _Worst()
 

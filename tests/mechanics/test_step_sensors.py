@@ -73,11 +73,12 @@ def test_an_impact_shows_as_its_change_of_velocity_over_the_step():
     np.testing.assert_allclose(run.sensors["ball"][hit], (1, mass * felt, 1), rtol=1e-6)
 
 
+@pytest.mark.parametrize("forces", ["solver", "least"])
 @pytest.mark.parametrize("record", [1, 3])
-def test_readings_are_the_same_bits_however_steps_are_made(record):
-    world = boxes(*ALL)
-    together = ss.simulate(world, until=0.3, h=1e-3, record=record, forces="solver")
-    alone = ss.simulate(world, until=0.3, h=1e-3, record=record, forces="solver", watch=lambda record: None)
+def test_readings_are_the_same_bits_however_steps_are_made(record, forces):
+    how = {"until": 0.3, "h": 1e-3, "record": record, "forces": forces}
+    together = ss.simulate(boxes(*ALL), **how)
+    alone = ss.simulate(boxes(*ALL), **how, watch=lambda record: None)
     np.testing.assert_array_equal(together.q, alone.q)
     for name, shown in together.sensors.items():
         np.testing.assert_array_equal(shown, alone.sensors[name], err_msg=name)
