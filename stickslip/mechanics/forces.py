@@ -226,10 +226,12 @@ class Forces:
 
     @cached_property
     def _rows(self) -> tuple[int, ...]:
-        """Of each of `written` its row in `actuators`, or in the pushes of `arrays` if it is constant."""
-        kinds = [isinstance(one, JointEffort) or one.constant is not None for one in self.written]
-        pairs = [(isinstance(one, JointEffort), kind) for one, kind in zip(self.written, kinds, strict=True)]
-        return tuple(pairs[:k].count(pair) for k, pair in enumerate(pairs))
+        """Of each of `written` its row among the actuators, the constant forces or the functions."""
+        groups = [
+            "actuator" if isinstance(one, JointEffort) else "function" if one.constant is None else "push"
+            for one in self.written
+        ]
+        return tuple(groups[:k].count(group) for k, group in enumerate(groups))
 
     @property
     def need_python(self) -> bool:
