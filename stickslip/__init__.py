@@ -93,8 +93,12 @@ _HOME = {
     "stickslip.mechanics.forces": ("Actuator", "BodyForce", "Damper", "Spring"),
     "stickslip.mechanics.joints": ("JointKind",),
     "stickslip.mechanics.sensors": (
-        "DistanceSensor", "JointSensor", "PositionSensor", "Sensor", "VelocitySensor",
+        "DistanceSensor", "JointSensor", "PositionSensor", "Reading", "Sensor", "VelocitySensor",
     ),
+    "stickslip.mechanics.step_sensors": (
+        "Accelerometer", "ContactSensor", "ForceSensor", "Gyroscope", "TorqueSensor",
+    ),
+    "stickslip.mechanics.inputs": ("DeclaredInput", "Input"),
     "stickslip.files.meshes": ("Mesh", "read_mesh"),
     "stickslip.detection.detector": ("Detector",),
     "stickslip.detection.overlaps": ("Overlap", "overlaps"),
@@ -103,6 +107,7 @@ _HOME = {
     "stickslip.detection.contacts": ("ContactSet",),
     "stickslip.schemes.body_step": ("BodyScheme", "BodyStep"),
     "stickslip.runs": ("live", "simulate"),
+    "stickslip.simulation.joint_view": ("JointView",),
     "stickslip.simulation.checkpoint": ("Checkpoint",),
     "stickslip.simulation.failure": ("SimulationFailure",),
     "stickslip.simulation.contacts": ("ContactTable",),
@@ -124,31 +129,30 @@ _HOME = {
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
-    "Actuator", "AtEnd", "BallJoint", "BodyContact", "BodyForce", "BodyKind", "BodyScheme", "BodyStep",
-    "Box", "BoxProblem", "Capsule", "Certificate", "Checkpoint", "Complementarity", "Compliant",
-    "CompliantRelation", "Compound", "ConeProgram", "ContactBlocks", "ContactProblem", "ContactSet",
-    "ContactTable", "ConvexHull", "Cuboid", "Cylinder", "Damper", "Derivative", "Detector",
-    "DistanceJoint", "DistanceSensor", "Ellipsoid", "Equality", "EulerMoreau", "Event", "EventDriven",
-    "Existence", "Family", "FirstOrder", "FirstOrderLinear", "FirstOrderLinearRelation", "FirstOrderRelation",
-    "FirstOrderType1", "FirstOrderType2", "FixedJoint", "FormatError", "GlobalProblem", "HeightField",
-    "HingeJoint", "Interaction", "JointKind", "JointSensor", "Lagrangian", "LagrangianLinear",
-    "LagrangianLinearRelation", "LagrangianNonlinear", "Law", "Level", "Live", "Mesh", "Mixed", "ModelError",
-    "MoreauJean", "MoreauJeanBodies", "NewtonEuler", "NewtonImpact", "NonlinearProblem",
-    "NonsmoothSystem", "Overlap", "Parameters", "Plane", "PointOnPlane", "PoissonImpact",
-    "PositionSensor", "PreparedWorld", "ProblemError", "ProblemRecord", "ProductSet", "Record", "Relay",
-    "Residuals", "Rheonomous", "SchatzmanPaoli", "Scheme", "Scleronomous", "Sensor", "Shape",
-    "SimulationFailure", "SliderJoint", "Solution", "SolutionDerivative", "SolverFailure", "Sphere",
-    "SpherePlane", "SphereSphere",
-    "Spring", "State", "Status", "Step", "StepDerivative", "StoredSolution", "SystemStepDerivative", "Touch",
+    "Accelerometer", "Actuator", "AtEnd", "BallJoint", "BodyContact", "BodyForce", "BodyKind",
+    "BodyScheme", "BodyStep", "Box", "BoxProblem", "Capsule", "Certificate", "Checkpoint",
+    "Complementarity", "Compliant", "CompliantRelation", "Compound", "ConeProgram", "ContactBlocks",
+    "ContactProblem", "ContactSensor", "ContactSet", "ContactTable", "ConvexHull", "Cuboid", "Cylinder",
+    "Damper", "DeclaredInput", "Derivative", "Detector", "DistanceJoint", "DistanceSensor", "Ellipsoid",
+    "Equality", "EulerMoreau", "Event", "EventDriven", "Existence", "Family", "FirstOrder",
+    "FirstOrderLinear", "FirstOrderLinearRelation", "FirstOrderRelation", "FirstOrderType1",
+    "FirstOrderType2", "FixedJoint", "ForceSensor", "FormatError", "GlobalProblem", "Gyroscope",
+    "HeightField", "HingeJoint", "Input", "Interaction", "JointKind", "JointSensor", "JointView",
+    "Lagrangian", "LagrangianLinear", "LagrangianLinearRelation", "LagrangianNonlinear", "Law", "Level",
+    "Live", "Mesh", "Mixed", "ModelError", "MoreauJean", "MoreauJeanBodies", "NewtonEuler",
+    "NewtonImpact", "NonlinearProblem", "NonsmoothSystem", "Overlap", "Parameters", "Plane",
+    "PointOnPlane", "PoissonImpact", "PositionSensor", "PreparedWorld", "ProblemError", "ProblemRecord",
+    "ProductSet", "Reading", "Record", "Relay", "Residuals", "Rheonomous", "SchatzmanPaoli", "Scheme",
+    "Scleronomous", "Sensor", "Shape", "SimulationFailure", "SliderJoint", "Solution",
+    "SolutionDerivative", "SolverFailure", "Sphere", "SpherePlane", "SphereSphere", "Spring", "State",
+    "Status", "Step", "StepDerivative", "StoredSolution", "SystemStepDerivative", "TorqueSensor", "Touch",
     "Trajectory", "TrajectoryGradient", "TrajectorySensitivity", "Variational", "VariationalBodies",
-    "VelocitySensor", "Verdict",
-    "World", "WorldBuilder", "check_certificate",
-    "contact_blocks", "coulomb", "differentiate", "dual_program", "existence", "fingerprint",
-    "first_order", "free", "friction", "gradient", "interval", "judge", "judge_program", "lcp", "live",
-    "mlcp", "motion_mcp", "nonnegative", "overlaps", "primal_program", "pyramid_lcp", "read", "read_mesh",
-    "read_record", "read_trajectory", "reduce_to_contacts", "relative_degree", "relay", "rolling",
-    "rotation", "sensitivity", "simulate", "solve", "step_function", "torsional", "velocity_step",
-    "write",
+    "VelocitySensor", "Verdict", "World", "WorldBuilder", "check_certificate", "contact_blocks",
+    "coulomb", "differentiate", "dual_program", "existence", "fingerprint", "first_order", "free",
+    "friction", "gradient", "interval", "judge", "judge_program", "lcp", "live", "mlcp", "motion_mcp",
+    "nonnegative", "overlaps", "primal_program", "pyramid_lcp", "read", "read_mesh", "read_record",
+    "read_trajectory", "reduce_to_contacts", "relative_degree", "relay", "rolling", "rotation",
+    "sensitivity", "simulate", "solve", "step_function", "torsional", "velocity_step", "write",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -172,16 +176,25 @@ if TYPE_CHECKING:
     from stickslip.mechanics.given import rotation
     from stickslip.mechanics.height_fields import HeightField
     from stickslip.mechanics.hulls import ConvexHull
+    from stickslip.mechanics.inputs import DeclaredInput, Input
     from stickslip.mechanics.joints import JointKind
     from stickslip.mechanics.parameters import Parameters
     from stickslip.mechanics.sensors import (
         DistanceSensor,
         JointSensor,
         PositionSensor,
+        Reading,
         Sensor,
         VelocitySensor,
     )
     from stickslip.mechanics.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Plane, Shape, Sphere
+    from stickslip.mechanics.step_sensors import (
+        Accelerometer,
+        ContactSensor,
+        ForceSensor,
+        Gyroscope,
+        TorqueSensor,
+    )
     from stickslip.mechanics.world import BodyKind, World
     from stickslip.problem.box import BoxProblem, lcp, mlcp, relay
     from stickslip.problem.certificate import Certificate, check_certificate
@@ -227,6 +240,7 @@ if TYPE_CHECKING:
     from stickslip.simulation.checkpoint import Checkpoint
     from stickslip.simulation.contacts import ContactTable
     from stickslip.simulation.failure import SimulationFailure
+    from stickslip.simulation.joint_view import JointView
     from stickslip.simulation.live import Live
     from stickslip.simulation.record import Record
     from stickslip.simulation.trajectory import Trajectory

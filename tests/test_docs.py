@@ -86,6 +86,9 @@ def test_the_bodies_of_the_docs_run(tmp_path, monkeypatch, capsys):
     assert (ss.read_trajectory("boxes.h5").q == run.q).all()
     assert door.ok.all()
     assert -0.1 - 1e-6 <= door.sensors["angle"][:, 0].min() <= door.sensors["angle"][:, 0].max() <= 0.5 + 1e-6
+    felt = names["felt"]
+    np.testing.assert_allclose([felt[100], felt[-1], names["angle"]], [0.0, 9.81, 0.5], atol=1e-2)
+    assert felt.max() > 500.0
 
 
 def test_the_equations_of_the_docs_run(capsys):

@@ -37,7 +37,7 @@ from stickslip.files import runs
 from stickslip.files.errors import FormatError
 from stickslip.files.hdf5 import Source
 from stickslip.files.hdf5_write import hdf5_content
-from stickslip.files.run_models import contact_fields
+from stickslip.files.run_models import contact_fields, joint_fields
 from stickslip.files.run_parts import KINDS, Field
 from stickslip.files.runs import JOURNAL, NAMED, ROOT
 from stickslip.problem.solution import Verdict
@@ -346,7 +346,7 @@ class JournalStore(Store):
         self._tables: dict[str, dict[str, Field]] = {}
         if isinstance(model, WorldModel):
             self._tables["contacts"] = {one.name: one for one in contact_fields(None, len(model))}
-            self._tables["joints"] = {"r": Field("r")}
+            self._tables["joints"] = {one.name: one for one in joint_fields(len(model.joints))}
         self._offsets: dict[str, IntArray] = {}
         for one in self._arrays:
             for name in self._fields:

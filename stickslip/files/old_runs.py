@@ -70,4 +70,5 @@ def _contacts(source: Source, group: Any, bodies: int, n: int) -> Table:
 def _joints(source: Source, group: Any, n: int) -> Table:
     place = source.group(group, "joints")
     r = Field("r").read(source, place)
-    return Table(np.diff(parts.read_offset(source, place, n, r.size)), {"r": r})
+    columns = {"r": r, "id": np.full(r.size, -1)}  # whose they are was not kept
+    return Table(np.diff(parts.read_offset(source, place, n, r.size)), columns)

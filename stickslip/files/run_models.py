@@ -18,6 +18,7 @@ from stickslip.mechanics.joints import JointKind
 from stickslip.mechanics.world import BodyKind
 from stickslip.problem.contact import Level
 from stickslip.schemes.body_forces import CHOICES
+from stickslip.schemes.body_joints import PARTS
 from stickslip.simulation.contacts import CONTACT_WIDTHS, WHOLE
 from stickslip.simulation.model import InteractionPart, Model, SystemPart
 from stickslip.simulation.world_model import ShapeRecord, WorldModel
@@ -63,6 +64,11 @@ def contact_fields(count: int | None, bodies: int) -> list[Field]:
         Field(x, count, width, np.int64 if x in WHOLE else np.float64, bounds.get(x), x == "choice")
         for x, width in CONTACT_WIDTHS.items()
     ]
+
+
+def joint_fields(joints: int) -> list[Field]:
+    """Columns of a table of impulses of joints; id: 7 times the number of the joint plus its part."""
+    return [Field("r"), Field("id", None, None, np.int64, (-1, len(PARTS) * joints - 1))]
 
 
 def _put_systems(group: Any, model: Model) -> dict[str, Any]:
@@ -141,6 +147,8 @@ def _world_fields(nb: int, ns: int, nj: int) -> list[Field]:
         Field("shape_quaternion", ns, (4,)), Field("shape_body", ns, None, np.int64, (0, nb - 1)),
         Field("joint_kind", nj, None, np.int64, (0, len(JointKind) - 1)),
         Field("joint_body", nj, (2,), np.int64, (-1, nb - 1)), Field("joint_point", nj, (2, 3)),
+        Field("joint_frame", nj, (2, 3, 3), optional=True), Field("joint_length", nj, optional=True),
+        Field("joint_lower", nj, (2,), optional=True), Field("joint_upper", nj, (2,), optional=True),
     ]  # fmt: skip
 
 

@@ -8,7 +8,7 @@
     sensors/k, measures/k, memory/k       in the order of their names in `about`, one row per instant; memory
                                           of a world has one row, that of the end
     contacts/offset, id, body, ...        of a world: those of record k are rows offset[k] to offset[k + 1]
-    joints/offset, r                      impulses of joints, likewise
+    joints/offset, r, id                  impulses of joints, likewise; id: 7 joint + part
     events/t, kind, interaction           kind and interaction as numbers into the lists of `about`
 
 Numbers are stored as they are, so a run comes back bit for bit. A small file is read and checked whole; of a
@@ -40,6 +40,7 @@ from stickslip.files.run_models import (
     MOST_INDEX,
     column_fields,
     contact_fields,
+    joint_fields,
     put_model,
     read_model,
 )
@@ -178,9 +179,7 @@ def file_rows(run: Trajectory) -> Rows:
         columns |= {x: run.column(x) for x in run.store.names if x.startswith(f"{kind}/")}
     if isinstance(run.model, Model):
         return Rows(columns | {"choice": run.choice})
-    contacts, joints = run.contacts, {"r": run.joint_r}
-    if "id" in run.store.tables["joints"]:
-        joints["id"] = run.column("joint_id")
+    contacts, joints = run.contacts, {"r": run.joint_r, "id": run.joint_id}
     table = {one.name: getattr(contacts, one.name) for one in contact_fields(None, len(run.model))}
     return Rows(columns, {
         "contacts": Table(np.diff(contacts.offset), table), "joints": Table(np.diff(run.joint_offset), joints)
@@ -368,7 +367,7 @@ def _read(source: Source) -> Trajectory:
     store = FileStore(source, group, columns, n)
     if isinstance(model, WorldModel):
         store.add_table("contacts", contact_fields(None, len(model)))
-        store.add_table("joints", [Field("r")])
+        store.add_table("joints", joint_fields(len(model.joints)))
     if at_end:
         memory = parts.read_named(source, group, "memory", 1, about.shapes("memory"))
         memory = {name: value.reshape(value.shape[1:]) for name, value in memory.items()}

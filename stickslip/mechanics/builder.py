@@ -10,10 +10,11 @@ from stickslip.laws import COEFFICIENTS, NewtonImpact
 from stickslip.mechanics import materials, placement
 from stickslip.mechanics.forces import Force, Forces, bound
 from stickslip.mechanics.given import new_name, numbers
+from stickslip.mechanics.inputs import declared_inputs
 from stickslip.mechanics.joint_start import JointRow, joint_row, joint_table
 from stickslip.mechanics.motions import Motion, Motions, velocities
 from stickslip.mechanics.placement import ORIGIN, STILL, UPRIGHT, Placed, Solid
-from stickslip.mechanics.sensors import Sensing, Sensor
+from stickslip.mechanics.sensors import Reading, Sensing
 from stickslip.mechanics.shapes import Shape
 from stickslip.mechanics.world import BodyKind, Filters, Shapes, World
 from stickslip.names import LISTED, alternatives
@@ -22,6 +23,11 @@ from stickslip.state import Array, BoolArray, IntArray, ModelError, State
 
 GROUPS = 15
 """Most groups of shapes: what the filters of the narrow phase can tell apart."""
+SENSORS = (
+    "PositionSensor", "VelocitySensor", "JointSensor", "DistanceSensor", "ForceSensor", "TorqueSensor",
+    "ContactSensor", "Accelerometer", "Gyroscope", "Sensor",
+)  # fmt: skip
+"""Names of the classes of sensors."""
 
 
 class WorldBuilder:
@@ -49,7 +55,7 @@ class WorldBuilder:
         self._apart_groups: list[tuple[str, str]] = []
         self._joints: dict[str, JointRow] = {}
         self._forces: dict[str, Force] = {}
-        self._sensors: dict[str, Sensor | Sensing] = {}
+        self._sensors: dict[str, Sensing] = {}
 
     def material(
         self, name: str, *, mu: float = 0.5, mu_roll: float = 0.0, mu_spin: float = 0.0, e: float = 0.0
@@ -104,7 +110,8 @@ class WorldBuilder:
         mass in the axes of the shape's frame, 3 principal moments or a 3 x 3 matrix.
 
         fixed: it never moves. motion: it moves as prescribed, a function t -> (velocity, spin) of the origin
-        of its frame, or such a constant pair; its pose is integrated from `position` and `quaternion`.
+        of its frame, such a constant pair, or an `Input` of both, six numbers; its pose is integrated from
+        `position` and `quaternion`.
         """
         new_name("body", name, self._bodies)
         owner = f"body {name!r}"
@@ -177,13 +184,10 @@ class WorldBuilder:
         self._forces[new_name("force", force.name, self._forces)] = force
         return force.name
 
-    def sensor(self, sensor: Sensor | Sensing) -> str:
-        """A sensor: a `PositionSensor`, `VelocitySensor`, `JointSensor`, `DistanceSensor`, or a `Sensor`."""
-        if not isinstance(sensor, Sensor | Sensing):
-            raise ModelError(
-                f"{sensor!r} is not a sensor; known: PositionSensor, VelocitySensor, JointSensor,"
-                " DistanceSensor, Sensor"
-            )
+    def sensor(self, sensor: Sensing) -> str:
+        """A sensor: one of `SENSORS`, such as a `PositionSensor`, or a `Sensor` of your own."""
+        if not isinstance(sensor, Sensing):
+            raise ModelError(f"{sensor!r} is not a sensor; known: {', '.join(SENSORS)}")
         self._sensors[new_name("sensor", sensor.name, self._sensors)] = sensor
         return sensor.name
 
@@ -228,10 +232,11 @@ class WorldBuilder:
             sensors=(),
             start=_start(bodies, centre),
         )
-        world = replace(world, forces=bound(world, self._forces.values()))
+        forces = bound(world, self._forces.values())
+        world = replace(world, forces=forces, inputs=declared_inputs(forces, world.motions))
         sensors = tuple(sensor.bind(world) for sensor in self._sensors.values())
         for sensor in sensors:
-            sensor.read(world, world.start)
+            sensor.read(Reading.at(world, world.start))
         return replace(world, sensors=sensors)
 
     def _check_driven(

@@ -3,7 +3,7 @@
 Users give them by the names of bodies and joints; `bound` turns them into arrays and functions of a world.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from stickslip.kernels.bodies.layout import DamperArrays, ForceArrays, PushArrays, SpringArrays
 from stickslip.kernels.bodies.springs import add_dampers, add_pushes, add_springs, spring_potential
 from stickslip.mechanics.given import columns, not_negative
+from stickslip.mechanics.inputs import Input, changed
 from stickslip.mechanics.points import Point, bind_point, number_of
 from stickslip.mechanics.written_forces import (
     Actuators,
@@ -83,21 +84,22 @@ class Damper(Force):
 @dataclass(frozen=True, eq=False)
 class Actuator(Force):
     """A force along the coordinate of a joint [N], or a moment about it [N m], on its first body and against
-    its second: a number or a function of any of (t, position, velocity) of that coordinate.
+    its second: a number, a function of any of (t, position, velocity) of that coordinate, or an `Input`.
 
     Angles are from -π to π, or in the turn about the middle of their stops.
     """
 
     joint: str
-    effort: Given
+    effort: Given = field(default_factory=Input)
+    """Unless given, an input that is 0 until it is set."""
     turn: bool = False
     """Whether it turns a cylindrical joint instead of sliding it."""
 
 
 @dataclass(frozen=True, eq=False)
 class BodyForce(Force):
-    """A force [N] at a point of a body and a moment [N m], inertial: constants, or functions of any of
-    (t, x, p, v, omega): place and velocity of the centre of mass, quaternion and spin, inertial."""
+    """A force [N] at a point of a body and a moment [N m], inertial: constants, inputs, or functions of
+    any of (t, x, p, v, omega): place and velocity of the centre of mass, quaternion and spin, inertial."""
 
     body: str
     _: KW_ONLY
@@ -199,6 +201,37 @@ class Forces:
             DamperArrays(d.body, d.point, d.linear, d.angular),
             PushArrays(*columns([("", *one) for one in pushes], (), (3,), (6,))[1:]),
         )
+
+    def with_values(self, values: Mapping[int, Array]) -> "Forces":
+        """The same with other values of inputs, by numbers in `written` [N, N m]; the rest is shared."""
+        written, rows, made = list(self.written), self._rows, changed(self)
+        actuators, arrays = self.actuators, self.arrays
+        effort: Array | None = None
+        wrench: Array | None = None
+        for k, value in values.items():
+            one = written[k] = written[k].with_value(value)
+            if isinstance(one, JointEffort):
+                assert actuators is not None
+                effort = actuators.constant.copy() if effort is None else effort
+                effort[rows[k]] = value
+            elif (constant := one.constant) is not None:
+                wrench = arrays.pushes.wrench.copy() if wrench is None else wrench
+                wrench[rows[k]] = constant
+        made.__dict__["written"] = tuple(written)
+        if effort is not None:
+            made.__dict__["actuators"] = changed(actuators, constant=effort)
+        if wrench is not None:
+            made.__dict__["arrays"] = arrays._replace(pushes=arrays.pushes._replace(wrench=wrench))
+        return made
+
+    @cached_property
+    def _rows(self) -> tuple[int, ...]:
+        """Of each of `written` its row among the actuators, the constant forces or the functions."""
+        groups = [
+            "actuator" if isinstance(one, JointEffort) else "function" if one.constant is None else "push"
+            for one in self.written
+        ]
+        return tuple(groups[:k].count(group) for k, group in enumerate(groups))
 
     @property
     def need_python(self) -> bool:

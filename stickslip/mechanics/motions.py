@@ -1,7 +1,7 @@
 """Motions of kinematic bodies: velocities prescribed in time, whatever pushes against them."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -9,14 +9,19 @@ import numpy as np
 
 from stickslip.kernels.bodies import motion as kernels
 from stickslip.mechanics.given import called, numbers
+from stickslip.mechanics.inputs import Input
 from stickslip.state import Array, IntArray, ModelError
 
-Motion = Callable[[float], Any] | tuple[Any, Any]
-"""t -> (velocity, spin), or such a pair that does not change; in the inertial frame [m/s, rad/s]."""
+Motion = Callable[[float], Any] | tuple[Any, Any] | Input
+"""t -> (velocity, spin), such a pair that does not change, or an input of six numbers, velocity and spin; in
+the inertial frame [m/s, rad/s]."""
 
 
 def velocities(owner: str, motion: Motion, t: float) -> tuple[Array, Array]:
     """(velocity, spin) at t in the inertial frame; a ModelError names the body and t."""
+    if isinstance(motion, Input):
+        six = motion.value(owner, "motion", (6,))
+        return six[:3], six[3:]
     pair = called(owner, "motion", motion, (t,), t) if callable(motion) else motion
     when = f"{owner} at t = {t:.9g} s"
     try:
@@ -50,6 +55,13 @@ class Motions:
     def prescribe(self, t: float, q: Array, v: Array) -> None:
         """Write the velocities at time t of the kinematic bodies, whose orientations are in q, into v."""
         kernels.prescribe(self.numbers, self.values(t), q, v)
+
+    def with_values(self, values: Mapping[int, Array]) -> "Motions":
+        """The same with other values of inputs, by their numbers here [m/s, rad/s], shape (6,) each."""
+        motions = list(self.motions)
+        for k, value in values.items():
+            motions[k] = Input(value)
+        return replace(self, motions=tuple(motions))
 
     @cached_property
     def numbers(self) -> IntArray:

@@ -1,9 +1,13 @@
-"""Sensors: numbers read from a state, recorded beside it."""
+"""Sensors: numbers read from a step or from the state that it ended in, recorded beside it.
+
+Those of states are here; those that need the step, such as forces and accelerations, in `step_sensors.py`.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from inspect import signature
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,35 +15,63 @@ from numpy.typing import ArrayLike
 from stickslip.mechanics.given import called
 from stickslip.mechanics.joints import column_of, coordinate
 from stickslip.mechanics.points import Point, bind_point
-from stickslip.state import Array, ModelError, State
+from stickslip.state import Array, IntArray, ModelError, State
 
 if TYPE_CHECKING:
     from stickslip.mechanics.world import World
 
 
+NO_ROWS: Array = np.zeros(0)
+NO_ID: IntArray = np.zeros(0, np.int64)
+
+
+class Reading(NamedTuple):
+    """A step as sensors see it: where it began and ended, and what contacts and joints did in it."""
+
+    world: "World"
+    state: State
+    """At the end of the step."""
+    before: State
+    """At its start."""
+    h: float
+    """Its length [s]; 0 where no step led to the state: at the start of a run."""
+    body: IntArray
+    """First and second body of each contact [-], shape (nc, 2)."""
+    point: Array
+    """Where each contact is, inertial frame [m], shape (nc, 3)."""
+    frame: Array
+    """Rows n, t1, t2 of each; n from the second body to the first [-], shape (nc, 3, 3)."""
+    r: Array
+    """Impulses over the step, on the first body: N, T1, T2 [N s], rolling about t1, t2, torsion about n
+    [N m s], shape (nc, 6)."""
+    joint_r: Array = NO_ROWS
+    """Impulses of the joints [N s, N m s], shape (p,)."""
+    joint_id: IntArray = NO_ID
+    """Whose each of them is, as `BodyStep.joint_id` [-], shape (p,)."""
+
+    @classmethod
+    def at(cls, world: "World", state: State) -> "Reading":
+        """A state to which no step led: no length, no contacts, no impulses."""
+        none = np.zeros((0, 2), np.int64), np.zeros((0, 3)), np.zeros((0, 3, 3)), np.zeros((0, 6))
+        return cls(world, state, state, 0.0, *none)
+
+
 @dataclass(frozen=True, eq=False)
-class Sensor:
-    """Something that is measured: `Sensor("height", lambda world, state: world.pose(state, "box")[0][2])`."""
+class BoundSensor:
+    """A sensor in its world."""
 
     name: str
-    """By which a trajectory knows it."""
-    function: Callable[["World", State], Any]
-    """What it shows in a state; always of the same shape."""
+    function: Callable[[Reading], Any]
+    """What it shows of a step; always of the same shape."""
 
-    def read(self, world: "World", state: State) -> Array:
-        """What it shows [any]."""
-        owner = f"sensor {self.name!r}"
-        value = called(owner, "function", self.function, (world, state), state.t)
+    def read(self, reading: Reading) -> Array:
+        """What it shows at the end of a step [any]."""
+        owner, t = f"sensor {self.name!r}", reading.state.t
+        value = called(owner, "function", self.function, (reading,), t)
         try:
             return np.array(value, float)
         except (TypeError, ValueError):
-            raise ModelError(f"{owner} at t = {state.t:.9g} s shows {value!r}; give real numbers") from None
-
-    def bind(self, world: "World") -> "Sensor":
-        """Itself."""
-        if not callable(self.function):
-            raise ModelError(f"sensor {self.name!r}: {self.function!r} is not a function of (world, state)")
-        return self
+            raise ModelError(f"{owner} at t = {t:.9g} s shows {value!r}; give real numbers") from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +82,40 @@ class Sensing(ABC):
     """By which a trajectory knows it."""
 
     @abstractmethod
-    def bind(self, world: "World") -> Sensor:
+    def bind(self, world: "World") -> BoundSensor:
         """The sensor in that world."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sensor(Sensing):
+    """Something that you measure: `Sensor("height", lambda world, state: world.pose(state, "box")[0][2])`.
+
+    A function of one argument is given the whole `Reading` of the step:
+    `Sensor("push", lambda reading: reading.r[:, 0].sum())`.
+    """
+
+    function: Callable[["World", State], Any] | Callable[[Reading], Any]
+    """What it shows; always of the same shape."""
+
+    def bind(self, world: "World") -> BoundSensor:
+        given: Any = self.function
+        if not callable(given):
+            raise ModelError(
+                f"sensor {self.name!r}: {given!r} is not a function of (world, state) or of a reading"
+            )
+        if _takes_one(given):
+            return BoundSensor(self.name, given)
+        return BoundSensor(self.name, lambda reading: given(reading.world, reading.state))
+
+
+def _takes_one(function: Callable[..., Any]) -> bool:
+    """Whether a function can be given one argument, and no second."""
+    try:
+        parameters = signature(getattr(function, "py_func", function)).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return len(places) == 1 and not any(p.kind is p.VAR_POSITIONAL for p in parameters)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +126,9 @@ class PositionSensor(Sensing):
     point: ArrayLike | None = None
     """Inertial, at the start [m], shape (3,)."""
 
-    def bind(self, world: "World") -> Sensor:
+    def bind(self, world: "World") -> BoundSensor:
         point = bind_point(f"sensor {self.name!r}", world, self.body, "point", self.point)
-        return Sensor(self.name, lambda world, state: point.position(state.q))
+        return BoundSensor(self.name, lambda reading: point.position(reading.state.q))
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +139,9 @@ class VelocitySensor(Sensing):
     point: ArrayLike | None = None
     """Inertial, at the start [m], shape (3,)."""
 
-    def bind(self, world: "World") -> Sensor:
+    def bind(self, world: "World") -> BoundSensor:
         point = bind_point(f"sensor {self.name!r}", world, self.body, "point", self.point)
-        return Sensor(self.name, lambda world, state: point.velocity(state.q, state.v))
+        return BoundSensor(self.name, lambda reading: point.velocity(reading.state.q, reading.state.v))
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,11 +154,11 @@ class JointSensor(Sensing):
     joint: str
     turn: bool = False
 
-    def bind(self, world: "World") -> Sensor:
+    def bind(self, world: "World") -> BoundSensor:
         j, column = column_of(f"sensor {self.name!r}", world.joints, self.joint, self.turn)
-        return Sensor(
+        return BoundSensor(
             self.name,
-            lambda world, state: np.array(coordinate(world.joints, j, column, state.q, state.v)),
+            lambda of: np.array(coordinate(of.world.joints, j, column, of.state.q, of.state.v)),
         )
 
 
@@ -110,11 +174,11 @@ class DistanceSensor(Sensing):
     second_point: ArrayLike | None = None
     """Inertial, at the start [m], shape (3,)."""
 
-    def bind(self, world: "World") -> Sensor:
+    def bind(self, world: "World") -> BoundSensor:
         owner = f"sensor {self.name!r}"
         first = bind_point(owner, world, self.first, "first_point", self.first_point)
         second = bind_point(owner, world, self.second, "second_point", self.second_point)
-        return Sensor(self.name, lambda world, state: _distance(first, second, state.q))
+        return BoundSensor(self.name, lambda reading: _distance(first, second, reading.state.q))
 
 
 def _distance(first: Point, second: Point, q: Array) -> Array:

@@ -14,10 +14,11 @@ import numpy as np
 
 from stickslip.laws import IMPACTS, NewtonImpact, PoissonImpact
 from stickslip.mechanics.forces import Forces
+from stickslip.mechanics.inputs import DeclaredInput
 from stickslip.mechanics.joints import JointKind, Joints
 from stickslip.mechanics.materials import Materials
 from stickslip.mechanics.motions import Motions
-from stickslip.mechanics.sensors import Sensor
+from stickslip.mechanics.sensors import BoundSensor
 from stickslip.mechanics.shapes import Shape
 from stickslip.names import LISTED, alternatives, listing
 from stickslip.rotations import cross, matrices
@@ -94,10 +95,12 @@ class World:
     """[m/s²], shape (3,)."""
     forces: Forces
     joints: Joints
-    sensors: tuple[Sensor, ...]
+    sensors: tuple[BoundSensor, ...]
     start: State
     motions: Motions = field(default_factory=Motions)
     """Of the kinematic bodies."""
+    inputs: Mapping[str, DeclaredInput] = field(default_factory=dict)
+    """Numbers that may be set between steps, by the names of their forces and kinematic bodies."""
     number: Mapping[str, int] = field(init=False, repr=False)
     """Number of each body by its name."""
 
@@ -179,6 +182,7 @@ class World:
             ("apart", f"{len(self.filters.apart)} pairs" if len(self.filters.apart) else ""),
             ("joints", _counted(JointKind(kind).name.lower() for kind in self.joints.kind)),
             ("forces", str(self.forces)),
+            ("inputs", listing(self.inputs, LISTED) if self.inputs else ""),
             ("sensors", listing((sensor.name for sensor in self.sensors), LISTED) if self.sensors else ""),
         ]
         lines = [f"World of {len(self.names)} bodies: {bodies or 'none'}; {self.mass.sum():.6g} kg"]

@@ -9,7 +9,8 @@ import numpy as np
 from stickslip.kernels.bodies.joints import add_efforts
 from stickslip.kernels.bodies.springs import add_wrench
 from stickslip.mechanics.given import numbers, of_all, value_of
-from stickslip.mechanics.joints import Joints, column_of, coordinate
+from stickslip.mechanics.inputs import Input, changed
+from stickslip.mechanics.joints import SLIDING, Joints, column_of, coordinate
 from stickslip.mechanics.points import Point
 from stickslip.rotations import turned
 from stickslip.state import Array, IntArray, ModelError
@@ -31,8 +32,11 @@ class Written:
     """What it is of its owner."""
     shape: tuple[int, ...]
     constant: Array | None
-    """Its value where it is constant [unit of the field], shape `shape`."""
+    """Its value where it is constant or an input [unit of the field], shape `shape`."""
     function: Callable[..., Any] | None
+    unit: str = ""
+    is_input: bool = False
+    """Whether the constant may be set between steps."""
 
     def __call__(self, t: float, *arguments: Any) -> Array:
         """Its value [unit of the field], shape `shape`, finite."""
@@ -43,12 +47,14 @@ class Written:
 
 
 def written(
-    owner: str, field: str, given: Any, shape: tuple[int, ...], arguments: tuple[str, ...]
+    owner: str, field: str, given: Any, shape: tuple[int, ...], arguments: tuple[str, ...], unit: str
 ) -> Written:
-    """`given` as a constant of that shape, or as a function of all `arguments`."""
+    """`given` as a constant of that shape, an input, or as a function of all `arguments`."""
+    if isinstance(given, Input):
+        return Written(owner, field, shape, given.value(owner, field, shape), None, unit, True)
     if callable(given):
-        return Written(owner, field, shape, None, of_all(owner, field, given, arguments))
-    return Written(owner, field, shape, numbers(owner, field, given, shape), None)
+        return Written(owner, field, shape, None, of_all(owner, field, given, arguments), unit)
+    return Written(owner, field, shape, numbers(owner, field, given, shape), None, unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,15 +69,23 @@ class JointEffort:
     """Its coordinate: sliding or turning."""
     effort: Written
 
+    @property
+    def inputs(self) -> tuple[Written, ...]:
+        """Its effort, if that is an input."""
+        return (self.effort,) if self.effort.is_input else ()
+
+    def with_value(self, value: Array) -> "JointEffort":
+        """The same with another value of its input [N, N m], shape ()."""
+        return changed(self, effort=changed(self.effort, constant=value))
+
 
 def joint_effort(world: "World", name: str, joint: str, effort: Any, turn: bool) -> JointEffort:
     """An actuator of that joint."""
     owner = f"actuator {name!r}"
     j, column = column_of(owner, world.joints, joint, turn)
     sides = ", ".join(repr(world.names[body]) for body in world.joints.body[j] if body >= 0)
-    return JointEffort(
-        name, world.joints, j, column, written(f"{owner} on body {sides}", "effort", effort, (), EFFORT)
-    )
+    owner, unit = f"{owner} on body {sides}", "N" if column == SLIDING else "N m"
+    return JointEffort(name, world.joints, j, column, written(owner, "effort", effort, (), EFFORT, unit))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +102,20 @@ class WrittenForce:
         """Force and moment [N, N m], shape (6,); None where one is a function."""
         given = [np.zeros(3) if one is None else one.constant for one in (self.force, self.moment)]
         return None if any(one is None for one in given) else np.concatenate(given)  # type: ignore[arg-type]
+
+    @property
+    def inputs(self) -> tuple[Written, ...]:
+        """Those of its force and moment that are inputs."""
+        return tuple(one for one in (self.force, self.moment) if one is not None and one.is_input)
+
+    def with_value(self, value: Array) -> "WrittenForce":
+        """The same with another value of its inputs [N, N m], shape (3,) or (6,)."""
+        force, moment = self.force, self.moment
+        if force is not None and force.is_input:
+            force = changed(force, constant=value[:3])
+        if moment is not None and moment.is_input:
+            moment = changed(moment, constant=value[-3:])
+        return WrittenForce(self.name, self.point, force, moment)
 
     def add(self, t: float, q: Array, v: Array, F: Array) -> None:
         """Add its wrench to F, shape (n, 6); q and v are read-only, and so is what users see of them."""
@@ -107,8 +135,8 @@ def written_force(name: str, body: str, point: Point, force: Any, moment: Any) -
     return WrittenForce(
         name,
         point,
-        None if force is None else written(owner, "force", force, (3,), BODY),
-        None if moment is None else written(owner, "moment", moment, (3,), BODY),
+        None if force is None else written(owner, "force", force, (3,), BODY, "N"),
+        None if moment is None else written(owner, "moment", moment, (3,), BODY, "N m"),
     )
 
 

@@ -143,4 +143,5 @@ class MoreauJeanBodies(Options):
             end, h, contacts, impulses, velocities, joint_r, solves, terms,
             done.penetration, float(done.opening.max(initial=0.0)), done.size, after,
             f"at t = {state.t:.9g} s {reason}" if reason else "", joint_unit=blocks.unit, summed=True,
+            joint_id=blocks.joint_ids,
         )  # fmt: skip

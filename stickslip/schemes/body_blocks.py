@@ -20,6 +20,7 @@ from stickslip.schemes.step import Memory
 from stickslip.state import Array, IntArray, ModelError
 
 NO_UNIT: Array = frozen(np.zeros(0))
+NO_ID: IntArray = frozen(np.zeros(0, np.int64))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -71,6 +72,11 @@ class Blocks:
         if self.joints is None:
             return NO_UNIT, NO_UNIT
         return self.joints.id.astype(float), self.joints.size.astype(float)
+
+    @property
+    def joint_ids(self) -> IntArray:
+        """Id of the block of each row of the joints [-], shape (p - pc,)."""
+        return NO_ID if self.joints is None else np.repeat(self.joints.id, self.joints.size)
 
     def joint_impulses(self, r: Array) -> Array:
         """Of the joints, in their own units [N s, N m s], shape (p - pc,)."""

@@ -84,6 +84,9 @@ class BodyStep(Certified):
     choice: IntArray | None = None
     """How the impulse of each contact was chosen, a code of `body_forces.CHOICES` [-], shape (nc,); None: all
     are the solver's."""
+    joint_id: IntArray | None = None
+    """Which block of which joint each of `joint_r` is of, as `JointRows.id` [-], shape (p,); None: not
+    told."""
 
 
 class BodyScheme(Protocol):

@@ -4,17 +4,20 @@ A `World` is a plain value. Whoever makes many steps of one (a run, a derivative
 `PreparedWorld` and gives it to the scheme in its place; a step that is given a world itself prepares its own.
 """
 
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from stickslip.detection.detector import Detector
 from stickslip.kernels.bodies.layout import BodyArrays
 from stickslip.laws import components
 from stickslip.mechanics.forces import Forces
+from stickslip.mechanics.inputs import with_inputs
 from stickslip.mechanics.parameters import Parameters
 from stickslip.mechanics.world import World
 from stickslip.problem.checks import frozen
@@ -110,7 +113,7 @@ class PreparedWorld:
         """like: another, of a world with the same shapes, materials, filters and joints; what says where
         bodies touch and what joints hold is then that of the other."""
         self.world = world
-        self._like = like
+        self._like: PreparedWorld | None = None if like is None else (like._like or like)
 
     @classmethod
     def of(cls, world: "World | PreparedWorld") -> "PreparedWorld":
@@ -121,6 +124,17 @@ class PreparedWorld:
         """The same world under other forces, whose springs and dampers are those of before."""
         found = PreparedWorld(replace(self.world, forces=forces), like=self)
         found.bodies = self.bodies.with_forces(forces)
+        return found
+
+    def with_inputs(self, values: Mapping[str, ArrayLike]) -> "PreparedWorld":
+        """The same world with these values of its inputs, by name; the others stay as they are here.
+
+        What was made of this one is shared. `world.inputs` has the names, units and defaults.
+        """
+        world = with_inputs(self.world, values)
+        found = PreparedWorld(world, like=self)
+        same = world.forces is self.world.forces
+        found.bodies = self.bodies if same else self.bodies.with_forces(world.forces)
         return found
 
     @cached_property

@@ -124,7 +124,7 @@ def arrived(before: Posed, memory: Memory, answer: Answer) -> BodyStep:
         frozen(joint_r.copy()), () if solution is None else (solution,), terms,
         _penetration(before, answer), float(errors.max(initial=0.0)), 0.0, after,
         f"at t = {state.t:.9g} s {reason}" if reason else "", relaxation=_relaxation(before),
-        summed=True,
+        summed=True, joint_id=node.prepared.stops.row_id if joint_r.size else None,
     )  # fmt: skip
 
 

@@ -116,6 +116,9 @@ class StepStops:
         """Where a stop is in `StepJoints.bounce`: joint, sliding or turning, lower or upper."""
         self.id: Array = (joint * len(PARTS) + part).astype(float)
         """As `JointRows.id` [-], shape (k,), increasing."""
+        ids = blocks.joint * len(PARTS) + blocks.part
+        self.row_id: IntArray = frozen(np.repeat(ids, np.diff(blocks.K.offset)))
+        """Of every row of all blocks, likewise [-], shape (p,)."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

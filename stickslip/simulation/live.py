@@ -10,18 +10,20 @@ Signals may cut steps and users' functions short, never what keeps the steps.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from stickslip.interrupts import Interrupts
 from stickslip.mechanics.given import called
+from stickslip.mechanics.joints import column_of, coordinate
 from stickslip.mechanics.world import World
 from stickslip.schemes import registry
 from stickslip.schemes.body_world import PreparedWorld
-from stickslip.schemes.step import Memory, Selector, Solver
+from stickslip.schemes.step import Selector, Solver
 from stickslip.simulation.begun import Begun
 from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.simulation.clock import MOST_HALVINGS, OFF_CLOCK, ON_FAILURE, Clock, Progress, choice, every
@@ -64,6 +66,40 @@ class Missed(Exception):  # noqa: N818
 
     def __init__(self, t: float, step: Any, more: str = ""):
         self.t, self.step, self.more = t, step, more
+
+
+class JointState(NamedTuple):
+    """Where the coordinate of a joint is."""
+
+    position: float
+    """[m], or the angle from -π to π [rad]."""
+    speed: float
+    """[m/s, rad/s]."""
+
+
+class Inputs(MutableMapping[str, Any]):
+    """The inputs of a live run, by name."""
+
+    def __init__(self, live: "Live"):
+        self._live = live
+
+    def __getitem__(self, name: str) -> Any:
+        return self._live._steps.inputs(self._live.state)[name]
+
+    def __setitem__(self, name: str, value: ArrayLike) -> None:
+        self._live.set_inputs({name: value})
+
+    def __delitem__(self, name: str) -> None:
+        raise TypeError(f"input {name!r} cannot be removed; set it to another value")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._live._steps.inputs(self._live.state))
+
+    def __len__(self) -> int:
+        return len(self._live._steps.inputs(self._live.state))
+
+    def __repr__(self) -> str:
+        return f"Inputs({dict(self)})"
 
 
 class Live:
@@ -112,7 +148,8 @@ class Live:
         reduction = steps.reduction(begun.sums)
         self._recorder = Recorder(steps, first, begun.memory, begun.clock.index, reduction)
         self._residual = 0.0
-        self._before: tuple[State, Memory, float] | None = None
+        self._again: Callable[[], Any] | None = None
+        """Makes the last step once more."""
         self._step: Any = None
         self._flushed = time.monotonic()
 
@@ -137,16 +174,33 @@ class Live:
     def last_step(self) -> Any:
         """The last step as data, with its problems and solutions; None before the first. A step that was made
         together with others, or in compiled code, is made once more, with the same bits."""
-        if self._step is None and self._before is not None:
-            self._step = self._steps.step(*self._before)
+        if self._step is None and self._again is not None:
+            self._step = self._again()
         return self._step
 
     @property
     def residual(self) -> float:
         """Largest unit-free natural residual of the problems of the last step [-], by the judge."""
-        if self._step is not None:
-            return float(self._step.natural_scaled)
-        return 0.0 if self._before is None else float(self._residual)
+        return float(self._residual if self._step is None else self._step.natural_scaled)
+
+    @property
+    def inputs(self) -> "Inputs":
+        """What may be set between steps, by name: of a world its inputs (efforts of actuators, forces,
+        prescribed motions), of systems their discrete parameters z."""
+        return Inputs(self)
+
+    def set_inputs(self, values: Mapping[str, ArrayLike]) -> None:
+        """Set several inputs at once."""
+        self.state = self._steps.set_inputs(values, self.state)
+
+    def joint(self, name: str, turn: bool = False) -> JointState:
+        """Of a world: position and speed of the coordinate of a joint; turn: that of turning, where a
+        cylindrical joint has two."""
+        if not isinstance(self.model, World):
+            raise AttributeError(f"no joint {name!r}: this is a run of systems")
+        joints = self.model.joints
+        j, column = column_of(f"joint {name!r}", joints, name, turn)
+        return JointState(*coordinate(joints, j, column, self.state.q, self.state.v))
 
     @property
     def contacts(self) -> WorldContacts:
@@ -196,10 +250,14 @@ class Live:
         return self.state
 
     def reset(self, start: Checkpoint | State | None = None) -> None:
-        """Go back to the start, or to a checkpoint; what was recorded is let go."""
+        """Go back to the start, or to a checkpoint; what was recorded is let go. Inputs of a world stay as
+        they are set."""
         if self._sink is not None:
             raise ModelError("this run is written to a file and cannot go back; begin another with live(...)")
+        inputs = dict(self.inputs) if self._prepared is not None else {}
         self._begin(self._start if start is None else start)
+        if inputs:
+            self.set_inputs(inputs)
 
     def to(
         self, until: float, last: int, rest: float, progress: Progress | None, interrupts: Interrupts
@@ -235,6 +293,7 @@ class Live:
         if self._watch is not None:
             return False
         state, memory, index = self.state, self._memory, self.index
+        again = self._steps.again(state, memory, self.clock.h)
         march = self._steps.march(
             state, memory, self.clock, index, last - index, self._record, end, interrupts
         )
@@ -245,7 +304,8 @@ class Live:
         ends = np.flatnonzero((numbers % self._record == 0) | (numbers == end))
         self._recorder.extend(march, index, ends)
         self.state, self._memory, self.index = march.state, march.memory(n - 1), index + n
-        self._before, self._step = (state, memory, self.clock.h) if n == 1 else None, None
+        self._again = again if n == 1 else None
+        self._step = None
         self._residual = march.residual
         if march.error is not None:
             raise march.error
@@ -264,7 +324,7 @@ class Live:
             told = self._watch is not None
             kept = interrupts.run(self._steps.keep, one, self.state, end, index, closes and final, told)
             self._recorder.add(one, kept, one.memory, index, closes and final)
-            self._before, self._step = (self.state, self._memory, one.h), one
+            self._again, self._step = None, one
             self.state, self._memory = end, one.memory
         self.index = index
         if closes:

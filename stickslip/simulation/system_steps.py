@@ -1,10 +1,12 @@
 """Steps of a system of equations, as the run of any model makes and keeps them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from stickslip.interrupts import Interrupts
 from stickslip.problem.contact import Level
@@ -12,7 +14,7 @@ from stickslip.problem.solution import Verdict
 from stickslip.schemes import registry
 from stickslip.schemes.registry import SchemeChoice
 from stickslip.schemes.starts import check_start
-from stickslip.schemes.step import CONTACT_WORK, Memory, Selector, Solver, Step, first_state
+from stickslip.schemes.step import CONTACT_WORK, Memory, Selector, Solver, Step, first_state, frozen_state
 from stickslip.schemes.work import contact_work
 from stickslip.simulation import energy
 from stickslip.simulation.begun import Begun, begun_from, begun_new, numbers
@@ -75,6 +77,10 @@ class SystemSteps:
         """The step of length h that begins at `state`."""
         return self.scheme.step(self.system, state, memory, h, self.solver)
 
+    def again(self, state: State, memory: Memory, h: float) -> Callable[[], Step]:
+        """What makes a step once more."""
+        return partial(self.step, state, memory, h)
+
     def check(self, step: Step, state: State) -> None:
         """Refuse outputs that are not finite: a gap that is NaN neither opens nor closes."""
         self._check_outputs(state, step.y)
@@ -119,6 +125,25 @@ class SystemSteps:
             lambda k: {name: rows[k] for name, rows in found.memories.items()},
             float(found.natural_scaled[-1]), error,
         )  # fmt: skip
+
+    def set_inputs(self, values: Mapping[str, ArrayLike], state: State) -> State:
+        """Give systems other discrete parameters from here on, by name of the system; the state with them."""
+        z = np.array(state.z)
+        for name, value in values.items():
+            _, _, _, place = self.model.system(name)
+            given = np.asarray(value, float).reshape(-1)
+            if given.size != z[place].size or not given.size or not np.isfinite(given).all():
+                raise ModelError(
+                    f"input {name!r}: {value!r}; the system has {z[place].size} discrete parameters z, which"
+                    " are its inputs: give as many finite numbers"
+                )
+            z[place] = given
+        return frozen_state(state.t, state.q, state.v, z)
+
+    def inputs(self, state: State) -> dict[str, Array]:
+        """Discrete parameters of the systems that have some, by name of the system [any], shape (nz,)."""
+        places = {part.name: self.model.system(part.name)[3] for part in self.model.systems}
+        return {name: state.z[place] for name, place in places.items() if state.z[place].size}
 
     # 2. What is kept of it.
 

@@ -17,6 +17,7 @@ from stickslip.schemes.step import Event, Memory
 from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.simulation.clock import Clock
 from stickslip.simulation.contacts import CONTACT_WIDTHS, ContactTable, WorldContacts, contact_table
+from stickslip.simulation.joint_view import JointView, joint_view
 from stickslip.simulation.model import Model
 from stickslip.simulation.record import Record
 from stickslip.simulation.states import state_names
@@ -197,6 +198,10 @@ class Trajectory(RunVerdict):
     )
     raw_joint_r = Column("Impulses of the joints as they were recorded [N s, N m s], shape (sum,).")
     joint_offset = Column("Where the joint impulses of each record begin in `joint_r` [-], shape (n + 1,).")
+    joint_id = Column(
+        "Which joint each of `joint_r` is of and what it does there: 7 times the number of the joint plus"
+        " that of its part in `body_joints.PARTS`; -1 where the scheme does not tell [-], shape (sum,)."
+    )
     contact_states = Column(
         "What each of `contacts` does, by name, shape (nc,), text: separating, sticking, slipping, ..."
     )
@@ -292,6 +297,12 @@ class Trajectory(RunVerdict):
         speed, spin = v[:, 6 * k : 6 * k + 3], turned(p, v[:, 6 * k + 3 : 6 * k + 6])
         arm = turned(p, self.model.origin[k])
         return BodyView(name, x + arm, p, speed + np.cross(spin, arm), spin, x, speed)
+
+    def joint(self, name: str) -> JointView:
+        """One joint by name: .angle or .position, .speed, .force and .moment on the first body, .effort."""
+        self._must_be(WorldModel, f"no joint {name!r}: this is a run of systems; see interaction({name!r})")
+        columns = (self.t, self.h, self.q, self.v, self.joint_r, self.joint_offset, self.joint_id)
+        return joint_view(self.model, name, *columns)
 
     def at(self, k: int) -> Record:
         """Record k by itself; negative k count from the end."""
@@ -427,9 +438,9 @@ class Trajectory(RunVerdict):
             if self.whole is not None and "contacts" not in self.given:
                 return self.whole.contact_states[self._entries_of(self.whole.contacts.offset)]
             return self.contacts.states(self.model.lightest(self.contacts.body), self.tolerance)
-        elif name in ("raw_joint_r", "joint_offset"):
-            found = self._table("joints", ("r",), dict)
-            return found["r"] if name == "raw_joint_r" else found["offset"]
+        elif name in ("raw_joint_r", "joint_offset", "joint_id"):
+            found = self._table("joints", ("r", "id"), dict)
+            return found[{"raw_joint_r": "r", "joint_offset": "offset", "joint_id": "id"}[name]]
         what = "systems" if isinstance(self.model, Model) else "a world"
         raise AttributeError(f"a run of {what} has no {name}")
 

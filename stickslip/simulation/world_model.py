@@ -89,6 +89,16 @@ class WorldModel:
     """First and second body of each; -1 is the inertial frame [-], shape (nj, 2)."""
     joint_point: Array
     """Its point in the frame of either body [m], shape (nj, 2, 3)."""
+    joint_frame: Array
+    """Rows: axis and two more, in the frame of either body; 0 in files from before it was kept [-], shape
+    (nj, 2, 3, 3)."""
+    joint_length: Array
+    """Of distance joints at the start [m], shape (nj,)."""
+    joint_lower: Array
+    """Lower stops of sliding (of a distance joint: its length) and of the angle, -inf for none [m, rad],
+    shape (nj, 2)."""
+    joint_upper: Array
+    """Upper stops, inf for none [m, rad], shape (nj, 2)."""
 
     @classmethod
     def of(cls, world: World) -> "WorldModel":
@@ -102,6 +112,7 @@ class WorldModel:
             world.names, world.kind, world.mass, world.inertia, world.origin,
             tuple(records[id(shape)] for shape in shapes.shape), shapes.body, shapes.position,
             shapes.quaternion, world.gravity, joints.names, joints.kind, joints.body, joints.point,
+            joints.frame, joints.length, joints.lower, joints.upper,
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -142,7 +153,10 @@ class WorldModel:
                 raise ModelError(f"{start}body {self.names[self.shape_body[k]]!r} has another shape there")
         for key in ("shape_position", "shape_quaternion"):
             self._check_rows(other, key, "place of a shape", self.shape_body)
-        for key in ("joint_kind", "joint_body", "joint_point"):
+        keys = ["joint_kind", "joint_body", "joint_point"]
+        if self.joint_frame.any():  # else of a file from before they were kept
+            keys += ["joint_frame", "joint_length", "joint_lower", "joint_upper"]
+        for key in keys:
             ours_j, theirs_j = getattr(self, key), getattr(other, key)
             if not np.array_equal(ours_j, theirs_j):
                 raise ModelError(f"{start}its joints differ in {key.replace('_', ' ')}")

@@ -1,15 +1,17 @@
 """Steps of a world, as the run of any model makes and keeps them."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from stickslip.interrupts import Interrupts
 from stickslip.kernels.steps import bodies as kernels
 from stickslip.mechanics import energy
+from stickslip.mechanics.sensors import Reading
 from stickslip.mechanics.world import World
 from stickslip.problem.solution import Verdict
 from stickslip.schemes import registry
@@ -28,7 +30,7 @@ from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.world_forces import WorldForces
 from stickslip.simulation.world_model import WorldModel
 from stickslip.simulation.world_notes import Lookout
-from stickslip.state import Array, ModelError, State
+from stickslip.state import Array, IntArray, ModelError, State
 
 MOST_AXES = 8
 """Of what a sensor shows: as many as files keep."""
@@ -58,6 +60,7 @@ class _Kept(NamedTuple):
     v: Array
     contacts: tuple[Any, ...]
     joint_r: Array
+    joint_id: IntArray
     sensors: tuple[Array, ...]
 
 
@@ -96,6 +99,8 @@ class WorldSteps:
         self._lookout = Lookout(prepared.world, begun.state)
         self._march = BodyMarch.of(prepared, begun.scheme, solver)
         """Makes several steps together; None where they are made one by one."""
+        self._inputs: dict[str, Array] = {}
+        """Those that were set."""
         self._shapes: list[tuple[int, ...]] = []
         """Of what the sensors show."""
 
@@ -109,6 +114,10 @@ class WorldSteps:
     def step(self, state: State, memory: Memory, h: float) -> BodyStep:
         """The step of length h that begins at `state`."""
         return self.scheme.step(self.prepared, state, memory, h, self.solver)  # type: ignore[no-any-return]
+
+    def again(self, state: State, memory: Memory, h: float) -> Callable[[], BodyStep]:
+        """What makes a step once more, whatever the inputs are by then."""
+        return partial(self.scheme.step, self.prepared, state, memory, h, self.solver)
 
     def check(self, step: BodyStep, state: State) -> None:
         """Refuse a state that is not finite."""
@@ -156,7 +165,7 @@ class WorldSteps:
         self._records += len(ends)
         for j in range(0 if self._lookout.idle else k):
             self._lookout.look(State(t[j], q[j + 1], v[j + 1]))
-        shown = [self._read(State(t[j], q[j + 1], v[j + 1])) for j in ends] if self._shapes else []
+        shown = [self._read(one) for one in self._readings(stretch, state, t, clock.h, ends)]
         kept = _Together(room, k, t, clock.h, index, q[1 : k + 1], v[1 : k + 1], ends, shown)
         return Marched(
             kept, k, State(t[-1], q[k], v[k]),
@@ -194,7 +203,7 @@ class WorldSteps:
         }
         found["choice"] = np.zeros(len(found["id"]), np.int64)
         each = joined([np.diff(one.room.offset[: one.steps + 1]) for one in kept])
-        joints = Table(np.zeros(len(table), np.int64), {"r": np.zeros(0)})
+        joints = Table(np.zeros(len(table), np.int64), {"r": np.zeros(0), "id": np.zeros(0, np.int64)})
         return Rows(columns, {"contacts": Table(each, found), "joints": joints})
 
     def _again(
@@ -205,23 +214,43 @@ class WorldSteps:
         q, v = stretch.room.q[k].reshape(-1), stretch.room.v[k].reshape(-1)
         return self.step(State(starts[k], q, v), stretch.memory_after(k, memory), h)
 
+    def set_inputs(self, values: Mapping[str, ArrayLike], state: State) -> State:
+        """Give inputs of the world other values from here on; the state, which stays as it is."""
+        if self._forces is not None:
+            self._forces.settle()  # steps that are made again had the inputs of before
+        self.prepared = self.prepared.with_inputs(values)
+        self._inputs |= {name: np.array(value, float) for name, value in values.items()}
+        self._march = BodyMarch.of(self.prepared, self.scheme, self.solver)
+        return state
+
+    def inputs(self, state: State) -> dict[str, Array]:
+        """Values of the inputs of the world, by name [N, N m, m/s, rad/s], any shape."""
+        defaults = {name: np.asarray(one.default) for name, one in self.prepared.world.inputs.items()}
+        return defaults | self._inputs
+
     # 2. What is kept of it.
 
     def keep(
         self, step: BodyStep, before: State, state: State, index: int, closes: bool, told: bool
     ) -> _Kept:
         """What rows need of a step that ended at `state`; told: whether its record is looked at now."""
-        forces, contacts = self._forces, NOTHING
+        forces, contacts, joint_r, joint_id = self._forces, NOTHING, np.zeros(0), np.zeros(0, np.int64)
+        sensors = tuple(np.zeros(shape) for shape in self._shapes)
         if closes:
+            c = step.contacts
+            joint_id = np.full(step.joint_r.size, -1) if step.joint_id is None else step.joint_id
+            # Of the solver's impulses, whichever are told.
+            impulses = (step.r, step.joint_r, joint_id)
+            world, span = self.prepared.world, (state, before, step.h)
+            sensors = self._read(Reading(world, *span, c.body, c.point, c.frame, *impulses))
             if forces is not None and told:
                 step = with_least_forces(step, forces.select)
             elif forces is not None and step.solves:
                 forces.add(self._records, step)
             self._records += 1
-            c = step.contacts
             choice = np.zeros(len(c), np.int64) if step.choice is None else step.choice
             contacts = (c.id, c.body, c.point, c.frame, c.gap, c.law, step.r, step.u, choice)
-        sensors = self._read(state) if closes else tuple(np.zeros(shape) for shape in self._shapes)
+            joint_r = step.joint_r
         self._lookout.look(state)
         e = step.energy
         code = 0 if step.ok else step.verdict.code
@@ -230,7 +259,7 @@ class WorldSteps:
             step.penetration, step.opening, step.correction, e.kinetic, e.potential, e.dissipated, e.work,
             e.lifted, e.balance,
         )  # fmt: skip
-        return _Kept(numbers, state.q, state.v, contacts, step.joint_r if closes else np.zeros(0), sensors)
+        return _Kept(numbers, state.q, state.v, contacts, joint_r, joint_id, sensors)
 
     def rows(self, kept: Sequence[Any]) -> Rows:
         """One row per step."""
@@ -250,7 +279,13 @@ class WorldSteps:
         joints = np.array([len(one.joint_r) for one in kept])
         tables = {
             "contacts": Table(counts, contacts),
-            "joints": Table(joints, {"r": np.concatenate([one.joint_r for one in kept])}),
+            "joints": Table(
+                joints,
+                {
+                    "r": np.concatenate([one.joint_r for one in kept]),
+                    "id": np.concatenate([one.joint_id for one in kept]),
+                },
+            ),
         }
         return Rows(columns, tables)
 
@@ -262,17 +297,32 @@ class WorldSteps:
             kinetic, potential = energy.kinetic(world, state.v), energy.potential(world, state.t, state.q)
         totals = (sums.get(name, 0.0) for name in TOTALS)
         numbers = (state.t, 0.0, index, *(0.0,) * 7, kinetic, potential, *totals)
-        return self.rows([_Kept(numbers, state.q, state.v, NOTHING, np.zeros(0), self._read(state))])
+        sensors = self._read(Reading.at(world, state))
+        none = np.zeros(0), np.zeros(0, np.int64)
+        return self.rows([_Kept(numbers, state.q, state.v, NOTHING, *none, sensors)])
 
     def reduction(self, sums: dict[str, float]) -> Reduction:
         """How steps become records."""
         return Reduction({name: sums.get(name, 0.0) for name in TOTALS})
 
-    def _read(self, state: State) -> tuple[Array, ...]:
+    def _readings(
+        self, stretch: Stretch, before: State, t: list[float], h: float, ends: list[int]
+    ) -> Iterator[Reading]:
+        """Those of the recorded steps of a stretch, which began at `before` and whose steps end at t."""
+        room, times = stretch.room, [before.t, *t]
+        for end in ends if self.prepared.world.sensors else ():
+            first, last = (
+                State(times[k], room.q[k].reshape(-1), room.v[k].reshape(-1)) for k in (end, end + 1)
+            )
+            own = slice(int(room.offset[end]), int(room.offset[end + 1]))
+            contacts = (room.body[own], room.point[own], room.frame[own], room.r[own])
+            yield Reading(self.prepared.world, last, first, h, *contacts)
+
+    def _read(self, reading: Reading) -> tuple[Array, ...]:
         """What the sensors show; always of the same shape, and never NaN."""
-        shown = []
+        shown, state = [], reading.state
         for k, sensor in enumerate(self.prepared.world.sensors):
-            value = np.array(sensor.read(self.prepared.world, state), float)
+            value = sensor.read(reading)
             at = f"sensor {sensor.name!r}: at t = {state.t:.9g} s"
             if value.ndim > MOST_AXES:
                 raise ModelError(f"{at} it shows an array of {value.ndim} axes; files keep {MOST_AXES}")

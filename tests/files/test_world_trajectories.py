@@ -38,7 +38,7 @@ def same(a, b):
         x, y = getattr(a.contacts, name), getattr(b.contacts, name)
         assert x.dtype == y.dtype
         np.testing.assert_array_equal(x, y, err_msg=name)
-    for name in ("joint_offset", "joint_r"):
+    for name in ("joint_offset", "joint_r", "joint_id"):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
     for name in ("sensors", "memory"):
         x, y = getattr(a, name), getattr(b, name)

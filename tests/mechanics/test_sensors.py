@@ -5,7 +5,14 @@ import pytest
 
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.given import rotation
-from stickslip.mechanics.sensors import DistanceSensor, JointSensor, PositionSensor, Sensor, VelocitySensor
+from stickslip.mechanics.sensors import (
+    DistanceSensor,
+    JointSensor,
+    PositionSensor,
+    Reading,
+    Sensor,
+    VelocitySensor,
+)
 from stickslip.mechanics.shapes import Cuboid, Sphere
 from stickslip.state import ModelError, State
 
@@ -43,7 +50,7 @@ def test_sensors_of_a_door():
     b.sensor(Sensor("height", lambda world, state: world.pose(state, "ball")[0][2]))
     world = b.build()
     state, s, c = turned(world, 2.5), np.sin(2.5), np.cos(2.5)
-    shown = {sensor.name: sensor.read(world, state) for sensor in world.sensors}
+    shown = {sensor.name: sensor.read(Reading.at(world, state)) for sensor in world.sensors}
     np.testing.assert_allclose(shown["tip"], (1 - 2 * s, 2 * c, 0), atol=1e-15)
     np.testing.assert_allclose(shown["speed"], (-2 * SPIN * c, -2 * SPIN * s, 0), atol=1e-15)
     np.testing.assert_allclose(shown["angle"], (2.5, SPIN), rtol=1e-14)
@@ -60,7 +67,9 @@ def test_an_angle_with_stops_is_counted_between_them():
     b.sensor(JointSensor("angle", "hinge"))
     world = b.build()
     for angle in (-0.4, 0.0, 3.0, 3.5, 4.9):
-        assert world.sensors[0].read(world, turned(world, angle))[0] == pytest.approx(angle, abs=1e-13)
+        assert world.sensors[0].read(Reading.at(world, turned(world, angle)))[0] == pytest.approx(
+            angle, abs=1e-13
+        )
 
 
 SENSORS = {

@@ -24,6 +24,8 @@ FIXED, BALL, HINGE, SLIDER, CYLINDRICAL, DISTANCE = 0, 1, 2, 3, 4, 5
 """Kinds of joints, as `JointKind` has them."""
 HOLD, LOWER, UPPER, DRY = 0, 1, 2, 3
 """What a block does in its joint: hold, stops and dry friction of sliding; 3 more for turning."""
+PARTS = 7
+"""How many of them there are: rows of joint j have the ids PARTS j + part."""
 
 
 class Scene(NamedTuple):

@@ -12,7 +12,10 @@ from stickslip.kernels.bodies.joint_geometry import (
     DRY,
     HOLD,
     LOWER,
+    PARTS,
+    UPPER,
     angle_row,
+    block_rows,
     coordinate_row,
     dot,
     held,
@@ -24,6 +27,7 @@ from stickslip.kernels.bodies.joint_geometry import (
     slide_row,
 )
 from stickslip.kernels.bodies.motion import least_rate, rate
+from stickslip.kernels.bodies.rotation import cross
 from stickslip.kernels.bodies.rotation import turn as move
 from stickslip.kernels.jit import jit
 
@@ -199,3 +203,55 @@ def effort_coordinate(joints, j, c, q, v):
     y = coordinate_row(c, joints, j, at, row)
     line_row(c, joints.kind[j], at, row)
     return y, rate(joints.body[j], row, v.reshape(-1, 6))
+
+
+@jit
+def joint_coordinate(joints, j, c, q, v, y, speed):
+    """y, speed (n,) <- s (c = 0) or the angle (c = 1) of joint j and its rate at each of n instants.
+
+    q (n, 7 nb), v (n, 6 nb).
+    """
+    for k in range(q.shape[0]):
+        y[k], speed[k] = effort_coordinate(joints, j, c, q[k], v[k])
+
+
+@jit
+def joint_reaction(joints, j, h, q, v, offset, ids, r, force, moment, effort):
+    """What joint j does to its first body in each of n steps: force (n, 3) and moment about its point (n, 3),
+    both inertial, and of these effort (n, 2), what stops and dry friction do along s and about the angle.
+
+    Impulses of step k are rows offset[k] to offset[k + 1] of r, whose ids are `PARTS` j + part. Their lines
+    are those of the middle of the step, back from its end at q (n, nb, 7), v (n, nb, 6) by half of h (n,).
+    """
+    at, rows, value, total = scene(q), np.empty((6, 2, 6)), np.empty(6), np.empty(6)
+    moved, pair, body = np.empty(14), np.empty(2, np.int64), joints.body[j]
+    for k in range(q.shape[0]):
+        force[k], moment[k], effort[k], total[:] = 0.0, 0.0, 0.0, 0.0
+        if not h[k] > 0.0:
+            continue
+        for side in range(2):
+            i, to = body[side], 7 * side
+            pair[side] = side if i >= 0 else -1
+            if i >= 0:
+                move(q[k, i], v[k, i], -0.5 * h[k], moved[to : to + 7])
+        place_joint(joints, j, pair, moved, at)
+        row, end = offset[k], offset[k + 1]
+        while row < end:
+            if ids[row] // PARTS != j:
+                row += 1
+                continue
+            part = ids[row] % PARTS
+            count = block_rows(part, joints, j, at, rows, value)
+            for i in range(min(count, end - row)):
+                for m in range(6):
+                    total[m] += r[row + i] / h[k] * rows[i, 0, m]
+            if part != HOLD:
+                c, what = (part - LOWER) // 3, LOWER + (part - LOWER) % 3
+                effort[k, c] += -r[row] / h[k] if what == UPPER else r[row] / h[k]
+            row += count
+        R, arm = at.R[0], at.P[0] - at.x[0]
+        a0, a1, a2 = cross(arm[0], arm[1], arm[2], total[0], total[1], total[2])
+        about = (a0, a1, a2)
+        for m in range(3):
+            force[k, m] = total[m]
+            moment[k, m] = dot(R[m], total[3:]) - about[m]

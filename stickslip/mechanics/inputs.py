@@ -1,0 +1,104 @@
+"""Inputs of a world: numbers that may be set between two steps, and what they are unless set.
+
+A world declares them where a constant could stand: `Input(default)` as the effort of an actuator, the force
+or moment of a `BodyForce`, the motion of a kinematic body. In every world an input is a constant, its default
+at first; `with_inputs` gives the world with other values.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.mechanics.given import numbers
+from stickslip.names import LISTED, alternatives
+from stickslip.state import Array, ModelError, UnknownNameError
+
+if TYPE_CHECKING:
+    from stickslip.mechanics.forces import Forces
+    from stickslip.mechanics.motions import Motions
+    from stickslip.mechanics.world import World
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Input:
+    """A number or a vector that is set between steps: `Actuator("motor", "knee", Input(2.0))`."""
+
+    default: ArrayLike | None = None
+    """What it is until it is set [unit of the field], shape of the field; None: 0."""
+
+    def value(self, owner: str, field: str, shape: tuple[int, ...]) -> Array:
+        """The default, of that shape and finite."""
+        return numbers(owner, field, np.zeros(shape) if self.default is None else self.default, shape)
+
+
+@dataclass(frozen=True, eq=False)
+class DeclaredInput:
+    """An input that a world has."""
+
+    name: str
+    """That of its force, or of its kinematic body."""
+    unit: str
+    """Of its numbers, in their order."""
+    default: Array
+    """What it is until it is set [`unit`], shape () of an actuator, (3,) or (6,) of a force, (6,) of a
+    motion: velocity and spin, inertial."""
+    force: int = -1
+    """Number of its force in `Forces.written`; -1: it is a motion."""
+    motion: int = -1
+    """Number of its motion in `Motions`; -1: it is a force."""
+
+
+def declared_inputs(forces: "Forces", motions: "Motions") -> dict[str, DeclaredInput]:
+    """The inputs of a world by name, of forces in their order and then of motions."""
+    found: dict[str, DeclaredInput] = {}
+    for one in _declared(forces, motions):
+        if one.name in found:
+            raise ModelError(f"input {one.name!r}: a force and a kinematic body have this name; change one")
+        found[one.name] = one
+    return found
+
+
+def _declared(forces: "Forces", motions: "Motions") -> Iterable[DeclaredInput]:
+    for k, force in enumerate(forces.written):
+        if given := force.inputs:
+            unit = ", ".join(one.unit for one in given)
+            constants = [one.constant for one in given if one.constant is not None]
+            yield DeclaredInput(
+                force.name, unit, constants[0] if len(constants) == 1 else np.concatenate(constants), force=k
+            )
+    for k, (name, motion) in enumerate(zip(motions.names, motions.motions, strict=True)):
+        if isinstance(motion, Input):
+            default = motion.value(f"body {name!r}", "motion", (6,))
+            yield DeclaredInput(name, "m/s, rad/s", default, motion=k)
+
+
+def with_inputs(world: "World", values: Mapping[str, ArrayLike]) -> "World":
+    """The world with these values of its inputs, by name; those that are not named stay."""
+    forces: dict[int, Array] = {}
+    motions: dict[int, Array] = {}
+    for name, given in values.items():
+        found = world.inputs.get(name)
+        if found is None:
+            known = alternatives(name, world.inputs, most=LISTED) if world.inputs else "this world has none"
+            raise UnknownNameError(f"no input {name!r}; {known}")
+        value = numbers(f"input {name!r}", "its value", given, found.default.shape)
+        (forces if found.force >= 0 else motions)[max(found.force, found.motion)] = value
+    made = changed(world)
+    if forces:
+        made.__dict__["forces"] = world.forces.with_values(forces)
+    if motions:
+        made.__dict__["motions"] = world.motions.with_values(motions)
+    return made
+
+
+def changed(value: T, **fields: Any) -> T:
+    """A copy of a frozen dataclass with other values of some fields, which are not looked at again; what it
+    made of them and keeps is copied with it."""
+    made = object.__new__(type(value))
+    made.__dict__.update(value.__dict__, **fields)
+    return made

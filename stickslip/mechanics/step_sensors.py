@@ -1,0 +1,170 @@
+"""Sensors of what happened in a step: forces, moments, contacts, acceleration; and the spin beside them.
+
+Forces are impulses over the length of the step, so that an impact shows its whole impulse over h. Where they
+are one of many with the same motion, they are those that the solver found. At the start of a run no step was
+made: forces are 0, nothing touches, and accelerometers show what they would at constant velocity.
+"""
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.mechanics.joints import number_of_joint, reaction
+from stickslip.mechanics.points import bind_point, number_of
+from stickslip.mechanics.sensors import BoundSensor, Reading, Sensing
+from stickslip.rotations import matrices
+from stickslip.state import Array, IntArray, ModelError
+
+if TYPE_CHECKING:
+    from stickslip.mechanics.world import World
+
+TORSION_FIRST = (5, 3, 4)
+"""Moments of a contact about n, t1, t2, as the rows of its frame are."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Reaction(Sensing):
+    """What joints or contacts do to a body."""
+
+    _: KW_ONLY
+    joint: str | None = None
+    """A joint, on whose first body it acts."""
+    body: str | None = None
+    """In its place a body, on which contacts act."""
+    other: str | None = None
+    """With `body`: contacts with this body alone; None: with all."""
+
+    def _bound(self, world: "World", part: int) -> BoundSensor:
+        """The sensor of forces (part 0) or of moments (part 1)."""
+        owner = f"sensor {self.name!r}"
+        if (self.joint is None) == (self.body is None) or (self.other is not None and self.body is None):
+            raise ModelError(f"{owner}: give a joint, or a body and perhaps another that touches it")
+        read: Callable[[Reading], Array]
+        if self.joint is not None:
+            j = number_of_joint(owner, world.joints, self.joint)
+            read = lambda reading: _of_joint(reading, j)[part]  # noqa: E731
+        else:
+            i, other = _pair(owner, world, str(self.body), self.other)
+            read = lambda reading: _of_contacts(reading, i, other)[part]  # noqa: E731
+        return BoundSensor(self.name, read)
+
+
+@dataclass(frozen=True, eq=False)
+class ForceSensor(_Reaction):
+    """A force in the inertial frame, mean over the step [N], shape (3,): of a joint on its first body, or of
+    all contacts on a body (with `other`: of those with that body alone), `ForceSensor("pin", joint="knee")`
+    or `ForceSensor("foot", body="foot", other="floor")`."""
+
+    def bind(self, world: "World") -> BoundSensor:
+        return self._bound(world, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class TorqueSensor(_Reaction):
+    """A moment in the inertial frame, mean over the step [N m], shape (3,): of a joint on its first body
+    about the joint's point, or of all contacts on a body about its centre of mass."""
+
+    def bind(self, world: "World") -> BoundSensor:
+        return self._bound(world, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class ContactSensor(Sensing):
+    """How a body touches others, shape (3,): 1 if it does and 0 if not [-], the sum of the normal forces [N],
+    and the number of contacts that press [-]."""
+
+    body: str
+    other: str | None = None
+    """Contacts with this body alone; None: with all."""
+
+    def bind(self, world: "World") -> BoundSensor:
+        i, other = _pair(f"sensor {self.name!r}", world, self.body, self.other)
+
+        def read(reading: Reading) -> Array:
+            normal = reading.r[_touching(reading, i, other)[0], 0]
+            pressing = normal[normal > 0.0]
+            total = float(pressing.sum()) / reading.h if pressing.size else 0.0
+            return np.array([float(pressing.size > 0), total, float(pressing.size)])
+
+        return BoundSensor(self.name, read)
+
+
+@dataclass(frozen=True, eq=False)
+class Accelerometer(Sensing):
+    """Proper acceleration of a point of a body [m/s²], shape (3,), as instruments show it:
+    (v_end - v_start) / h - g in the frame that the body has in the middle of the step, by default of its
+    centre of mass.
+
+    At rest it shows g upwards, in free fall 0; an impact in a step shows as its Δv / h. At the start of a run
+    it shows -g.
+    """
+
+    body: str
+    point: ArrayLike | None = None
+    """Inertial, at the start [m], shape (3,)."""
+
+    def bind(self, world: "World") -> BoundSensor:
+        point = bind_point(f"sensor {self.name!r}", world, self.body, "point", self.point)
+        i = 7 * point.body
+
+        def read(reading: Reading) -> Array:
+            felt, end, start = -reading.world.gravity, reading.state, reading.before
+            if reading.h > 0.0:
+                change = point.velocity(end.q, end.v) - point.velocity(start.q, start.v)
+                felt = change / reading.h + felt
+            p, last = end.q[i + 3 : i + 7], start.q[i + 3 : i + 7]
+            middle = p + (last if p @ last >= 0.0 else -last)
+            return np.asarray(felt @ matrices(middle / np.sqrt(middle @ middle)))
+
+        return BoundSensor(self.name, read)
+
+
+@dataclass(frozen=True, eq=False)
+class Gyroscope(Sensing):
+    """Spin of a body in its own frame [rad/s], shape (3,)."""
+
+    body: str
+
+    def bind(self, world: "World") -> BoundSensor:
+        i = 6 * number_of(f"sensor {self.name!r}", world, self.body)
+        return BoundSensor(self.name, lambda reading: reading.state.v[i + 3 : i + 6])
+
+
+def _pair(owner: str, world: "World", body: str, other: str | None) -> tuple[int, int | None]:
+    i = number_of(owner, world, body)
+    return i, None if other is None else number_of(owner, world, other)
+
+
+def _touching(reading: Reading, i: int, other: int | None) -> tuple[IntArray, IntArray]:
+    """Contacts of body i with another (None: with all), and which side of each it is [-], shape (k,)."""
+    rows, side = np.nonzero(reading.body == i)
+    if other is not None:
+        own = reading.body[rows, 1 - side] == other
+        rows, side = rows[own], side[own]
+    return rows, side
+
+
+def _of_contacts(reading: Reading, i: int, other: int | None) -> tuple[Array, Array]:
+    """Force [N] and moment about the centre of mass [N m] of contacts on body i, shape (3,) each."""
+    rows, side = _touching(reading, i, other)
+    if not rows.size:
+        return np.zeros(3), np.zeros(3)
+    r = reading.r[rows] * ((1.0 - 2.0 * side) / reading.h)[:, None]
+    force = np.einsum("ki,kij->kj", r[:, :3], reading.frame[rows])
+    moment = np.einsum("ki,kij->kj", r[:, TORSION_FIRST], reading.frame[rows])
+    own = slice(7 * i, 7 * i + 3)
+    centre = 0.5 * (reading.before.q[own] + reading.state.q[own])  # in the middle, as the points are
+    moment += np.cross(reading.point[rows] - centre, force)
+    return force.sum(axis=0), moment.sum(axis=0)
+
+
+def _of_joint(reading: Reading, j: int) -> tuple[Array, Array]:
+    """Force [N] and moment about its point [N m] of joint j on its first body, shape (3,) each."""
+    force, moment, _ = reaction(
+        reading.world.joints.arrays, j, np.array([reading.h]), reading.state.q[None], reading.state.v[None],
+        np.array([0, reading.joint_r.size]), reading.joint_id, reading.joint_r,
+    )  # fmt: skip
+    return force[0], moment[0]

@@ -1,0 +1,91 @@
+"""One joint of a run by name: its coordinates over time, and what it does to its first body."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stickslip.kernels.bodies.joints import joint_coordinate
+from stickslip.kernels.bodies.layout import JointArrays
+from stickslip.mechanics.joints import COLUMNS, SLIDING, TURN, TURNING, JointKind, reaction
+from stickslip.names import LISTED, alternatives
+from stickslip.simulation.world_model import WorldModel
+from stickslip.state import Array, IntArray, ModelError, UnknownNameError
+
+
+@dataclass(frozen=True, eq=False)
+class JointView:
+    """One joint of a trajectory: the first body against the second, along or about the axis of the second.
+
+    `speed` and `effort` belong to the coordinate of the joint, of a cylindrical one to its sliding; its
+    turning has `turn_speed` and `turn_effort`. What a joint does not leave free is None.
+    """
+
+    name: str
+    kind: JointKind
+    position: Array | None
+    """Sliding of sliders and cylindrical joints, length of distance joints [m], shape (n,)."""
+    angle: Array | None
+    """Of hinges and cylindrical joints, continuous over turns [rad], shape (n,): of angles that differ by
+    whole turns each record has the one to which the mean of both speeds leads from the record before. It is
+    the right one unless the mean speed between two records is off by half a turn in the time between."""
+    speed: Array | None
+    """Rate of the coordinate [m/s, rad/s], shape (n,)."""
+    turn_speed: Array | None
+    """Rate of the angle of a cylindrical joint [rad/s], shape (n,)."""
+    force: Array
+    """On the first body, of all that the joint does, inertial frame, mean over the last step of each record
+    [N], shape (n, 3); 0 at the start."""
+    moment: Array
+    """With it, about the joint's point on the first body [N m], shape (n, 3)."""
+    effort: Array | None
+    """Part of these that stops and dry friction do along or about the coordinate [N, N m], shape (n,)."""
+    turn_effort: Array | None
+    """The same about the angle of a cylindrical joint [N m], shape (n,)."""
+
+
+def joint_view(
+    model: WorldModel, name: str, t: Array, h: Array, q: Array, v: Array, joint_r: Array,
+    joint_offset: IntArray, joint_id: IntArray,
+) -> JointView:  # fmt: skip
+    """The joint of that name over the n records of a trajectory, whose columns the arguments are."""
+    if name not in model.joints:
+        known = alternatives(name, model.joints, most=LISTED) if model.joints else "there are no joints"
+        raise UnknownNameError(f"no joint {name!r}; {known}")
+    j = model.joints.index(name)
+    if not model.joint_frame[j].any() or (joint_id < 0).any():
+        raise ModelError(
+            f"joint {name!r}: the trajectory does not tell its axes, or which impulses are its own; it is"
+            " from before they were kept, or its scheme gives no joint_id: make the run anew"
+        )
+    arrays, kind = _arrays(model), JointKind(int(model.joint_kind[j]))
+    place: dict[int, Array] = {}
+    speed: dict[int, Array] = {}
+    for column in COLUMNS.get(kind, ()):
+        y, rate = np.empty(t.size), np.empty(t.size)
+        joint_coordinate(arrays, j, column, q, v, y, rate)
+        place[column], speed[column] = (_unwrapped(t, y, rate) if column == TURNING else y), rate
+    force, moment, effort = reaction(arrays, j, h, q, v, joint_offset, joint_id, joint_r)
+    columns = COLUMNS.get(kind, ())
+    first = columns[0] if columns else None
+    second = columns[1] if len(columns) > 1 else None
+    return JointView(
+        name, kind, place.get(SLIDING), place.get(TURNING),
+        None if first is None else speed[first], None if second is None else speed[second], force, moment,
+        None if first is None else effort[:, first], None if second is None else effort[:, second],
+    )  # fmt: skip
+
+
+def _unwrapped(t: Array, angle: Array, speed: Array) -> Array:
+    """The same angles, each in the turn that the speeds lead to from the one before [rad], shape (n,)."""
+    ahead = 0.5 * np.diff(t) * (speed[1:] + speed[:-1])
+    turns = np.rint((ahead - np.diff(angle)) / TURN)
+    return angle + TURN * np.concatenate(([0.0], np.cumsum(turns)))
+
+
+def _arrays(model: WorldModel) -> JointArrays:
+    """The joints as kernels take them; views need neither friction nor restitution."""
+    none = np.zeros_like(model.joint_lower)
+    return JointArrays(
+        model.joint_kind, model.joint_body, model.joint_point, model.joint_frame, model.joint_length,
+        model.joint_lower, model.joint_upper, none, np.zeros(len(model.joints)),
+    )  # fmt: skip
