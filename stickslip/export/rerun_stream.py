@@ -1,11 +1,12 @@
 """Runs in Rerun's viewer and files (.rrd): bodies, contact points, forces as arrows, energies, residuals."""
 
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from stickslip.export.records import Block, Report, Run, blocks, extra, is_world, motion, picked
+from stickslip.export.records import Block, Report, Run, blocks, extra, is_world, motion, picked, records
 from stickslip.export.scene import STATES, contacts, instances, surfaces, usual_force
 from stickslip.export.tables import LARGEST, SUMS, heading, maker
 from stickslip.mechanics.world import BodyKind
@@ -16,7 +17,7 @@ from stickslip.view.browser.instances import colour_of
 from stickslip.view.browser.stage import LONGEST, STATE_COLOURS
 
 NAME = "stickslip"
-"""What Rerun calls the application, and the recording in a file."""
+"""What Rerun calls the application."""
 CLOCK = "t"
 """The timeline: time of the run."""
 ARROW = 0.1
@@ -36,13 +37,19 @@ def log_run(
 def write_rerun(path: Path, run: Run, numbers: IntArray, report: Report | None = None) -> None:
     """The file of a recording."""
     rr = extra("rerun", "a Rerun file", "rerun")
-    recording = rr.RecordingStream(NAME, recording_id=NAME, send_properties=False)
+    recording = rr.RecordingStream(NAME, recording_id=_identity(run, numbers), send_properties=False)
     recording.save(path)
     try:
         _log(rr, recording, run, numbers, report)
         recording.flush()
     finally:
         recording.disconnect()
+
+
+def _identity(run: Run, numbers: IntArray) -> str:
+    """The same for the same records of a run, and another for others: Rerun merges recordings that share it."""
+    ends = records(run, len(run) - 1, len(run)).q
+    return sha256(b"".join(x.tobytes() for x in (run.t[numbers], ends))).hexdigest()[:32]
 
 
 def _log(rr: Any, recording: Any, run: Run, numbers: IntArray, report: Report | None) -> None:
