@@ -21,6 +21,8 @@ BLOCK = 32e6
 """What the numbers of a block take, about [bytes]."""
 OF_A_CONTACT = 40
 """Numbers that a contact takes, about."""
+SAMPLES = 10
+"""Records that are looked at for the size of blocks, about."""
 WHOLE = ("joint_id", "joint_offset", "raw_joint_r")
 """Columns that are not over the records, whatever their length."""
 
@@ -115,9 +117,7 @@ class Block:
 
 def blocks(run: Run, numbers: IntArray, width: float = 0.0, report: Report | None = None) -> Iterator[Block]:
     """The records `numbers` of a run, block by block; an exporter makes `width` numbers of each, about."""
-    width += run.q.shape[1] + run.v.shape[1]
-    if is_world(run):
-        width += OF_A_CONTACT * run.contacts.offset[-1] / len(run)
+    width += max(_width(records(run, k, k + 1)) for k in numbers[:: max(1, numbers.size // SAMPLES)].tolist())
     size = max(1, int(BLOCK / (8.0 * width + 1.0)))
     since = np.concatenate([numbers[:1], numbers[:-1] + 1])
     end, done = int(numbers[-1]) + 1, 0
@@ -130,6 +130,12 @@ def blocks(run: Run, numbers: IntArray, width: float = 0.0, report: Report | Non
         done = here.stop
         if report is not None:
             report(done, numbers.size)
+
+
+def _width(record: Run) -> int:
+    """How many numbers one record has, about."""
+    own = record.q.size + record.v.size
+    return own + OF_A_CONTACT * len(record.contacts) if is_world(record) else own
 
 
 @dataclass(frozen=True, eq=False)

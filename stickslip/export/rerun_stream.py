@@ -47,7 +47,7 @@ def write_rerun(path: Path, run: Run, numbers: IntArray, report: Report | None =
 
 
 def _identity(run: Run, numbers: IntArray) -> str:
-    """The same for the same records of a run, and another for others: Rerun merges recordings that share it."""
+    """The same for the same records of a run, another for others: Rerun merges recordings that share it."""
     ends = records(run, len(run) - 1, len(run)).q
     return sha256(b"".join(x.tobytes() for x in (run.t[numbers], ends))).hexdigest()[:32]
 
@@ -57,11 +57,11 @@ def _log(rr: Any, recording: Any, run: Run, numbers: IntArray, report: Report | 
     arrow = _begin(rr, recording, run) if is_world(run) else (0.0, 0.0)
     for block in blocks(run, numbers, 0.0, report):
         stream = _Stream(rr, recording, block.t)
-        if is_world(run):
+        if is_world(run) and is_world(block.part):
             _bodies(stream, run, block)
             _contacts(stream, block, *arrow)
-            for name, values in run.sensors.items():
-                stream.numbers(["sensors", name], np.asarray(values[block.numbers], float))
+            for name, values in block.part.sensors.items():
+                stream.numbers(["sensors", name], np.asarray(values[block.rows], float))
         else:
             _systems(stream, block)
         found = energies(block)

@@ -10,7 +10,8 @@ from stickslip.names import alternatives
 from stickslip.problem.solution import Verdict
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.world_contacts import HEADINGS
-from stickslip.state import Array, IntArray
+from stickslip.simulation.world_trajectory import WorldTrajectory
+from stickslip.state import Array, IntArray, ModelError
 
 if TYPE_CHECKING:
     import pandas
@@ -33,6 +34,11 @@ LARGEST = {
     False: RESIDUALS,
 }
 """Errors of worlds, and of systems, with their units: the largest since the record before."""
+COORDINATES = {
+    "position": "m", "angle": "rad", "speed": "m/s or rad/s", "turn_speed": "rad/s", "effort": "N or N m",
+    "turn_effort": "N m",
+}  # fmt: skip
+"""Numbers of joints, where they have them, with their units."""
 COUNTS = {True: ("iterations",), False: ("iterations", "newton")}
 """Numbers that add up from record to record, of worlds and of systems."""
 
@@ -56,7 +62,8 @@ def table(run: Run, what: str, numbers: IntArray, report: Report | None = None) 
 def tables(run: Run) -> tuple[str, ...]:
     """Names of the tables in which a run has something to tell."""
     if is_world(run):
-        return ("states", "contacts", *(("sensors",) if run.sensors else ()), "energies")
+        more = {"sensors": bool(run.sensors), "joints": _tells_joints(run)}
+        return ("states", "contacts", "energies", *(name for name, told in more.items() if told))
     assert isinstance(run, Trajectory)
     return ("states", *(("interactions",) if run.model.interactions else ()), "energies")
 
@@ -184,9 +191,35 @@ def _energies(run: Run) -> Maker:
     return rows
 
 
-def _joints(_: Run) -> Maker:
-    """The one place for joints by name: t, joint, coordinate, rate, reaction; `tables` lists it with them."""
-    raise ExportError("runs do not tell their joints by name")
+def _tells_joints(run: WorldTrajectory) -> bool:
+    """Whether joints can be asked for by name; those of older files have neither axes nor reactions."""
+    joint: Any = getattr(run, "joint", None)
+    try:
+        return bool(joint and run.model.joints and joint(run.model.joints[0]))
+    except ModelError:
+        return False
+
+
+def _joints(run: Run) -> Maker:
+    """A row per joint; NaN where it has no such coordinate."""
+    assert is_world(run)
+    joint: Any = getattr(run, "joint", None)
+    names = run.model.joints
+    views = [joint(name) for name in names]  # of the whole run: angles go on over turns
+
+    def rows(block: Block) -> Columns:
+        here, none = block.numbers, np.full(block.rows.size, np.nan)
+        found: Columns = {TIME: np.repeat(block.t, len(names)), "joint": np.tile(_texts(names), here.size)}
+        for name, unit in COORDINATES.items():
+            told = [getattr(view, name) for view in views]
+            values = [none if one is None else one[here] for one in told]
+            found[heading(name, unit)] = np.stack(values, axis=1).reshape(-1)
+        for name, unit in (("force", "N"), ("moment", "N m")):
+            values = [getattr(view, name)[here] for view in views]
+            found |= _vectors(name, unit, np.stack(values, axis=1).reshape(-1, 3))
+        return found
+
+    return rows
 
 
 MAKERS: dict[str, Callable[[Run], Maker]] = {

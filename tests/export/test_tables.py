@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,10 +11,13 @@ pytest.importorskip("pandas", reason="the extra stickslip[tables] is not install
 
 import pandas
 
+import stickslip as ss
 from stickslip.export import ExportError, frame, records, write
+from stickslip.export.tables import tables
 from stickslip.problem.solution import Verdict
+from stickslip.state import ModelError
 
-WORLD, SYSTEM = ("states", "contacts", "sensors", "energies"), ("states", "interactions", "energies")
+WORLD, SYSTEM = ("states", "contacts", "energies", "sensors"), ("states", "interactions", "energies")
 
 
 def columns(found, start):
@@ -66,6 +70,36 @@ def test_interactions_are_those_of_their_views(system):
         first = rows[rows["component"] == 0]
         assert first["state"].tolist() == view.states[:, 0].tolist()
         assert first["active"].tolist() == view.active[:, 0].tolist()
+
+
+def test_joints_have_a_row_each(monkeypatch):
+    """As `run.joint(name)` tells them; what a joint does not leave free is None there, and NaN here."""
+    builder = ss.WorldBuilder()
+    builder.body("rod", ss.Capsule(0.05, 0.5), density=500.0)
+    builder.joint("pin", "hinge", "rod", None, point=(0.0, 0.0, 0.3), axis=(0.0, 1.0, 0.0))
+    builder.joint("rope", "distance", "rod", None, point=(0.0, 0.0, -0.2), second_point=(0.0, 0.0, -1.0))
+    run = ss.simulate(builder.build(), until=0.02, h=2e-3)
+    vectors = np.arange(3.0 * len(run)).reshape(-1, 3)
+    none = {"position": None, "angle": None, "turn_speed": None, "turn_effort": None}
+    told = {"speed": 2.0 * run.t, "effort": 0.0 * run.t, "force": vectors, "moment": -vectors}
+    views = {
+        "pin": SimpleNamespace(**none | told | {"angle": run.t}),
+        "rope": SimpleNamespace(**none | told | {"position": 1.0 + run.t}),
+    }
+    monkeypatch.setattr(type(run), "joint", lambda self, name: views[name], raising=False)
+    found = frame(run, "joints", every=2)
+    pin, rope = (found[found["joint"] == name] for name in ("pin", "rope"))
+    np.testing.assert_array_equal(pin["angle [rad]"], run.t[::2])
+    np.testing.assert_array_equal(rope["position [m]"], 1.0 + run.t[::2])
+    assert pin["position [m]"].isna().all()
+    np.testing.assert_array_equal(pin["speed [m/s or rad/s]"], 2.0 * run.t[::2])
+    np.testing.assert_array_equal(columns(rope, "moment_"), -vectors[::2])
+
+    def untold(self, name):
+        raise ModelError("it is from before they were kept")
+
+    monkeypatch.setattr(type(run), "joint", untold)
+    assert tables(run) == ("states", "contacts", "energies")
 
 
 @pytest.mark.parametrize("kind", ["world", "system"])
