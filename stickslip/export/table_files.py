@@ -7,6 +7,9 @@ from pathlib import Path
 from stickslip.export.records import extra
 from stickslip.export.tables import Columns
 
+LINES = 4096
+"""Lines of text that are made at a time."""
+
 
 def write_csv(path: Path, parts: Iterable[Columns]) -> int:
     """Write the rows of a table with a line of headings and every digit; how many there are."""
@@ -16,8 +19,11 @@ def write_csv(path: Path, parts: Iterable[Columns]) -> int:
         for k, part in enumerate(parts):
             if k == 0:
                 writer.writerow(part)
-            writer.writerows(zip(*(column.tolist() for column in part.values()), strict=True))
-            count += len(next(iter(part.values())))
+            rows = len(next(iter(part.values())))
+            for first in range(0, rows, LINES):
+                some = (column[first : first + LINES].tolist() for column in part.values())
+                writer.writerows(zip(*some, strict=True))
+            count += rows
     return count
 
 
