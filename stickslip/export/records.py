@@ -13,7 +13,9 @@ from stickslip.simulation.world_model import WorldModel
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array, IntArray
 
-Run = Trajectory | WorldTrajectory
+WorldRun = WorldTrajectory
+SystemRun = Trajectory
+Run = WorldRun | SystemRun
 Report = Callable[[int, int], None]
 """Called with how many records are done and how many there are."""
 
@@ -42,9 +44,14 @@ def extra(module: str, what: str, name: str) -> Any:
         ) from None
 
 
-def is_world(run: Run) -> TypeGuard[WorldTrajectory]:
-    """Whether a run is one of bodies; the others are of equations."""
+def is_world(run: Run) -> TypeGuard[WorldRun]:
+    """Whether a run is one of bodies."""
     return isinstance(run.model, WorldModel)
+
+
+def is_system(run: Run) -> TypeGuard[SystemRun]:
+    """Whether a run is one of equations."""
+    return not isinstance(run.model, WorldModel)
 
 
 def records(run: Run, first: int, last: int) -> Run:
@@ -54,9 +61,9 @@ def records(run: Run, first: int, last: int) -> Run:
         value = getattr(run, field.name)
         if isinstance(value, np.ndarray) and field.name not in WHOLE:
             columns[field.name] = value[first:last]
-    if not is_world(run):
-        assert isinstance(run, Trajectory)
+    if is_system(run):
         return replace(run, **columns, derive=lambda name, _: getattr(run, name)[first:last])
+    assert is_world(run)
     offset = run.contacts.offset[first : last + 1]
     rows = slice(int(offset[0]), int(offset[-1]))
     part = replace(

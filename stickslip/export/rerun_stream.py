@@ -6,12 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.export.records import Block, Report, Run, blocks, extra, is_world, motion, picked, records
+from stickslip.export.records import (
+    Block,
+    Report,
+    Run,
+    WorldRun,
+    blocks,
+    extra,
+    is_system,
+    is_world,
+    motion,
+    picked,
+    records,
+)
 from stickslip.export.scene import STATES, contacts, instances, surfaces, usual_force
 from stickslip.export.tables import LARGEST, SUMS, heading, maker
 from stickslip.mechanics.world import BodyKind
-from stickslip.simulation.trajectory import Trajectory
-from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array, IntArray
 from stickslip.view.browser.instances import colour_of
 from stickslip.view.browser.stage import LONGEST, STATE_COLOURS
@@ -90,7 +100,7 @@ class _Stream:
             self.send([*place, *end], self.rr.Scalars.columns(scalars=values[:, i]))
 
 
-def _begin(rr: Any, recording: Any, run: WorldTrajectory) -> tuple[float, float]:
+def _begin(rr: Any, recording: Any, run: WorldRun) -> tuple[float, float]:
     """Log what does not change: shapes, and which way is up. Lengths of arrows: per force [m/N], the longest
     [m]."""
     rr.log("world", rr.ViewCoordinates.RIGHT_HAND_Z_UP, static=True, recording=recording)
@@ -108,7 +118,7 @@ def _begin(rr: Any, recording: Any, run: WorldTrajectory) -> tuple[float, float]
     return ARROW * around.size / usual_force(run), LONGEST * ARROW * around.size
 
 
-def _bodies(stream: _Stream, run: WorldTrajectory, block: Block) -> None:
+def _bodies(stream: _Stream, run: WorldRun, block: Block) -> None:
     moved, rr = motion(block), stream.rr
     for k in range(len(run.model)):
         x, p = moved.position[:, k], moved.quaternion[:, k]
@@ -134,12 +144,12 @@ def _contacts(stream: _Stream, block: Block, scale: float, longest: float) -> No
 
 def _systems(stream: _Stream, block: Block) -> None:
     part = block.part
-    assert isinstance(part, Trajectory)
+    assert is_system(part)
     for one in part.model.systems:
         view = part.system(one.name)
         for key in ("q", "v", "z"):
             stream.numbers(["systems", one.name, key], getattr(view, key)[block.rows])
 
 
-def _place(run: WorldTrajectory, k: int) -> list[str]:
+def _place(run: WorldRun, k: int) -> list[str]:
     return ["world", "bodies", run.model.names[k]]

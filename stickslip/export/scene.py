@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.export.records import Block, ExportError, Run, is_world, records
+from stickslip.export.records import Block, ExportError, Run, WorldRun, is_world, records
 from stickslip.rotations import turned
 from stickslip.simulation.world_model import WorldModel
-from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array, IntArray
 from stickslip.view.browser.instances import (
     INSTANTS,
@@ -25,7 +24,7 @@ STATES = tuple(STATE_COLOURS)
 NO_ROWS = np.zeros(0, np.int64)
 
 
-def with_shapes(run: Run, path: Any) -> WorldTrajectory:
+def with_shapes(run: Run, path: Any) -> WorldRun:
     """The run, which has bodies with shapes; an ExportError for `path` if it has none."""
     if not is_world(run):
         raise ExportError(f"{path}: a run of written equations has no bodies to show; write its tables")
@@ -34,7 +33,7 @@ def with_shapes(run: Run, path: Any) -> WorldTrajectory:
     return run
 
 
-def instances(run: WorldTrajectory) -> tuple[WorldModel, Surroundings, tuple[Instances, ...]]:
+def instances(run: WorldRun) -> tuple[WorldModel, Surroundings, tuple[Instances, ...]]:
     """What can be drawn of the model of a run, where that is, and copies of meshes on its bodies as the
     viewer has them: planes are sheets about the scene."""
     model = drawable(run.model)
@@ -42,13 +41,13 @@ def instances(run: WorldTrajectory) -> tuple[WorldModel, Surroundings, tuple[Ins
     return model, around, instances_of(model, around)[0]
 
 
-def _instants(run: WorldTrajectory) -> list[WorldTrajectory]:
+def _instants(run: WorldRun) -> list[WorldRun]:
     """Some records of a run, evenly chosen, each by itself."""
     some = np.unique(np.linspace(0, len(run) - 1, INSTANTS).round().astype(np.int64))
     return [part for k in some.tolist() if is_world(part := records(run, k, k + 1))]
 
 
-def usual_force(run: WorldTrajectory) -> float:
+def usual_force(run: WorldRun) -> float:
     """A force larger than 9 of 10 that act at contacts [N]; 1 where none does."""
     forces = np.concatenate([part.contacts.force(part.h)[0] for part in _instants(run)])
     sizes = np.linalg.norm(forces, axis=1)

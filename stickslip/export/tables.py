@@ -5,12 +5,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stickslip.export.records import Block, ExportError, Report, Run, blocks, extra, is_world, motion, picked
+from stickslip.export.records import (
+    Block,
+    ExportError,
+    Report,
+    Run,
+    WorldRun,
+    blocks,
+    extra,
+    is_system,
+    is_world,
+    motion,
+    picked,
+)
 from stickslip.names import alternatives
 from stickslip.problem.solution import Verdict
-from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.world_contacts import HEADINGS
-from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array, IntArray, ModelError
 
 if TYPE_CHECKING:
@@ -64,7 +74,7 @@ def tables(run: Run) -> tuple[str, ...]:
     if is_world(run):
         more = {"sensors": bool(run.sensors), "joints": _tells_joints(run)}
         return ("states", "contacts", "energies", *(name for name, told in more.items() if told))
-    assert isinstance(run, Trajectory)
+    assert is_system(run)
     return ("states", *(("interactions",) if run.model.interactions else ()), "energies")
 
 
@@ -100,7 +110,7 @@ def _body_states(names: tuple[str, ...]) -> Maker:
 def _system_states(block: Block) -> Columns:
     """A column per coordinate, velocity and parameter of the largest system; NaN where one has fewer."""
     part, rows = block.part, block.rows
-    assert isinstance(part, Trajectory)
+    assert is_system(part)
     systems = part.model.systems
     views = [part.system(one.name) for one in systems]
     found: Columns = {TIME: np.repeat(block.t, len(systems))}
@@ -131,7 +141,7 @@ def _contacts(_: Run) -> Maker:
 
 def _interactions(run: Run) -> Maker:
     """A row per component; states are those of its block."""
-    assert isinstance(run, Trajectory)
+    assert is_system(run)
     # Of the whole run: states hang on its largest impulse, and on the time since the record before.
     views = [run.interaction(one.name) for one in run.model.interactions]
     sets = [one.K for one in run.model.interactions]
@@ -191,7 +201,7 @@ def _energies(run: Run) -> Maker:
     return rows
 
 
-def _tells_joints(run: WorldTrajectory) -> bool:
+def _tells_joints(run: WorldRun) -> bool:
     """Whether joints can be asked for by name; those of older files have neither axes nor reactions."""
     joint: Any = getattr(run, "joint", None)
     try:

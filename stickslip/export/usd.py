@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.export.records import Report, blocks, extra, motion
+from stickslip.export.records import Report, WorldRun, blocks, extra, motion
 from stickslip.export.scene import instances
 from stickslip.mechanics.world import BodyKind
 from stickslip.rotations import units
 from stickslip.simulation.world_model import ShapeRecord, WorldModel
-from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array, IntArray, ModelError
 from stickslip.view.browser.instances import Instances, colour_of
 from stickslip.view.browser.meshes import Mesh, marker, shape_mesh, shape_scale
@@ -19,7 +18,7 @@ TREE = "/World"
 """The prim that holds all bodies."""
 
 
-def write_usd(path: Path, run: WorldTrajectory, numbers: IntArray, report: Report | None = None) -> None:
+def write_usd(path: Path, run: WorldRun, numbers: IntArray, report: Report | None = None) -> None:
     """A stage in metres, z upwards, with a time code for each record where they are evenly spaced.
 
     USD writes a layer as a whole: the transforms of all exported records are in memory until then.
