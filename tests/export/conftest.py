@@ -8,8 +8,7 @@ HOSTILE = 'a/b "c", <d>\n'
 """Name of a body that is no name in USD, no part of a path, and no plain value of a CSV file."""
 
 
-@pytest.fixture(scope="session")
-def world():
+def fall(**options):
     """A ball, a box, and an L of two boxes whose centre is not its origin, fall on a floor; 0.2 s."""
     builder = ss.WorldBuilder()
     builder.body("floor", ss.Plane(), fixed=True)
@@ -21,7 +20,19 @@ def world():
     builder.body("angle", angle, position=(-1.0, 0.0, 0.2), spin=(0.0, 1.0, 2.0), density=500.0)
     builder.sensor(ss.PositionSensor("eye", "ball"))
     builder.sensor(ss.Sensor("tilt", lambda world, state: float(state.q[10])))
-    return ss.simulate(builder.build(), until=0.2, h=5e-3)
+    return ss.simulate(builder.build(), until=0.2, h=5e-3, **options)
+
+
+@pytest.fixture(scope="session")
+def world():
+    """See `fall`."""
+    return fall()
+
+
+@pytest.fixture(scope="session")
+def rough():
+    """The same with a tolerance by which most impulses are zero beside the largest."""
+    return fall(tolerance=0.02)
 
 
 @pytest.fixture(scope="session")
