@@ -34,6 +34,7 @@ ARROW = 0.1
 """Length of the arrow of a usual force, in sizes of the scene."""
 
 
+@np.errstate(all="ignore")  # a run that blew up is exported all the same
 def log_run(
     run: Run, recording: Any = None, *, start: float | None = None, until: float | None = None,
     every: int = 1, report: Report | None = None,

@@ -53,6 +53,7 @@ COUNTS = {True: ("iterations",), False: ("iterations", "newton")}
 """Numbers that add up from record to record, of worlds and of systems."""
 
 
+@np.errstate(all="ignore")  # a run that blew up is exported all the same
 def frame(
     run: Run, what: str = "states", *, start: float | None = None, until: float | None = None, every: int = 1
 ) -> "pandas.DataFrame":

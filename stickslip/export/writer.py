@@ -7,6 +7,8 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 
+import numpy as np
+
 from stickslip.export.records import ExportError, Report, Run, picked
 from stickslip.export.rerun_stream import write_rerun
 from stickslip.export.scene import with_shapes
@@ -24,6 +26,7 @@ Fill = Callable[[Path, IntArray, Report | None], None]
 """Writes records of a run to a file."""
 
 
+@np.errstate(all="ignore")  # a run that blew up is exported all the same
 def write(
     run: Run, path: str | PathLike[str], *, table: str | None = None, start: float | None = None,
     until: float | None = None, every: int = 1, report: Report | None = None,

@@ -14,10 +14,14 @@ import pandas
 import stickslip as ss
 from stickslip.export import ExportError, frame, records, write
 from stickslip.export.tables import tables
+from stickslip.export.writer import ENDINGS
 from stickslip.problem.solution import Verdict
 from stickslip.state import ModelError
 
 WORLD, SYSTEM = ("states", "contacts", "energies", "sensors"), ("states", "interactions", "energies")
+
+PACKAGES = {".csv": "pandas", ".parquet": "pyarrow", ".vtkhdf": "h5py", ".rrd": "rerun"}
+"""What endings need, others than USD's."""
 
 
 def columns(found, start):
@@ -205,3 +209,16 @@ def test_a_write_that_fails_leaves_what_was_there(world, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         write(world, place, table="states", report=stop)
     assert [path.read_text() for path in tmp_path.iterdir()] == ["kept"]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_run_that_blew_up_is_exported_all_the_same(ending, tmp_path):
+    builder = ss.WorldBuilder()
+    builder.body("floor", ss.Plane(), fixed=True)
+    builder.body("ball", ss.Sphere(0.1), position=(0.0, 0.0, 0.1), density=1.0)
+    run = ss.simulate(builder.build(), until=0.05, h=0.01)
+    q, v = np.array(run.q), np.array(run.v)
+    q[3:, 7:], v[3:], q[5, 10:] = np.nan, np.inf, 0.0
+    pytest.importorskip(PACKAGES.get(ending, "pxr"))
+    for place in write(replace(run, q=q, v=v), tmp_path / f"x{ending}"):
+        assert place.stat().st_size > 0
