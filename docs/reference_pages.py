@@ -31,7 +31,7 @@ from stickslip.scenes import runs
 from stickslip.schemes import registry as schemes
 from stickslip.solvers import registry as solvers
 
-DOORS = ("stickslip", "stickslip.bench", "stickslip.view")
+DOORS = ("stickslip", "stickslip.bench", "stickslip.export", "stickslip.view")
 """Modules whose `__all__` is public."""
 
 PAGE_OF = {
@@ -57,6 +57,7 @@ PAGE_OF = {
     "stickslip.detection": "worlds",
     "stickslip.bench": "bench",
     "stickslip.exhibits": "view",
+    "stickslip.export": "export",
     "stickslip.view": "view",
 }
 """The page of a name, or of all names of a module and what is below it; the longest one counts."""

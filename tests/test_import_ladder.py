@@ -72,6 +72,7 @@ BELOW = {
         "kernels",
     },
     "view": {"mechanics", "simulation", "files", "problem"},
+    "export": {"view", "mechanics", "simulation", "files", "problem"},
 }
 LOOKS_UP = {
     "mechanics/world.py": {"view"},
@@ -161,10 +162,14 @@ def test_import_stickslip_loads_nothing_heavy():
         "cyclopts",
         "qdldl",
         "viser",
+        "pandas",
+        "pyarrow",
+        "pxr",
+        "rerun",
     }
 
 
-DOORS = ("stickslip", "stickslip.bench", "stickslip.view")
+DOORS = ("stickslip", "stickslip.bench", "stickslip.export", "stickslip.view")
 """Modules whose names are public, and come on use."""
 
 

@@ -15,7 +15,10 @@ from cyclopts import App, CycloptsError, Parameter
 from stickslip import __version__
 from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, stop_code, stop_word, stoppable
 
-VERBS = ("info", "solve", "convert", "solvers", "schemes", "run", "view", "plot", "demo", "study", "cache")
+VERBS = (
+    "info", "solve", "convert", "solvers", "schemes", "run", "view", "plot", "export", "demo", "study",
+    "cache",
+)  # fmt: skip
 """One module of this room each, with a function of that name."""
 BENCH_VERBS = ("record", "collect", "run", "report")
 """Those of `stickslip bench`: modules `bench_VERB`."""

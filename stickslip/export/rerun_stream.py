@@ -1,0 +1,156 @@
+"""Runs in Rerun's viewer and files (.rrd): bodies, contact points, forces as arrows, energies, residuals."""
+
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stickslip.export.records import (
+    Block,
+    Report,
+    Run,
+    WorldRun,
+    blocks,
+    extra,
+    is_system,
+    is_world,
+    motion,
+    picked,
+    records,
+)
+from stickslip.export.scene import STATES, contacts, instances, surfaces, usual_force
+from stickslip.export.tables import LARGEST, SUMS, heading, maker
+from stickslip.mechanics.world import BodyKind
+from stickslip.state import Array, IntArray
+from stickslip.view.browser.instances import colour_of
+from stickslip.view.browser.stage import LONGEST, STATE_COLOURS
+
+NAME = "stickslip"
+"""What Rerun calls the application."""
+CLOCK = "t"
+"""The timeline: time of the run."""
+ARROW = 0.1
+"""Length of the arrow of a usual force, in sizes of the scene."""
+
+
+@np.errstate(all="ignore")  # a run that blew up is exported all the same
+def log_run(
+    run: Run, recording: Any = None, *, start: float | None = None, until: float | None = None,
+    every: int = 1, report: Report | None = None,
+) -> None:  # fmt: skip
+    """Log a run to a recording of Rerun, the active one unless given (extra `rerun`); from `start` to `until`
+    [s], every so many records. `report` is told how many are done, and of how many."""
+    rr = extra("rerun", "Rerun", "rerun")
+    _log(rr, recording, run, picked(run, start, until, every), report)
+
+
+def write_rerun(path: Path, run: Run, numbers: IntArray, report: Report | None = None) -> None:
+    """The file of a recording."""
+    rr = extra("rerun", "a Rerun file", "rerun")
+    recording = rr.RecordingStream(NAME, recording_id=_identity(run, numbers), send_properties=False)
+    recording.save(path)
+    try:
+        _log(rr, recording, run, numbers, report)
+        recording.flush()
+    finally:
+        recording.disconnect()
+
+
+def _identity(run: Run, numbers: IntArray) -> str:
+    """The same for the same records of a run, another for others: Rerun merges recordings that share it."""
+    ends = records(run, len(run) - 1, len(run)).q
+    return sha256(b"".join(x.tobytes() for x in (run.t[numbers], ends))).hexdigest()[:32]
+
+
+def _log(rr: Any, recording: Any, run: Run, numbers: IntArray, report: Report | None) -> None:
+    world, energies = is_world(run), maker(run, "energies")
+    arrow = _begin(rr, recording, run) if is_world(run) else (0.0, 0.0)
+    for block in blocks(run, numbers, 0.0, report):
+        stream = _Stream(rr, recording, block.t)
+        if is_world(run) and is_world(block.part):
+            _bodies(stream, run, block)
+            _contacts(stream, block, *arrow)
+            for name, values in block.part.sensors.items():
+                stream.numbers(["sensors", name], np.asarray(values[block.rows], float))
+        else:
+            _systems(stream, block)
+        found = energies(block)
+        for name in SUMS[world]:
+            stream.numbers(["energies", name], found[heading(name, "J")])
+        for name, unit in LARGEST[world].items():
+            stream.numbers(["errors", name], found[heading(name, unit)])
+
+
+class _Stream:
+    """Columns over the instants of a block, to a recording."""
+
+    def __init__(self, rr: Any, recording: Any, t: Array):
+        self.rr, self._recording = rr, recording
+        self._times = [rr.TimeColumn(CLOCK, duration=t)]
+
+    def send(self, place: list[str], columns: Any) -> None:
+        path = self.rr.new_entity_path(place)
+        self.rr.send_columns(path, self._times, columns, recording=self._recording)
+
+    def numbers(self, place: list[str], values: Array) -> None:
+        """One number per instant, or several, shape (k, ...)."""
+        values = values.reshape(len(values), -1)
+        for i in range(values.shape[1]):
+            end = [str(i)] if values.shape[1] > 1 else []
+            self.send([*place, *end], self.rr.Scalars.columns(scalars=values[:, i]))
+
+
+def _begin(rr: Any, recording: Any, run: WorldRun) -> tuple[float, float]:
+    """Log what does not change: shapes, and which way is up. Lengths of arrows: per force [m/N], the longest
+    [m]."""
+    rr.log("world", rr.ViewCoordinates.RIGHT_HAND_Z_UP, static=True, recording=recording)
+    model, around, groups = instances(run)
+    of = surfaces(model, groups)
+    for k in range(len(model)):
+        vertices, triangles = of.of(k)
+        if len(triangles):
+            mesh = rr.Mesh3D(
+                vertex_positions=vertices.astype(np.float32), triangle_indices=triangles.astype(np.uint32),
+                albedo_factor=colour_of(model, k),
+            )  # fmt: skip
+            place = rr.new_entity_path([*_place(run, k), "shape"])
+            rr.log(place, mesh, static=True, recording=recording)
+    return ARROW * around.size / usual_force(run), LONGEST * ARROW * around.size
+
+
+def _bodies(stream: _Stream, run: WorldRun, block: Block) -> None:
+    moved, rr = motion(block), stream.rr
+    for k in range(len(run.model)):
+        x, p = moved.position[:, k], moved.quaternion[:, k]
+        turns = np.roll(p, -1, axis=1)  # Rerun has the scalar last
+        stream.send(_place(run, k), rr.Transform3D.columns(translation=x, quaternion=turns))
+        if run.model.kind[k] != BodyKind.FIXED:
+            speed = np.linalg.norm(moved.velocity[:, k], axis=1)
+            stream.numbers(["speed", run.model.names[k]], speed)
+
+
+def _contacts(stream: _Stream, block: Block, scale: float, longest: float) -> None:
+    """Points in the colour of what they do, and arrows of the forces on the first body of each."""
+    found, rr = contacts(block), stream.rr
+    colours = np.array([STATE_COLOURS[name] for name in STATES], np.uint8)[found.state]
+    arrows = scale * found.force
+    length = np.linalg.norm(arrows, axis=1, keepdims=True)
+    arrows *= longest / np.maximum(length, longest)
+    points = rr.Points3D.columns(positions=found.point, colors=colours)
+    forces = rr.Arrows3D.columns(origins=found.point, vectors=arrows, colors=colours)
+    stream.send(["world", "contacts"], points.partition(found.count))
+    stream.send(["world", "forces"], forces.partition(found.count))
+
+
+def _systems(stream: _Stream, block: Block) -> None:
+    part = block.part
+    assert is_system(part)
+    for one in part.model.systems:
+        view = part.system(one.name)
+        for key in ("q", "v", "z"):
+            stream.numbers(["systems", one.name, key], getattr(view, key)[block.rows])
+
+
+def _place(run: WorldRun, k: int) -> list[str]:
+    return ["world", "bodies", run.model.names[k]]

@@ -1,0 +1,133 @@
+"""What scenes are made of: triangles on bodies, and contact points with what acts there."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stickslip.export.records import Block, ExportError, Run, WorldRun, is_world, records
+from stickslip.rotations import turned
+from stickslip.simulation.world_model import WorldModel
+from stickslip.state import Array, IntArray
+from stickslip.view.browser.instances import (
+    INSTANTS,
+    Instances,
+    Surroundings,
+    drawable,
+    instances_of,
+    surroundings_of,
+)
+from stickslip.view.browser.stage import STATE_COLOURS, shown_state
+
+STATES = tuple(STATE_COLOURS)
+"""What contacts do, by code."""
+NO_ROWS = np.zeros(0, np.int64)
+
+
+def with_shapes(run: Run, path: Any) -> WorldRun:
+    """The run, which has bodies with shapes; an ExportError for `path` if it has none."""
+    if not is_world(run):
+        raise ExportError(f"{path}: a run of written equations has no bodies to show; write its tables")
+    if not run.model.shapes:
+        raise ExportError(f"{path}: the bodies of this run have no shapes to show; write its tables")
+    return run
+
+
+def instances(run: WorldRun) -> tuple[WorldModel, Surroundings, tuple[Instances, ...]]:
+    """What can be drawn of the model of a run, where that is, and copies of meshes on its bodies as the
+    viewer has them: planes are sheets about the scene."""
+    model = drawable(run.model)
+    around = surroundings_of(model, np.concatenate([part.q for part in _instants(run)]))
+    return model, around, instances_of(model, around)[0]
+
+
+def _instants(run: WorldRun) -> list[WorldRun]:
+    """Some records of a run, evenly chosen, each by itself."""
+    some = np.unique(np.linspace(0, len(run) - 1, INSTANTS).round().astype(np.int64))
+    return [part for k in some.tolist() if is_world(part := records(run, k, k + 1))]
+
+
+def usual_force(run: WorldRun) -> float:
+    """A force larger than 9 of 10 that act at contacts [N]; 1 where none does."""
+    forces = np.concatenate([part.contacts.force(part.h)[0] for part in _instants(run)])
+    sizes = np.linalg.norm(forces, axis=1)
+    sizes = sizes[np.isfinite(sizes) & (sizes > 0.0)]
+    return float(np.quantile(sizes, 0.9)) if sizes.size else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Surfaces:
+    """Triangles of all shapes of a world, body by body, in the frames in which the user gave the shapes."""
+
+    vertices: Array
+    """Corners in the frame of the body [m], shape (nv, 3)."""
+    vertex_body: IntArray
+    """Whose each corner is, ascending [-], shape (nv,)."""
+    triangles: IntArray
+    """Rows of `vertices`, counter-clockwise seen from outside [-], shape (nt, 3)."""
+    triangle_body: IntArray
+    """Whose each triangle is, ascending [-], shape (nt,)."""
+
+    def of(self, body: int) -> tuple[Array, IntArray]:
+        """Corners and triangles of one body, numbered by themselves."""
+        first, last = np.searchsorted(self.vertex_body, [body, body + 1])
+        here = slice(*np.searchsorted(self.triangle_body, [body, body + 1]))
+        return self.vertices[first:last], self.triangles[here] - first
+
+
+def surfaces(model: WorldModel, groups: tuple[Instances, ...]) -> Surfaces:
+    """The triangles of copies of meshes on bodies."""
+    corners, owners, faces, face_owners = [np.zeros((0, 3))], [NO_ROWS], [NO_ROWS.reshape(0, 3)], [NO_ROWS]
+    count = 0
+    for group in groups:
+        n, nv = len(group), len(group.mesh.vertices)
+        local = group.scale[:, None, :] * group.mesh.vertices
+        turns = np.broadcast_to(group.quaternion[:, None, :], (n, nv, 4))
+        place = group.position - model.origin[group.body]
+        corners.append((place[:, None, :] + turned(turns, local)).reshape(-1, 3))
+        owners.append(np.repeat(group.body, nv))
+        shift = count + nv * np.arange(n)[:, None, None]
+        faces.append((group.mesh.triangles + shift).reshape(-1, 3))
+        face_owners.append(np.repeat(group.body, len(group.mesh.triangles)))
+        count += n * nv
+    owner, face_owner = np.concatenate(owners), np.concatenate(face_owners)
+    order, face_order = np.argsort(owner, kind="stable"), np.argsort(face_owner, kind="stable")
+    number = np.empty_like(order)
+    number[order] = np.arange(order.size)
+    return Surfaces(
+        np.concatenate(corners)[order], owner[order], number[np.concatenate(faces)[face_order]],
+        face_owner[face_order],
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Contacts:
+    """The contacts of the exported records of a block, one record after another."""
+
+    count: IntArray
+    """How many each record has [-], shape (k,)."""
+    point: Array
+    """Midway between the two surfaces [m], shape (nc, 3)."""
+    normal: Array
+    """From the second body to the first [-], shape (nc, 3)."""
+    force: Array
+    """On the first body, inertial frame, mean over the step that ended there [N], shape (nc, 3)."""
+    gap: Array
+    """Signed distance of the surfaces [m], shape (nc,)."""
+    body: IntArray
+    """First and second body [-], shape (nc, 2)."""
+    state: IntArray
+    """What each does, by its number in `STATES` [-], shape (nc,)."""
+
+
+def contacts(block: Block) -> Contacts:
+    """Those of a block of a world."""
+    part, rows = block.part, block.contacts
+    assert is_world(part)
+    found, names = part.contacts, part.contact_states[rows]
+    code = {name: STATES.index(shown_state(name)) for name in set(names.tolist())}
+    return Contacts(
+        count=block.counts, point=found.point[rows], normal=found.frame[rows, 0],
+        force=found.force(part.h)[0][rows], gap=found.gap[rows], body=found.body[rows],
+        state=np.array([code[name] for name in names.tolist()], np.int64),
+    )  # fmt: skip

@@ -1,0 +1,48 @@
+"""Tables of runs as files: comma-separated values, and Parquet."""
+
+import csv
+from collections.abc import Iterable
+from pathlib import Path
+
+from stickslip.export.records import extra
+from stickslip.export.tables import Columns
+
+LINES = 4096
+"""Lines of text that are made at a time."""
+
+
+def write_csv(path: Path, parts: Iterable[Columns]) -> int:
+    """Write the rows of a table with a line of headings and every digit; how many there are."""
+    count = 0
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        for k, part in enumerate(parts):
+            if k == 0:
+                writer.writerow(part)
+            rows = len(next(iter(part.values())))
+            for first in range(0, rows, LINES):
+                some = (column[first : first + LINES].tolist() for column in part.values())
+                writer.writerows(zip(*some, strict=True))
+            count += rows
+    return count
+
+
+def write_parquet(path: Path, parts: Iterable[Columns]) -> int:
+    """Write the rows of a table, a row group for each part (extra `tables`); how many there are."""
+    arrow = extra("pyarrow", "a Parquet file", "tables")
+    parquet = extra("pyarrow.parquet", "a Parquet file", "tables")
+    writer, count = None, 0
+    try:
+        for part in parts:
+            arrays = [
+                arrow.array(column, arrow.string() if column.dtype == object else None)
+                for column in part.values()
+            ]
+            rows = arrow.table(arrays, names=list(part))
+            writer = writer or parquet.ParquetWriter(path, rows.schema)
+            writer.write_table(rows)
+            count += rows.num_rows
+    finally:
+        if writer is not None:
+            writer.close()
+    return count

@@ -1,0 +1,259 @@
+"""Runs as tidy tables: a row for each body, contact, component, ... of each record, headings with units."""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stickslip.export.records import (
+    Block,
+    ExportError,
+    Report,
+    Run,
+    WorldRun,
+    blocks,
+    extra,
+    is_system,
+    is_world,
+    motion,
+    picked,
+)
+from stickslip.names import alternatives
+from stickslip.problem.solution import Verdict
+from stickslip.simulation.world_contacts import HEADINGS
+from stickslip.state import Array, IntArray, ModelError
+
+if TYPE_CHECKING:
+    import pandas
+
+Columns = dict[str, np.ndarray]
+"""A table or some rows of it: columns of one length by their headings; text as objects."""
+Maker = Callable[[Block], Columns]
+"""Gives the rows of a block."""
+
+TIME = "t [s]"
+AXES = ("x", "y", "z")
+SUMS = {
+    True: ("kinetic", "potential", "energy", "dissipated", "work", "lifted", "balance"),
+    False: ("kinetic", "potential", "energy", "contact_work"),
+}
+"""Energies of worlds, and of systems [J]."""
+RESIDUALS = {"natural": "-", "natural_scaled": "-"}
+LARGEST = {
+    True: {"penetration": "m", "opening": "m or rad", "correction": "m"} | RESIDUALS,
+    False: RESIDUALS,
+}
+"""Errors of worlds, and of systems, with their units: the largest since the record before."""
+COORDINATES = {
+    "position": "m", "angle": "rad", "speed": "m/s or rad/s", "turn_speed": "rad/s", "effort": "N or N m",
+    "turn_effort": "N m",
+}  # fmt: skip
+"""Numbers of joints, where they have them, with their units."""
+COUNTS = {True: ("iterations",), False: ("iterations", "newton")}
+"""Numbers that add up from record to record, of worlds and of systems."""
+
+
+@np.errstate(all="ignore")  # a run that blew up is exported all the same
+def frame(
+    run: Run, what: str = "states", *, start: float | None = None, until: float | None = None, every: int = 1
+) -> "pandas.DataFrame":
+    """A table of a run for pandas (extra `tables`): states, contacts, interactions, sensors, energies or
+    joints; from `start` to `until` [s], every so many records."""
+    pandas = extra("pandas", "a data frame", "tables")
+    parts = list(table(run, what, picked(run, start, until, every)))
+    return pandas.DataFrame({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
+
+
+def table(run: Run, what: str, numbers: IntArray, report: Report | None = None) -> Iterator[Columns]:
+    """The rows of a table for these records of a run, block by block."""
+    make = maker(run, what)
+    return (make(block) for block in blocks(run, numbers, report=report))
+
+
+def tables(run: Run) -> tuple[str, ...]:
+    """Names of the tables in which a run has something to tell."""
+    if is_world(run):
+        more = {"sensors": bool(run.sensors), "joints": _tells_joints(run)}
+        return ("states", "contacts", "energies", *(name for name, told in more.items() if told))
+    assert is_system(run)
+    return ("states", *(("interactions",) if run.model.interactions else ()), "energies")
+
+
+def maker(run: Run, what: str) -> Maker:
+    """What makes a table of a run; an ExportError if there is none of that name."""
+    if what not in MAKERS:
+        raise ExportError(f"no table {what!r}; {alternatives(what, MAKERS)}")
+    if what not in tables(run):
+        kind = "of bodies" if is_world(run) else "of written equations"
+        raise ExportError(f"this run, {kind}, has no table {what!r}; its tables: {', '.join(tables(run))}")
+    return MAKERS[what](run)
+
+
+def _states(run: Run) -> Maker:
+    return _body_states(run.model.names) if is_world(run) else _system_states
+
+
+def _body_states(names: tuple[str, ...]) -> Maker:
+    def rows(block: Block) -> Columns:
+        of, k, nb = motion(block), block.rows.size, len(names)
+        return {
+            TIME: np.repeat(block.t, nb),
+            "body": np.tile(_texts(names), k),
+            **_vectors("position", "m", of.position.reshape(-1, 3)),
+            **_vectors("quaternion", "-", of.quaternion.reshape(-1, 4), ("w", *AXES)),
+            **_vectors("velocity", "m/s", of.velocity.reshape(-1, 3)),
+            **_vectors("spin", "rad/s", of.spin.reshape(-1, 3)),
+        }
+
+    return rows
+
+
+def _system_states(block: Block) -> Columns:
+    """A column per coordinate, velocity and parameter of the largest system; NaN where one has fewer."""
+    part, rows = block.part, block.rows
+    assert is_system(part)
+    systems = part.model.systems
+    views = [part.system(one.name) for one in systems]
+    found: Columns = {TIME: np.repeat(block.t, len(systems))}
+    found["system"] = np.tile(_texts(one.name for one in systems), rows.size)
+    for key in ("q", "v", "z"):
+        columns = [getattr(view, key)[rows] for view in views]
+        values = np.full((rows.size, len(systems), max(one.shape[1] for one in columns)), np.nan)
+        for k, one in enumerate(columns):
+            values[:, k, : one.shape[1]] = one
+        found |= {f"{key}_{i}": values[:, :, i].reshape(-1) for i in range(values.shape[2])}
+    return found
+
+
+def _contacts(_: Run) -> Maker:
+    def rows(block: Block) -> Columns:
+        assert is_world(block.part)
+        found = block.part.contact_table()
+        both = (2 * block.contacts[:, None] + [0, 1]).reshape(-1)  # a row for either body
+        several = (found.point, found.normal, found.force, found.moment)
+        values = [
+            found.t, found.body, found.other, found.id, *(x for one in several for x in one.T),
+            found.normal_force, found.friction_force, found.gap, found.state, found.unique,
+        ]  # fmt: skip
+        return {name: value[both] for name, value in zip(HEADINGS, values, strict=True)}
+
+    return rows
+
+
+def _interactions(run: Run) -> Maker:
+    """A row per component; states are those of its block."""
+    assert is_system(run)
+    # Of the whole run: states hang on its largest impulse, and on the time since the record before.
+    views = [run.interaction(one.name) for one in run.model.interactions]
+    sets = [one.K for one in run.model.interactions]
+    owner = [np.repeat(np.arange(len(K)), np.diff(K.offset)) for K in sets]
+    names = np.repeat(_texts(view.name for view in views), [K.size for K in sets])
+    components = np.concatenate([np.arange(K.size) for K in sets])
+
+    def rows(block: Block) -> Columns:
+        here, k = block.numbers, block.rows.size
+        found: Columns = {TIME: np.repeat(block.t, names.size), "interaction": np.tile(names, k)}
+        found["block"] = np.tile(np.concatenate(owner), k)
+        found["component"] = np.tile(components, k)
+        for key in ("r", "u", "y"):
+            found[key] = np.concatenate([getattr(view, key)[here] for view in views], axis=1).reshape(-1)
+        for name, key in (("active", "active"), ("state", "states"), ("unique", "unique")):
+            values = [getattr(view, key)[here][:, of] for view, of in zip(views, owner, strict=True)]
+            found[name] = np.concatenate(values, axis=1).reshape(-1)
+        return found
+
+    return rows
+
+
+def _sensors(_: Run) -> Maker:
+    """A row per number that a sensor shows."""
+
+    def rows(block: Block) -> Columns:
+        assert is_world(block.part)
+        shown = {
+            name: np.asarray(values[block.rows], float).reshape(block.rows.size, -1)
+            for name, values in block.part.sensors.items()
+        }
+        widths = [values.shape[1] for values in shown.values()]
+        return {
+            TIME: np.repeat(block.t, sum(widths)),
+            "sensor": np.tile(np.repeat(_texts(shown), widths), block.rows.size),
+            "component": np.tile(np.concatenate([np.arange(width) for width in widths]), block.rows.size),
+            "value": np.concatenate(list(shown.values()), axis=1).reshape(-1),
+        }
+
+    return rows
+
+
+def _energies(run: Run) -> Maker:
+    """A row per record; of records that are left out the worst is kept."""
+    world = is_world(run)
+
+    def rows(block: Block) -> Columns:
+        here = block.numbers
+        found: Columns = {TIME: block.t, "h [s]": run.h[here]}
+        found |= {heading(name, "J"): getattr(run, name)[here] for name in SUMS[world]}
+        for name, unit in LARGEST[world].items():
+            found[heading(name, unit)] = _reduced(np.maximum, getattr(run, name), block)
+        found |= {name: _reduced(np.add, getattr(run, name), block) for name in COUNTS[world]}
+        found["verdict"] = _texts(map(str, Verdict))[_reduced(np.maximum, run.verdicts, block)]
+        return found
+
+    return rows
+
+
+def _tells_joints(run: WorldRun) -> bool:
+    """Whether joints can be asked for by name; those of older files have neither axes nor reactions."""
+    joint: Any = getattr(run, "joint", None)
+    try:
+        return bool(joint and run.model.joints and joint(run.model.joints[0]))
+    except ModelError:
+        return False
+
+
+def _joints(run: Run) -> Maker:
+    """A row per joint; NaN where it has no such coordinate."""
+    assert is_world(run)
+    joint: Any = getattr(run, "joint", None)
+    names = run.model.joints
+    views = [joint(name) for name in names]  # of the whole run: angles go on over turns
+
+    def rows(block: Block) -> Columns:
+        here, none = block.numbers, np.full(block.rows.size, np.nan)
+        found: Columns = {TIME: np.repeat(block.t, len(names)), "joint": np.tile(_texts(names), here.size)}
+        for name, unit in COORDINATES.items():
+            told = [getattr(view, name) for view in views]
+            values = [none if one is None else one[here] for one in told]
+            found[heading(name, unit)] = np.stack(values, axis=1).reshape(-1)
+        for name, unit in (("force", "N"), ("moment", "N m")):
+            values = [getattr(view, name)[here] for view in views]
+            found |= _vectors(name, unit, np.stack(values, axis=1).reshape(-1, 3))
+        return found
+
+    return rows
+
+
+MAKERS: dict[str, Callable[[Run], Maker]] = {
+    "states": _states, "contacts": _contacts, "interactions": _interactions, "sensors": _sensors,
+    "energies": _energies, "joints": _joints,
+}  # fmt: skip
+"""The tables by name."""
+
+
+def _reduced(how: Any, column: Any, block: Block) -> Any:
+    """A column over what each exported record stands for, added up or the largest."""
+    first = int(block.since[0])
+    return np.asarray(how.reduceat(column[first : int(block.numbers[-1]) + 1], block.since - first))
+
+
+def heading(name: str, unit: str) -> str:
+    """Of the column of a number of each record."""
+    return f"{name.replace('_', ' ')} [{unit}]"
+
+
+def _vectors(what: str, unit: str, rows: Array, axes: tuple[str, ...] = AXES) -> Columns:
+    return {f"{what}_{axis} [{unit}]": rows[:, k] for k, axis in enumerate(axes)}
+
+
+def _texts(words: Any) -> np.ndarray:
+    return np.array(list(words), object)
