@@ -101,6 +101,7 @@ _HOME = {
     "stickslip.detection.overlaps": ("Overlap", "overlaps"),
     "stickslip.schemes.bodies": ("MoreauJeanBodies",),
     "stickslip.schemes.body_world": ("PreparedWorld",),
+    "stickslip.schemes.prepared_system": ("PreparedSystem",),
     "stickslip.detection.contacts": ("ContactSet",),
     "stickslip.schemes.body_step": ("BodyScheme", "BodyStep"),
     "stickslip.simulation.world_checkpoint": ("WorldCheckpoint",),
@@ -136,7 +137,8 @@ __all__ = [
     "LagrangianLinearRelation", "LagrangianNonlinear", "Law", "Level", "Mesh", "Mixed", "ModelError",
     "MoreauJean", "MoreauJeanBodies", "NewtonEuler", "NewtonImpact", "NonlinearProblem",
     "NonsmoothSystem", "Overlap", "Parameters", "Plane", "PointOnPlane", "PoissonImpact",
-    "PositionSensor", "PreparedWorld", "ProblemError", "ProblemRecord", "ProductSet", "Relay", "Residuals",
+    "PositionSensor", "PreparedSystem",
+    "PreparedWorld", "ProblemError", "ProblemRecord", "ProductSet", "Relay", "Residuals",
     "Rheonomous", "SchatzmanPaoli", "Scheme", "Scleronomous", "Sensor", "Shape", "SimulationFailure",
     "SliderJoint", "Solution", "SolutionDerivative", "SolverFailure", "Sphere", "SpherePlane", "SphereSphere",
     "Spring", "State", "Status", "Step", "StepDerivative", "StoredSolution", "SystemStepDerivative", "Touch",
@@ -219,6 +221,7 @@ if TYPE_CHECKING:
     from stickslip.schemes.euler_moreau import EulerMoreau
     from stickslip.schemes.event_driven import EventDriven
     from stickslip.schemes.moreau_jean import MoreauJean
+    from stickslip.schemes.prepared_system import PreparedSystem
     from stickslip.schemes.schatzman_paoli import SchatzmanPaoli
     from stickslip.schemes.step import Event, Scheme, Step
     from stickslip.schemes.variational import VariationalBodies

@@ -22,6 +22,7 @@ from stickslip.problem.checks import Array
 from stickslip.problem.contact import Level
 from stickslip.problem.step_problem import SPRINGS
 from stickslip.schemes.compliant_forces import Stiffness, forces, ratio_of, stored
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.step import Memory, Scheme, Solver, Step, arrays, frozen_state
 from stickslip.state import ModelError, State
 from stickslip.systems.dynamics import SecondOrderDynamics
@@ -66,10 +67,11 @@ class Compliant(Options, Scheme):
     )
     max_newton: int = iterations_option(30, "Newton iterations in a substep")
 
-    def levels(self, system: NonsmoothSystem) -> tuple[Level, ...]:
-        return (Level.POSITION,) * len(system.interactions)
+    def levels(self, system: NonsmoothSystem | PreparedSystem) -> tuple[Level, ...]:
+        return (Level.POSITION,) * len(PreparedSystem.of(system).system.interactions)
 
-    def begin(self, system: NonsmoothSystem, state: State, h: float) -> Memory:
+    def begin(self, system: NonsmoothSystem | PreparedSystem, state: State, h: float) -> Memory:
+        system = PreparedSystem.of(system).system
         for flow, _ in system.flows:
             raise ModelError(
                 f"system {flow.name!r} is of first order; compliant contact is for second order"
@@ -94,7 +96,10 @@ class Compliant(Options, Scheme):
                 )
         return {}
 
-    def step(self, system: NonsmoothSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
+    def step(
+        self, system: NonsmoothSystem | PreparedSystem, state: State, memory: Memory, h: float, solver: Solver
+    ) -> Step:
+        system = PreparedSystem.of(system).system
         z = system.update(state.t, state.q, state.v, state.z)
         run = _Run(self, system, state, z)
         with np.errstate(all="ignore"):  # what is not finite is named

@@ -19,6 +19,7 @@ from stickslip.schemes.euler_moreau_march import march
 from stickslip.schemes.euler_moreau_newton import Begin, Carried, Weights, carried
 from stickslip.schemes.euler_moreau_parts import parts
 from stickslip.schemes.march import March
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.step import Memory, Scheme, Solver, Step, arrays, frozen_state
 from stickslip.state import ModelError, State
 from stickslip.systems.system import NonsmoothSystem
@@ -48,10 +49,11 @@ class EulerMoreau(Options, Scheme):
     )
     newton_limit: int = option(30, "most Newton iterations in a step", low=1)
 
-    def levels(self, system: NonsmoothSystem) -> tuple[Level, ...]:
-        return (Level.POSITION,) * len(system.interactions)
+    def levels(self, system: NonsmoothSystem | PreparedSystem) -> tuple[Level, ...]:
+        return (Level.POSITION,) * len(PreparedSystem.of(system).system.interactions)
 
-    def begin(self, system: NonsmoothSystem, state: State, h: float) -> Memory:
+    def begin(self, system: NonsmoothSystem | PreparedSystem, state: State, h: float) -> Memory:
+        system = PreparedSystem.of(system).system
         for body, _ in system.mechanical:
             raise ModelError(
                 f"system {body.name!r} is of second order; euler-moreau is for first order:"
@@ -65,13 +67,17 @@ class EulerMoreau(Options, Scheme):
                 )
         return arrays(lam=np.zeros(system.size), r=np.zeros(state.q.shape[0]), started=[0.0])
 
-    def step(self, system: NonsmoothSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
+    def step(
+        self, system: NonsmoothSystem | PreparedSystem, state: State, memory: Memory, h: float, solver: Solver
+    ) -> Step:
+        prepared = PreparedSystem.of(system)
+        system = prepared.system
         t, x = state.t, state.q
         z = system.update(t, x, state.v, state.z)
         x_new, r, lam, u = np.array(x), np.array(memory["r"]), np.array(memory["lam"]), np.zeros(system.size)
         solves: list[Solution] = []
         newton, reasons = 0, []
-        for part in parts(system):
+        for part in prepared.part(parts):
             begin = Begin(t, h, x[part.x], memory["lam"][part.lam], memory["r"][part.x], z)
             if self._weights.old and not memory["started"][0] and part.ties:
                 implicit = Weights(self.theta, False, 1.0, 1.0, 0.0)
@@ -94,12 +100,12 @@ class EulerMoreau(Options, Scheme):
         )  # fmt: skip
 
     def march(
-        self, system: NonsmoothSystem, state: State, memory: Memory, h: float, steps: int, tolerance: float,
-        times: Sequence[float] | Array | None = None, interrupts: Interrupts | None = None,
+        self, system: NonsmoothSystem | PreparedSystem, state: State, memory: Memory, h: float, steps: int,
+        tolerance: float, times: Sequence[float] | Array | None = None, interrupts: Interrupts | None = None,
     ) -> March | None:  # fmt: skip
         """At most `steps` steps in one compiled call; None where that cannot be (`euler_moreau_march.py`)."""
         how = self._weights, self.newton_tolerance
-        return march(*how, system, state, memory, h, steps, tolerance, times, interrupts)
+        return march(*how, PreparedSystem.of(system), state, memory, h, steps, tolerance, times, interrupts)
 
     @property
     def _weights(self) -> Weights:

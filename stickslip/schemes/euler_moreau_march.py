@@ -19,19 +19,17 @@ from stickslip.problem.checks import Array, IntArray
 from stickslip.schemes.euler_moreau_newton import Weights
 from stickslip.schemes.euler_moreau_parts import Factors, Part, parts
 from stickslip.schemes.march import March
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.step import Memory, frozen_state
 from stickslip.state import State
 from stickslip.systems.first_order import FirstOrder, FirstOrderLinear
 from stickslip.systems.first_order_relations import Linear
 from stickslip.systems.quantities import Quantity
-from stickslip.systems.system import NonsmoothSystem
 
 LARGEST = 100
 """Most states of a part whose matrices are kept whole."""
 AHEAD = 512
 """So many steps ahead functions of time are asked."""
-LENGTHS = 16
-"""Most lengths of steps and weights whose matrices are remembered."""
 EMPTY = np.zeros(0)
 
 
@@ -99,10 +97,10 @@ class Layout:
     """What the outputs have beside C x + D lam."""
 
     @classmethod
-    def of(cls, system: NonsmoothSystem, weights: Weights, h: float) -> "Layout | None":
+    def of(cls, system: PreparedSystem, weights: Weights, h: float) -> "Layout | None":
         """That of a system; None where it is not linear with constant matrices, or too large."""
-        found = parts(system)
-        if system.z0.size or not all(map(_known, found)):
+        found = system.part(parts)
+        if system.system.z0.size or not all(map(_known, found)):
             return None
         rows, flows, starts, drives, offsets = [], [0], [0, 0, 0, 0, 0], [], []
         flat: list[list[Array]] = []
@@ -180,7 +178,7 @@ def _matrices(part: Part, weights: Weights, h: float) -> tuple[Array, ...] | Non
 
 
 def march(
-    weights: Weights, newton_tolerance: float, system: NonsmoothSystem, state: State, memory: Memory,
+    weights: Weights, newton_tolerance: float, system: PreparedSystem, state: State, memory: Memory,
     h: float, steps: int, tolerance: float, times: Sequence[float] | Array | None = None,
     interrupts: Interrupts | None = None,
 ) -> March | None:  # fmt: skip
@@ -197,10 +195,11 @@ def march(
 
 
 def _march(
-    interrupts: Interrupts, weights: Weights, newton_tolerance: float, system: NonsmoothSystem, state: State,
+    interrupts: Interrupts, weights: Weights, newton_tolerance: float, prepared: PreparedSystem, state: State,
     memory: Memory, h: float, steps: int, tolerance: float, times: Sequence[float] | Array | None,
 ) -> March | None:  # fmt: skip
-    layout = interrupts.run(_layout, system, weights, h)
+    system = prepared.system
+    layout = interrupts.run(prepared.part, Layout.of, weights, h) if JIT else None
     if layout is None:
         return None
     if times is None:
@@ -270,15 +269,3 @@ def _known_ahead(
 def _mean(theta: float, start: Array, end: Array) -> Array:
     count = min(len(start), len(end))
     return (1.0 - theta) * start[:count] + theta * end[:count]
-
-
-def _layout(system: NonsmoothSystem, weights: Weights, h: float) -> Layout | None:
-    """The layout of the model, kept with it by step length and weights; None where there is none."""
-    if not JIT:
-        return None
-    kept: dict[tuple[Weights, float], Layout | None] = system.__dict__.setdefault("_flow_march", {})
-    if (weights, h) not in kept:
-        if len(kept) >= LENGTHS:
-            kept.clear()
-        kept[weights, h] = Layout.of(system, weights, h)
-    return kept[weights, h]

@@ -24,6 +24,7 @@ from stickslip.schemes.event_driven_run import Run
 from stickslip.schemes.event_driven_standing import Standing
 from stickslip.schemes.event_driven_zeno import KEPT
 from stickslip.schemes.march import March
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.step import CONTACT_WORK, Memory, Scheme, Solver, Step, arrays, frozen_state
 from stickslip.state import ModelError, State
 from stickslip.systems.mechanical_outputs import WithInput
@@ -93,10 +94,11 @@ class EventDriven(Options, Scheme):
         open_low=True,
     )
 
-    def levels(self, system: NonsmoothSystem) -> tuple[Level, ...]:
-        return (Level.ACCELERATION,) * len(system.interactions)
+    def levels(self, system: NonsmoothSystem | PreparedSystem) -> tuple[Level, ...]:
+        return (Level.ACCELERATION,) * len(PreparedSystem.of(system).system.interactions)
 
-    def begin(self, system: NonsmoothSystem, state: State, h: float) -> Memory:
+    def begin(self, system: NonsmoothSystem | PreparedSystem, state: State, h: float) -> Memory:
+        system = PreparedSystem.of(system).system
         for flow, _ in system.flows:
             raise ModelError(
                 f"system {flow.name!r} is of first order; event-driven is for second order (use euler-moreau)"
@@ -120,14 +122,17 @@ class EventDriven(Options, Scheme):
         )  # fmt: skip
 
     def march(
-        self, system: NonsmoothSystem, state: State, memory: Memory, h: float, steps: int, tolerance: float,
-        times: Sequence[float] | Array | None = None, interrupts: Interrupts | None = None,
+        self, system: NonsmoothSystem | PreparedSystem, state: State, memory: Memory, h: float, steps: int,
+        tolerance: float, times: Sequence[float] | Array | None = None, interrupts: Interrupts | None = None,
     ) -> March | None:  # fmt: skip
         """Steps without events, at most `steps`, in one compiled call; None where that cannot be."""
-        return march(self, system, state, memory, h, steps, times, interrupts)
+        return march(self, PreparedSystem.of(system), state, memory, h, steps, times, interrupts)
 
-    def step(self, system: NonsmoothSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
-        at = Standing(self, system, state, memory, solver)
+    def step(
+        self, system: NonsmoothSystem | PreparedSystem, state: State, memory: Memory, h: float, solver: Solver
+    ) -> Step:
+        prepared = PreparedSystem.of(system)
+        at = Standing(self, prepared, state, memory, solver)
         decisions = Decisions(at, memory)
         Run(at, decisions).carry(state.t + h)
         end = frozen_state(at.t, at.q, at.v, at.z)
@@ -135,7 +140,7 @@ class EventDriven(Options, Scheme):
         forecast = np.array([y[p.normal] if p.unilateral else -np.inf for p in at.pieces])
         covered = h if at.t == state.t + h else at.t - state.t
         return Step(
-            end, covered, at.impulse, u, y, forecast, np.array(at.modes.closed), self.levels(system),
+            end, covered, at.impulse, u, y, forecast, np.array(at.modes.closed), self.levels(prepared),
             arrays(
                 mode=at.modes.written(at.pieces), direction=at.modes.direction, lam=at.lam,
                 hits=decisions.accumulation.hits, until=at.until, pace=at.pace, explained=at.explained,

@@ -17,10 +17,10 @@ from stickslip.interrupts import Interrupts
 from stickslip.kernels.march import run
 from stickslip.kernels.march_layout import Method, Record
 from stickslip.problem.checks import Array, IntArray
-from stickslip.schemes.march_model import Layout, Layouts
+from stickslip.schemes.march_model import Layout
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.step import Memory, frozen_state
 from stickslip.state import BoolArray, State
-from stickslip.systems.system import NonsmoothSystem
 
 if TYPE_CHECKING:
     from stickslip.schemes.moreau_jean import MoreauJean
@@ -75,7 +75,7 @@ class March:
 
 
 def march(
-    scheme: "MoreauJean", system: NonsmoothSystem, state: State, memory: Memory, h: float, steps: int,
+    scheme: "MoreauJean", system: PreparedSystem, state: State, memory: Memory, h: float, steps: int,
     tolerance: float, times: Sequence[float] | Array | None = None, interrupts: Interrupts | None = None,
 ) -> March | None:  # fmt: skip
     """At most `steps` steps of length h from `state`; None where the march does not know model or options.
@@ -91,10 +91,11 @@ def march(
 
 
 def _march(
-    interrupts: Interrupts, scheme: "MoreauJean", system: NonsmoothSystem, state: State, memory: Memory,
+    interrupts: Interrupts, scheme: "MoreauJean", prepared: PreparedSystem, state: State, memory: Memory,
     h: float, steps: int, tolerance: float, times: Sequence[float] | Array | None,
 ) -> March | None:  # fmt: skip
-    layout = interrupts.run(_layout, scheme, system, h)
+    system = prepared.system
+    layout = interrupts.run(prepared.part, Layout.of, h) if JIT and _is_known(scheme) else None
     if layout is None:
         return None
     if times is None:
@@ -132,18 +133,12 @@ def _march(
     )  # fmt: skip
 
 
-def _layout(scheme: "MoreauJean", system: NonsmoothSystem, h: float) -> Layout | None:
-    """The layout of the model, made once per system and step length; None where there is none."""
-    known = (
+def _is_known(scheme: "MoreauJean") -> bool:
+    """Whether these are options of the march."""
+    return (
         scheme.variant in ("nearly-implicit", "semi-explicit")
         and (scheme.variant == "semi-explicit" or scheme.frame == "start")
         and scheme.activation == "forecast"
         and scheme.form == "reduced"
         and scheme.projection == "none"
     )
-    if not (JIT and known):
-        return None
-    kept: Layouts = system.__dict__.setdefault("_march", Layouts())
-    if h not in kept:
-        kept[h] = Layout.of(system, h)
-    return kept[h]

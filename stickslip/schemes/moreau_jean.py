@@ -25,6 +25,7 @@ from stickslip.schemes.moreau_jean_contacts import NONE, Output, Tie, refuse, re
 from stickslip.schemes.moreau_jean_motion import Motion, inverse
 from stickslip.schemes.moreau_jean_newton import Coupled, Flat, Found, Loop, alone
 from stickslip.schemes.poisson import AtStart, Compressing, Expanding, compresses, impulsive, restitution
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.problems import Pattern, coupled, pattern
 from stickslip.schemes.projection import project
 from stickslip.schemes.step import Memory, Scheme, Solver, Step, arrays, frozen_state
@@ -40,10 +41,11 @@ PATTERNS = 1000
 """Most sets of active blocks that are remembered."""
 
 
-class Prepared:
+class Known:
     """What a scheme need not ask a system again: constant masses and rows, sets of active blocks."""
 
-    def __init__(self, system: NonsmoothSystem):
+    def __init__(self, prepared: PreparedSystem):
+        system = prepared.system
         self.bodies: list[tuple[SecondOrderDynamics, Place, Array | None]] = [
             (body, place, _constant_inverse(system, body, place)) for body, place in system.mechanical
         ]
@@ -51,15 +53,6 @@ class Prepared:
         self.position = {one.name: k for k, one in enumerate(system.interactions)}
         self.levels = tuple(output.level for output in self.outputs)
         self.patterns: dict[object, Pattern] = {}
-
-    @classmethod
-    def of(cls, system: NonsmoothSystem) -> "Prepared":
-        """That of `system`, made on first use and kept with it."""
-        found: Prepared | None = system.__dict__.get("_moreau_jean")
-        if found is None:
-            found = cls(system)
-            system.__dict__["_moreau_jean"] = found
-        return found
 
 
 def _constant_inverse(system: NonsmoothSystem, body: SecondOrderDynamics, place: Place) -> Array | None:
@@ -117,15 +110,16 @@ class MoreauJean(Options, Scheme):
             else:
                 check(type(self).__name__, spec, value)
 
-    def levels(self, system: NonsmoothSystem) -> tuple[Level, ...]:
-        return Prepared.of(system).levels
+    def levels(self, system: NonsmoothSystem | PreparedSystem) -> tuple[Level, ...]:
+        return PreparedSystem.of(system).part(Known).levels
 
     def weight(self, name: str) -> float:
         """theta of the system of that name [-]."""
         theta = self.theta
         return theta.get(name, 0.5) if isinstance(theta, Mapping) else theta
 
-    def begin(self, system: NonsmoothSystem, state: State, h: float) -> Memory:
+    def begin(self, system: NonsmoothSystem | PreparedSystem, state: State, h: float) -> Memory:
+        system = PreparedSystem.of(system).system
         for flow, _ in system.flows:
             raise ModelError(
                 f"system {flow.name!r} is of first order; moreau-jean is for second order (use euler-moreau)"
@@ -145,11 +139,15 @@ class MoreauJean(Options, Scheme):
             require_joints(system, y, state.t)
         return arrays(r=np.zeros(system.size), y=y)
 
-    def step(self, system: NonsmoothSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
+    def step(
+        self, system: NonsmoothSystem | PreparedSystem, state: State, memory: Memory, h: float, solver: Solver
+    ) -> Step:
+        prepared = PreparedSystem.of(system)
+        system = prepared.system
         flat = Flat(state.t + h, state.q, state.q.copy(), state.v.copy(), state.z)
         try:
             flat.z = system.update(state.t, state.q, state.v, state.z)
-            passage = self._passage(system, state, memory, h, flat)
+            passage = self._passage(prepared, state, memory, h, flat)
             r, found = passage.carry(solver)
             measures = {} if self.projection == "none" else self._project(passage, r, found, solver)
             return self._finished(passage, r, found, measures)
@@ -158,28 +156,28 @@ class MoreauJean(Options, Scheme):
             raise AssertionError from None
 
     def march(
-        self, system: NonsmoothSystem, state: State, memory: Memory, h: float, steps: int, tolerance: float,
-        times: Sequence[float] | Array | None = None, interrupts: Interrupts | None = None,
+        self, system: NonsmoothSystem | PreparedSystem, state: State, memory: Memory, h: float, steps: int,
+        tolerance: float, times: Sequence[float] | Array | None = None, interrupts: Interrupts | None = None,
     ) -> March | None:  # fmt: skip
         """At most `steps` steps in one compiled call; None where that cannot be (`march.py`)."""
-        return march(self, system, state, memory, h, steps, tolerance, times, interrupts)
+        return march(self, PreparedSystem.of(system), state, memory, h, steps, tolerance, times, interrupts)
 
     def _passage(
-        self, system: NonsmoothSystem, state: State, memory: Memory, h: float, flat: Flat
+        self, prepared: PreparedSystem, state: State, memory: Memory, h: float, flat: Flat
     ) -> "Passage":
         """What is known as the step begins: outputs, active blocks, motions on their way."""
         t, q, v, z = state.t, state.q, state.v, flat.z
-        prepared = Prepared.of(system)
+        system, known = prepared.system, prepared.part(Known)
         y = None if z.size else memory["y"]  # discrete parameters may have changed since
         ties = [
             Tie(output, t, q, v, z, None if y is None or output.compliant else y[output.bound.components])
-            for output in prepared.outputs
+            for output in known.outputs
         ]
         forecast = np.full(system.blocks, -np.inf)
         delta = self.delta if self.activation == "distance" else None
         moving = self.variant == "complete" or (self.variant == "nearly-implicit" and self.frame == "current")
         loop = Loop(h, moving, self.form, self.newton_tolerance, self.newton_max)
-        passage = Passage(system, prepared, state, flat, loop, delta, memory["r"], ties, forecast)
+        passage = Passage(system, known, state, flat, loop, delta, memory["r"], ties, forecast)
         passage.motions = self._motions(passage)
         passage.begin()
         return passage
@@ -191,7 +189,7 @@ class MoreauJean(Options, Scheme):
                 body, place, known, self.weight(body.name), self.variant, loop.moving,
                 state.t, loop.h, state.q, state.v, passage.flat.z,
             )
-            for body, place, known in passage.prepared.bodies
+            for body, place, known in passage.known.bodies
         ]  # fmt: skip
         for motion in motions:
             passage.flat.take(motion)
@@ -235,7 +233,7 @@ class MoreauJean(Options, Scheme):
             left = f"the projection left a violation of {measures['violation [m]']:.1e} m"
             reason = f"{reason}; {left}" if reason else f"at t = {state.t:.9g} s {left}"
         return Step(
-            end, passage.loop.h, r, u, y, passage.forecast, active, passage.prepared.levels,
+            end, passage.loop.h, r, u, y, passage.forecast, active, passage.known.levels,
             {"r": r, "y": y}, tuple(solution for one in found for solution in one.solves),
             max(one.iterations for one in found), (), reason, measures,
             components=tuple(places for one in found for places in one.components),
@@ -247,7 +245,7 @@ class Passage:
     """What a step works with on its way from the state at its start to `flat`."""
 
     system: NonsmoothSystem
-    prepared: Prepared
+    known: Known
     state: State
     flat: Flat
     loop: Loop
@@ -291,7 +289,7 @@ class Passage:
         r, found = np.zeros(self.system.size), []
         busy: set[int] = set()
         for group in coupled([one for one in self.system.interactions if one.name in self.on]):
-            pattern_ = _pattern(self.prepared, self.system, [(one.name, self.on[one.name]) for one in group],
+            pattern_ = _pattern(self.known, self.system, [(one.name, self.on[one.name]) for one in group],
                                 self.loop.h)  # fmt: skip
             one_found = self._together(pattern_, solver)
             r[pattern_.components] = one_found.r
@@ -313,7 +311,7 @@ class Passage:
 
     def _together(self, pattern_: Pattern, solver: Solver) -> Found:
         """Coupled systems, in one phase or in Poisson's two."""
-        ties = [self.ties[self.prepared.position[one.name]] for one in pattern_.ties]
+        ties = [self.ties[self.known.position[one.name]] for one in pattern_.ties]
         arguments = (
             pattern_, [self.motions[i] for i in pattern_.systems], ties,
             [tie.prescribe(self.loop.h, self.delta, self.slack) for tie in ties], self._weights(pattern_),
@@ -335,7 +333,7 @@ class Passage:
         parts = [(tie, impulsive(tie, blocks)) for tie, blocks in zip(ties, on, strict=True)]
         hit = [(tie, blocks) for tie, blocks in parts if blocks.size]
         active = [(tie.output.bound.name, blocks) for tie, blocks in hit]
-        part = _pattern(self.prepared, self.system, active, self.loop.h)
+        part = _pattern(self.known, self.system, active, self.loop.h)
         state = self.state
         first = Compressing(
             part, [AtStart(self.motions[i]) for i in part.systems], [tie for tie, _ in hit],
@@ -350,18 +348,16 @@ class Passage:
         return [self.motions[one.systems[0]].theta for one in pattern_.ties]
 
 
-def _pattern(
-    prepared: Prepared, system: NonsmoothSystem, active: list[tuple[str, IntArray]], h: float
-) -> Pattern:
+def _pattern(known: Known, system: NonsmoothSystem, active: list[tuple[str, IntArray]], h: float) -> Pattern:
     """The pattern of those blocks, made once for as long as h stays."""
     key = (h, *((name, blocks.tobytes()) for name, blocks in active))
-    known = prepared.patterns.get(key)
-    if known is None:
-        if len(prepared.patterns) >= PATTERNS:
-            prepared.patterns.clear()
+    found = known.patterns.get(key)
+    if found is None:
+        if len(known.patterns) >= PATTERNS:
+            known.patterns.clear()
         ties = [system.interaction[name] for name, _ in active]
-        known = prepared.patterns[key] = pattern(system, ties, [blocks for _, blocks in active], h)
-    return known
+        found = known.patterns[key] = pattern(system, ties, [blocks for _, blocks in active], h)
+    return found
 
 
 def _outputs(system: NonsmoothSystem, ties: list[Tie], end: State, r: Array, h: float) -> tuple[Array, Array]:

@@ -37,6 +37,7 @@ from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import ContactProblem, Level
 from stickslip.problem.sets import ProductSet, blocks_of
 from stickslip.problem.solution import Solution
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.problems import coupled
 from stickslip.schemes.schatzman_paoli_tangent import Around, Layout, Tangent, layout_of
 from stickslip.schemes.step import CONTACT_WORK, Memory, Scheme, Solver, Step, arrays, frozen_state
@@ -61,10 +62,11 @@ class SchatzmanPaoli(Options, Scheme):
     )  # fmt: skip
     max_newton: int = iterations_option(30, "Newton iterations in a step")
 
-    def levels(self, system: NonsmoothSystem) -> tuple[Level, ...]:
-        return (Level.POSITION,) * len(system.interactions)
+    def levels(self, system: NonsmoothSystem | PreparedSystem) -> tuple[Level, ...]:
+        return (Level.POSITION,) * len(PreparedSystem.of(system).system.interactions)
 
-    def begin(self, system: NonsmoothSystem, state: State, h: float) -> Memory:
+    def begin(self, system: NonsmoothSystem | PreparedSystem, state: State, h: float) -> Memory:
+        system = PreparedSystem.of(system).system
         for flow, _ in system.flows:
             raise ModelError(
                 f"system {flow.name!r} is of first order; schatzman-paoli is for second order"
@@ -90,13 +92,17 @@ class SchatzmanPaoli(Options, Scheme):
                 )
         return arrays(rate=state.v, h=np.zeros(1), r=np.zeros(system.size))
 
-    def step(self, system: NonsmoothSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
+    def step(
+        self, system: NonsmoothSystem | PreparedSystem, state: State, memory: Memory, h: float, solver: Solver
+    ) -> Step:
+        prepared = PreparedSystem.of(system)
+        system = prepared.system
         z = system.update(state.t, state.q, state.v, state.z)
         weight = 0.5 * (h + float(memory["h"][0])) / h
         central = self.velocity == "central"
         around = Around(state, z, h, self.theta, central, weight, h * memory["rate"])
         with np.errstate(all="ignore"):  # what is not finite is named below
-            found = self._newton(system, around, h * memory["r"], solver)
+            found = self._newton(prepared, around, h * memory["r"], solver)
         d, impulse = found.d, found.multipliers / h
         q_new, v_new = state.q + d, around.velocity(d)
         y = np.empty(system.size)
@@ -110,9 +116,9 @@ class SchatzmanPaoli(Options, Scheme):
             found.newton, reason=found.reason, measures={CONTACT_WORK: work},
         )  # fmt: skip
 
-    def _newton(self, system: NonsmoothSystem, around: Around, guess: Array, solver: Solver) -> "_Found":
+    def _newton(self, prepared: PreparedSystem, around: Around, guess: Array, solver: Solver) -> "_Found":
         """Newton's loop (10.13): one complementarity problem per iteration, until q_{k+1} stands still."""
-        layout = layout_of(system)
+        system, layout = prepared.system, prepared.part(layout_of)
         tangent = Tangent(system, layout, around, around.before, guess)
         active, error = layout.always, np.inf
         forecast = np.full(system.blocks, -np.inf)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
 from stickslip.problem.solution import AnyProblem, Solution, Verdict
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.state import BoolArray, State
 from stickslip.systems.system import NonsmoothSystem
 
@@ -153,15 +154,18 @@ class Step(Certified):
 
 
 class Scheme(Protocol):
-    """A way through time."""
+    """A way through time: a frozen set of options and three verbs.
 
-    def begin(self, system: NonsmoothSystem, state: State, h: float) -> Memory:
+    Runs give all verbs one `PreparedSystem`, so that what steps make of a system is made once.
+    """
+
+    def begin(self, system: PreparedSystem, state: State, h: float) -> Memory:
         """The memory before the first step; a ModelError where the scheme cannot carry the system."""
 
-    def step(self, system: NonsmoothSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
+    def step(self, system: PreparedSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
         """The step of length h that begins at `state`."""
 
-    def levels(self, system: NonsmoothSystem) -> tuple[Level, ...]:
+    def levels(self, system: PreparedSystem) -> tuple[Level, ...]:
         """Which derivative of y each interaction's law is stated on."""
 
 

@@ -18,7 +18,6 @@ Contact models: `cone` is Coulomb's law; `pyramid` has four directions of fricti
 (Stewart & Trinkle 1996), and `impact` no friction. The last two are relaxed models, and so are their runs.
 """
 
-import functools
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -34,6 +33,7 @@ from stickslip.problem.residuals import Residuals, examine
 from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Solution, Status
 from stickslip.problem.step_problem import MODELS, RELAXATIONS
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.step import Memory, Scheme, Solver, Step, arrays, frozen_state
 from stickslip.schemes.variational_written_motion import (
     FORMS,
@@ -72,24 +72,30 @@ class Variational(Options, Scheme):
     )  # fmt: skip
     max_newton: int = iterations_option(50, "Newton iterations in a step")
 
-    def levels(self, system: NonsmoothSystem) -> tuple[Level, ...]:
-        return (Level.VELOCITY,) * len(system.interactions)
+    def levels(self, system: NonsmoothSystem | PreparedSystem) -> tuple[Level, ...]:
+        return (Level.VELOCITY,) * len(PreparedSystem.of(system).system.interactions)
 
-    def begin(self, system: NonsmoothSystem, state: State, h: float) -> Memory:
+    def begin(self, system: NonsmoothSystem | PreparedSystem, state: State, h: float) -> Memory:
+        prepared = PreparedSystem.of(system)
+        system = prepared.system
         for flow, _ in system.flows:
             raise ModelError(
                 f"system {flow.name!r} is of first order; variational is for second order (use euler-moreau)"
             )
-        prepared(system, self.form)
+        prepared.part(Known.of, self.form)
         refuse(system, state.q, state.z, state.t)
         for body, place in system.mechanical:
             require_stable(body, state.t, state.q[place.q], state.v[place.v], state.z[place.z], h)
         return arrays(h=[0.0], approach=np.zeros(system.blocks), r=np.zeros(system.size))
 
-    def step(self, system: NonsmoothSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
+    def step(
+        self, system: NonsmoothSystem | PreparedSystem, state: State, memory: Memory, h: float, solver: Solver
+    ) -> Step:
+        prepared = PreparedSystem.of(system)
+        system = prepared.system
         z = system.update(state.t, state.q, state.v, state.z)
         with np.errstate(all="ignore"):  # what is not finite is named
-            known = prepared(system, self.form)
+            known = prepared.part(Known.of, self.form)
             now = _Now(known, system, state, z, memory, h)
             for part in known.parts:
                 _Passage(self, now, part).carry(solver)
@@ -106,7 +112,7 @@ class Variational(Options, Scheme):
             u[one.components] = tie.velocity(now.v)
             y[one.components] = tie.gaps(now.q) + tie.bounce
             approach[one.blocks] = tie.remembered(now.r[one.components])
-        measures = {ENERGY: _energy(now)} if now.prepared.conservative else {}
+        measures = {ENERGY: _energy(now)} if now.known.conservative else {}
         return Step(
             end, h, now.r, u, y, now.forecast, now.active, self.levels(system),
             arrays(h=[h], approach=approach, r=now.r), tuple(now.solves), now.newton,
@@ -116,7 +122,7 @@ class Variational(Options, Scheme):
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class Known:
     """What is known of a system for good."""
 
     bodies: tuple[tuple[SecondOrderDynamics, Place, type[Node], bool], ...]
@@ -127,31 +133,30 @@ class Prepared:
     conservative: bool
     """Whether the potential of all forces is known."""
 
-
-@functools.lru_cache(maxsize=16)
-def prepared(system: NonsmoothSystem, form: str) -> Prepared:
-    """That of a system, made once; a ModelError where one of its systems cannot be carried."""
-    bodies = []
-    for body, place in system.mechanical:
-        kind = node_of(body, form)
-        bodies.append((body, place, kind, depends_on_velocity(body, kind)))
-    parts = tuple(
-        (numbers, tuple(k for k, one in enumerate(system.interactions) if one.systems[0] in numbers))
-        for numbers in system.parts
-    )
-    known = all(body.potential_known for body, _ in system.mechanical)
-    return Prepared(tuple(bodies), tuple(map(Output, system.interactions)), parts, known)
+    @classmethod
+    def of(cls, prepared: PreparedSystem, form: str) -> "Known":
+        """That of a system; a ModelError where one of its systems cannot be carried."""
+        system, bodies = prepared.system, []
+        for body, place in system.mechanical:
+            kind = node_of(body, form)
+            bodies.append((body, place, kind, depends_on_velocity(body, kind)))
+        parts = tuple(
+            (numbers, tuple(k for k, one in enumerate(system.interactions) if one.systems[0] in numbers))
+            for numbers in system.parts
+        )
+        conservative = all(body.potential_known for body, _ in system.mechanical)
+        return cls(tuple(bodies), tuple(map(Output, system.interactions)), parts, conservative)
 
 
 class _Now:
     """A step on its way: what it begins with, and what has been found."""
 
     def __init__(
-        self, known: Prepared, system: NonsmoothSystem, state: State, z: Array, memory: Memory, h: float
+        self, known: Known, system: NonsmoothSystem, state: State, z: Array, memory: Memory, h: float
     ):
         t, q, v = state.t, state.q, state.v
         before = float(memory["h"][0])
-        self.prepared, self.system, self.state, self.z, self.h = known, system, state, z, h
+        self.known, self.system, self.state, self.z, self.h = known, system, state, z, h
         self.weight = 0.5 * (h + before)
         """For which forces count [s]."""
         self.nodes = [

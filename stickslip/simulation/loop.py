@@ -11,6 +11,7 @@ from stickslip.mechanics.given import called
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import Level
 from stickslip.schemes import registry
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.registry import SchemeChoice
 from stickslip.schemes.starts import check_start
 from stickslip.schemes.step import Memory, Scheme, Selector, Solver, Step, first_state
@@ -56,6 +57,7 @@ def simulate(
         raise ModelError(
             "watch is for worlds; a system has no bodies to look at, and tells `progress` its time"
         )
+    prepared = PreparedSystem.of(system)
     begun: Begun | None = None
     recorder: Recorder | None = None
 
@@ -63,16 +65,16 @@ def simulate(
         if begun is None or recorder is None:
             return None
         recorder.close()
-        least = None if select is None else WrittenForces(system, begun.scheme, solver, select)
+        least = None if select is None else WrittenForces(prepared, begun.scheme, solver, select)
         return _trajectory(recorder, begun, solver_name or type(solver).__name__, tolerance, least)
 
     def first_record(begun: Begun) -> Recorder:
-        model = Model.of(system, begun.scheme.levels(system))
+        model = Model.of(system, begun.scheme.levels(prepared))
         return Recorder(system, model, begun.state, begun.memory, begun.clock.index)
 
     def work(interrupts: Interrupts) -> None:
         nonlocal begun, recorder
-        begun = interrupts.run(begun_run, system, h, scheme, start)
+        begun = interrupts.run(begun_run, prepared, h, scheme, start)
         last, rest = ends(begun.clock, begun.state.t, until)
         compiled = bool(getattr(solver, "compiled_steps", False))
         failing = choice("on_failure", on_failure, ON_FAILURE)
@@ -80,7 +82,7 @@ def simulate(
         recorder = interrupts.run(first_record, begun)
         now = _Now(begun.state, begun.memory)
         try:
-            _steps(now, system, begun, plan, solver, recorder, progress, interrupts)
+            _steps(now, prepared, begun, plan, solver, recorder, progress, interrupts)
         except _Missed as missed:
             raise SimulationFailure(missed.t, missed.step, so_far(), missed.more) from None
 
@@ -132,7 +134,7 @@ class _Now:
 
 
 def _steps(
-    now: _Now, system: NonsmoothSystem, begun: Begun, plan: _Plan, solver: Solver, recorder: Recorder,
+    now: _Now, system: PreparedSystem, begun: Begun, plan: _Plan, solver: Solver, recorder: Recorder,
     progress: Progress | None, interrupts: Interrupts,
 ) -> None:  # fmt: skip
     """All steps of a run. Signals may cut steps and users' functions short, never what keeps the steps."""
@@ -166,7 +168,7 @@ def _steps(
 
 
 def _together(
-    march: Callable[..., Any], now: _Now, system: NonsmoothSystem, clock: Clock, index: int, plan: _Plan,
+    march: Callable[..., Any], now: _Now, system: PreparedSystem, clock: Clock, index: int, plan: _Plan,
     recorder: Recorder, interrupts: Interrupts,
 ) -> int | None:  # fmt: skip
     """Many steps in one compiled call: how many were done; None where the scheme cannot."""
@@ -189,18 +191,18 @@ def _together(
         raise error
     interrupts.check()
     if done:
-        _check_outputs(system, now.state, found.y[-1])
+        _check_outputs(system.system, now.state, found.y[-1])
     return done
 
 
 def _take(
-    now: _Now, step: Step, t: float, index: int, closes: bool, system: NonsmoothSystem, scheme: Scheme,
+    now: _Now, step: Step, t: float, index: int, closes: bool, system: PreparedSystem, scheme: Scheme,
     solver: Solver, plan: _Plan, recorder: Recorder, interrupts: Interrupts,
 ) -> None:  # fmt: skip
     """Take a step as it is, or do about it what `on_failure` says; the run is then at t."""
     if step.solved:
         end = State(t, step.state.q, step.state.v, step.state.z)
-        _check_outputs(system, end, step.y)
+        _check_outputs(system.system, end, step.y)
         now.state, now.memory = end, step.memory
         recorder.add(step, end, index, closes)
         return
@@ -214,14 +216,14 @@ def _take(
 
 
 def _after_miss(
-    now: _Now, step: Step, system: NonsmoothSystem, scheme: Scheme, solver: Solver, plan: _Plan
+    now: _Now, step: Step, system: PreparedSystem, scheme: Scheme, solver: Solver, plan: _Plan
 ) -> tuple[Step, ...]:  # fmt: skip
     """The steps to take in place of one that missed its tolerance: itself, or 2, 4, ... shorter ones."""
     if plan.on_failure == "accept":
         return (step,)
-    system.explain(now.state.t, now.state.q, now.state.v, now.state.z)
+    system.system.explain(now.state.t, now.state.q, now.state.v, now.state.z)
     if plan.on_failure == "raise":
-        raise _Missed(now.state.t, step, _blamed(system, step.state))
+        raise _Missed(now.state.t, step, _blamed(system.system, step.state))
     for halvings in range(1, MOST_HALVINGS + 1):
         h, state, memory, steps = step.h / 2**halvings, now.state, now.memory, []
         for _ in range(2**halvings):
@@ -256,9 +258,10 @@ def _blamed(system: NonsmoothSystem, state: State) -> str:
 
 
 def begun_run(
-    system: NonsmoothSystem, h: float | None, scheme: SchemeChoice | None, start: Checkpoint | None
+    prepared: PreparedSystem, h: float | None, scheme: SchemeChoice | None, start: Checkpoint | None
 ) -> Begun:
     """The scheme, and the state, memory and clock that it begins with."""
+    system = prepared.system
     if not isinstance(system, NonsmoothSystem):
         raise ModelError(f"system is {type(system).__name__}, expected a NonsmoothSystem")
     if start is None:
@@ -266,8 +269,8 @@ def begun_run(
             raise ModelError("h is missing: simulate(system, until=..., h=...)")
         h = length("h", h)
         found, state = registry.chosen_for_system(scheme, system), first_state(system)
-        memory = found.begin(system, state, h)
-        check_start(system, state, h, found)
+        memory = found.begin(prepared, state, h)
+        check_start(prepared, state, h, found)
         return Begun(found, state, memory, Clock(0.0, h), 0.0)
     if not isinstance(start, Checkpoint):
         raise ModelError(
@@ -286,7 +289,7 @@ def begun_run(
         checked_clock(start.clock, start.state.t)
         return Begun(found, start.state, start.memory, start.clock, start.contact_work)
     # Another scheme or step has no use for the memory, and counts from here.
-    memory = found.begin(system, start.state, step)
+    memory = found.begin(prepared, start.state, step)
     return Begun(found, start.state, memory, Clock(start.state.t, step), start.contact_work)
 
 
