@@ -103,7 +103,7 @@ _HOME = {
     "stickslip.schemes.body_world": ("PreparedWorld",),
     "stickslip.schemes.prepared_system": ("PreparedSystem",),
     "stickslip.detection.contacts": ("ContactSet",),
-    "stickslip.schemes.body_step": ("BodyScheme", "BodyStep"),
+    "stickslip.schemes.body_step": ("BodyScheme",),
     "stickslip.simulation.world_checkpoint": ("WorldCheckpoint",),
     "stickslip.simulation.world_contacts": ("ContactTable",),
     "stickslip.simulation.world_record": ("WorldRecord",),
@@ -126,7 +126,7 @@ _HOME = {
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
-    "Actuator", "AtEnd", "BallJoint", "BodyContact", "BodyForce", "BodyKind", "BodyScheme", "BodyStep",
+    "Actuator", "AtEnd", "BallJoint", "BodyContact", "BodyForce", "BodyKind", "BodyScheme",
     "Box", "BoxProblem", "Capsule", "Certificate", "Checkpoint", "Complementarity", "Compliant",
     "CompliantRelation", "Compound", "ConeProgram", "ContactBlocks", "ContactProblem", "ContactSet",
     "ContactTable", "ConvexHull", "Cuboid", "Cylinder", "Damper", "Derivative", "Detector",
@@ -215,7 +215,7 @@ if TYPE_CHECKING:
     from stickslip.problem.solution import Solution, SolverFailure, Status, Verdict
     from stickslip.problem.step import velocity_step
     from stickslip.schemes.bodies import MoreauJeanBodies
-    from stickslip.schemes.body_step import BodyScheme, BodyStep
+    from stickslip.schemes.body_step import BodyScheme
     from stickslip.schemes.body_world import PreparedWorld
     from stickslip.schemes.compliant import Compliant
     from stickslip.schemes.euler_moreau import EulerMoreau
@@ -403,6 +403,8 @@ def simulate(
 def __getattr__(name: str) -> Any:
     if name in _WHERE:
         return getattr(import_module(_WHERE[name]), name)
+    if name == "BodyStep":  # the old name, which warns
+        return import_module("stickslip.schemes.body_step").BodyStep
     if name.startswith("_"):
         raise AttributeError(f"module 'stickslip' has no attribute {name!r}")
     from stickslip.names import suggestion

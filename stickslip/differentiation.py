@@ -72,7 +72,7 @@ def differentiate(
             without position correction, which has no derivative
     solver  a name or a solver; a named one is made with `tolerance`, 1e-10 unless given. Of a solution,
             `tolerance` is what it is accurate to, the solver's unless given
-    memory  what the step before left (`BodyStep.memory`, `Step.memory`), for the middle of a run
+    memory  what the step before left (`Step.memory`), for the middle of a run
     kappa   smoothing of the laws of contact and friction [J]; 0 for the exact derivative
     u_before  of a solution: normal velocities before the impact, for derivatives by restitution
 

@@ -23,7 +23,7 @@ from stickslip.problem.contact import Level
 from stickslip.problem.step_problem import SPRINGS
 from stickslip.schemes.compliant_forces import Stiffness, forces, ratio_of, stored
 from stickslip.schemes.prepared_system import PreparedSystem
-from stickslip.schemes.step import Memory, Scheme, Solver, Step, arrays, frozen_state
+from stickslip.schemes.step import InteractionPart, Memory, Scheme, Solver, Step, arrays, frozen_state
 from stickslip.state import ModelError, State
 from stickslip.systems.dynamics import SecondOrderDynamics
 from stickslip.systems.system import Bound, NonsmoothSystem, Place
@@ -114,7 +114,8 @@ class Compliant(Options, Scheme):
         always = np.concatenate([~one.law.unilateral for one in system.interactions] or [np.zeros(0, bool)])
         run.forecast[always] = -np.inf
         return Step(
-            end, h, run.r, y.copy(), y, run.forecast, run.forecast <= 0.0, self.levels(system), arrays(),
+            end, h, run.r, y.copy(), arrays(),
+            InteractionPart(y, run.forecast, run.forecast <= 0.0, self.levels(system)),
             newton=run.newton, reason=run.reason,
             measures={
                 "penetration [m]": max(0.0, -float(run.forecast[~always].min(initial=0.0))),

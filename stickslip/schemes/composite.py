@@ -17,7 +17,7 @@ from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
 from stickslip.schemes.moreau_jean import MoreauJean
 from stickslip.schemes.prepared_system import PreparedSystem
-from stickslip.schemes.step import CONTACT_WORK, Memory, Scheme, Solver, Step, frozen_state
+from stickslip.schemes.step import CONTACT_WORK, InteractionPart, Memory, Scheme, Solver, Step, frozen_state
 from stickslip.schemes.work import work_of
 from stickslip.state import BoolArray, ModelError, State
 from stickslip.systems.system import NonsmoothSystem
@@ -181,14 +181,17 @@ def _joined(
     return Step(
         frozen_state(steps[0].state.t, q, v, z), h,
         gathered(system.size, "components", "r"), gathered(system.size, "components", "u"),
-        gathered(system.size, "components", "y"), gathered(system.blocks, "blocks", "forecast"), active,
-        levels,
         {f"{i}/{name}": array for i, step in enumerate(steps) for name, array in step.memory.items()},
-        tuple(solution for step in steps for solution in step.solves), max(step.newton for step in steps),
-        tuple(sorted((e for step in steps for e in step.events), key=lambda e: e.t)),
-        "; ".join(step.reason for step in steps if step.reason), measures,
-        ", ".join(dict.fromkeys(step.relaxation for step in steps if step.relaxation)),
-        tuple(part.components[x] for part, step in zip(parts, steps, strict=True) for x in step.components),
+        InteractionPart(
+            gathered(system.size, "components", "y"), gathered(system.blocks, "blocks", "forecast"), active,
+            levels,
+            tuple(own.components[x] for own, step in zip(parts, steps, strict=True) for x in step.components),
+        ),
+        solves=tuple(solution for step in steps for solution in step.solves),
+        newton=max(step.newton for step in steps),
+        events=tuple(sorted((e for step in steps for e in step.events), key=lambda e: e.t)),
+        reason="; ".join(step.reason for step in steps if step.reason), measures=measures,
+        relaxation=", ".join(dict.fromkeys(step.relaxation for step in steps if step.relaxation)),
     )  # fmt: skip
 
 

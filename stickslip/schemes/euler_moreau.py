@@ -20,7 +20,7 @@ from stickslip.schemes.euler_moreau_newton import Begin, Carried, Weights, carri
 from stickslip.schemes.euler_moreau_parts import parts
 from stickslip.schemes.march import March
 from stickslip.schemes.prepared_system import PreparedSystem
-from stickslip.schemes.step import Memory, Scheme, Solver, Step, arrays, frozen_state
+from stickslip.schemes.step import InteractionPart, Memory, Scheme, Solver, Step, arrays, frozen_state
 from stickslip.state import ModelError, State
 from stickslip.systems.system import NonsmoothSystem
 
@@ -94,9 +94,11 @@ class EulerMoreau(Options, Scheme):
         end = frozen_state(t + h, x_new, np.zeros(0), z)
         y = u if self._weights.rho == 1.0 else self._outputs(system, end, lam)
         return Step(
-            end, h, lam, u, y, np.full(system.blocks, -np.inf), np.ones(system.blocks, bool),
-            self.levels(system), arrays(lam=lam, r=r, started=[1.0]), tuple(solves), newton,
-            reason="; ".join(reasons),
+            end, h, lam, u, arrays(lam=lam, r=r, started=[1.0]),
+            InteractionPart(
+                y, np.full(system.blocks, -np.inf), np.ones(system.blocks, bool), self.levels(system)
+            ),
+            solves=tuple(solves), newton=newton, reason="; ".join(reasons),
         )  # fmt: skip
 
     def march(

@@ -25,7 +25,16 @@ from stickslip.schemes.event_driven_standing import Standing
 from stickslip.schemes.event_driven_zeno import KEPT
 from stickslip.schemes.march import March
 from stickslip.schemes.prepared_system import PreparedSystem
-from stickslip.schemes.step import CONTACT_WORK, Memory, Scheme, Solver, Step, arrays, frozen_state
+from stickslip.schemes.step import (
+    CONTACT_WORK,
+    InteractionPart,
+    Memory,
+    Scheme,
+    Solver,
+    Step,
+    arrays,
+    frozen_state,
+)
 from stickslip.state import ModelError, State
 from stickslip.systems.mechanical_outputs import WithInput
 from stickslip.systems.system import NonsmoothSystem
@@ -140,13 +149,14 @@ class EventDriven(Options, Scheme):
         forecast = np.array([y[p.normal] if p.unilateral else -np.inf for p in at.pieces])
         covered = h if at.t == state.t + h else at.t - state.t
         return Step(
-            end, covered, at.impulse, u, y, forecast, np.array(at.modes.closed), self.levels(prepared),
+            end, covered, at.impulse, u,
             arrays(
                 mode=at.modes.written(at.pieces), direction=at.modes.direction, lam=at.lam,
                 hits=decisions.accumulation.hits, until=at.until, pace=at.pace, explained=at.explained,
                 substep=[at.substep],
             ),
-            tuple({id(one): one for one in at.solves.values()}.values()),
+            InteractionPart(y, forecast, np.array(at.modes.closed), self.levels(prepared)),
+            solves=tuple({id(one): one for one in at.solves.values()}.values()),
             events=tuple(at.events), reason=at.reason,
             measures={
                 "impacts [-]": float(at.impacts), "projection [m]": at.projection, CONTACT_WORK: at.work,

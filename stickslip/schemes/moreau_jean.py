@@ -28,7 +28,7 @@ from stickslip.schemes.poisson import AtStart, Compressing, Expanding, compresse
 from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.problems import Pattern, coupled, pattern
 from stickslip.schemes.projection import project
-from stickslip.schemes.step import Memory, Scheme, Solver, Step, arrays, frozen_state
+from stickslip.schemes.step import InteractionPart, Memory, Scheme, Solver, Step, arrays, frozen_state
 from stickslip.state import ModelError, State
 from stickslip.systems.dynamics import SecondOrderDynamics
 from stickslip.systems.system import NonsmoothSystem, Place
@@ -233,10 +233,13 @@ class MoreauJean(Options, Scheme):
             left = f"the projection left a violation of {measures['violation [m]']:.1e} m"
             reason = f"{reason}; {left}" if reason else f"at t = {state.t:.9g} s {left}"
         return Step(
-            end, passage.loop.h, r, u, y, passage.forecast, active, passage.known.levels,
-            {"r": r, "y": y}, tuple(solution for one in found for solution in one.solves),
-            max(one.iterations for one in found), (), reason, measures,
-            components=tuple(places for one in found for places in one.components),
+            end, passage.loop.h, r, u, {"r": r, "y": y},
+            InteractionPart(
+                y, passage.forecast, active, passage.known.levels,
+                tuple(places for one in found for places in one.components),
+            ),
+            solves=tuple(solution for one in found for solution in one.solves),
+            newton=max(one.iterations for one in found), reason=reason, measures=measures,
         )  # fmt: skip
 
 

@@ -40,7 +40,16 @@ from stickslip.problem.solution import Solution
 from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.problems import coupled
 from stickslip.schemes.schatzman_paoli_tangent import Around, Layout, Tangent, layout_of
-from stickslip.schemes.step import CONTACT_WORK, Memory, Scheme, Solver, Step, arrays, frozen_state
+from stickslip.schemes.step import (
+    CONTACT_WORK,
+    InteractionPart,
+    Memory,
+    Scheme,
+    Solver,
+    Step,
+    arrays,
+    frozen_state,
+)
 from stickslip.state import BoolArray, ModelError, State
 from stickslip.systems.system import Bound, NonsmoothSystem
 
@@ -111,9 +120,10 @@ class SchatzmanPaoli(Options, Scheme):
             y[one.components] = one.mechanical.y(state.t + h, q_new[one.q], lam, z[one.z])
         work = float(found.pushed @ (d + around.before)) / (2.0 * h * h)
         return Step(
-            frozen_state(state.t + h, q_new, v_new, z), h, impulse, found.value, y, found.forecast,
-            found.active, self.levels(system), arrays(rate=d / h, h=[h], r=impulse), found.solves,
-            found.newton, reason=found.reason, measures={CONTACT_WORK: work},
+            frozen_state(state.t + h, q_new, v_new, z), h, impulse, found.value,
+            arrays(rate=d / h, h=[h], r=impulse),
+            InteractionPart(y, found.forecast, found.active, self.levels(system)),
+            solves=found.solves, newton=found.newton, reason=found.reason, measures={CONTACT_WORK: work},
         )  # fmt: skip
 
     def _newton(self, prepared: PreparedSystem, around: Around, guess: Array, solver: Solver) -> "_Found":

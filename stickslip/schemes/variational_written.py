@@ -34,7 +34,7 @@ from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Solution, Status
 from stickslip.problem.step_problem import MODELS, RELAXATIONS
 from stickslip.schemes.prepared_system import PreparedSystem
-from stickslip.schemes.step import Memory, Scheme, Solver, Step, arrays, frozen_state
+from stickslip.schemes.step import InteractionPart, Memory, Scheme, Solver, Step, arrays, frozen_state
 from stickslip.schemes.variational_written_motion import (
     FORMS,
     Central,
@@ -114,10 +114,10 @@ class Variational(Options, Scheme):
             approach[one.blocks] = tie.remembered(now.r[one.components])
         measures = {ENERGY: _energy(now)} if now.known.conservative else {}
         return Step(
-            end, h, now.r, u, y, now.forecast, now.active, self.levels(system),
-            arrays(h=[h], approach=approach, r=now.r), tuple(now.solves), now.newton,
-            reason="; ".join(now.reasons), measures=measures, relaxation=_relaxation(self.contact, system),
-            components=tuple(now.components),
+            end, h, now.r, u, arrays(h=[h], approach=approach, r=now.r),
+            InteractionPart(y, now.forecast, now.active, self.levels(system), tuple(now.components)),
+            solves=tuple(now.solves), newton=now.newton, reason="; ".join(now.reasons), measures=measures,
+            relaxation=_relaxation(self.contact, system),
         )  # fmt: skip
 
 

@@ -13,9 +13,9 @@ from stickslip.mechanics.world import World
 from stickslip.schemes import registry
 from stickslip.schemes.body_forces import with_least_forces
 from stickslip.schemes.body_march import BodyMarch, Stretch
-from stickslip.schemes.body_step import BodyScheme, BodyStep
+from stickslip.schemes.body_step import BodyScheme
 from stickslip.schemes.body_world import PreparedWorld
-from stickslip.schemes.step import Memory, Selector, Solver
+from stickslip.schemes.step import Memory, Selector, Solver, Step
 from stickslip.simulation.clock import (
     MOST_HALVINGS,
     OFF_CLOCK,
@@ -97,7 +97,7 @@ def simulate_world(
 class _Missed(Exception):  # noqa: N818
     """A step that missed its tolerance and must not be accepted."""
 
-    def __init__(self, t: float, step: BodyStep, more: str = ""):
+    def __init__(self, t: float, step: Step, more: str = ""):
         self.t, self.step, self.more = t, step, more
 
 
@@ -170,9 +170,7 @@ class _Run:
         self.state, self.memory = State(float(t[-1]), q[k], v[k], self.state.z), stretch.memory
         return k
 
-    def _again(
-        self, stretch: Stretch, starts: tuple[float, ...], memory: Memory, h: float, k: int
-    ) -> BodyStep:
+    def _again(self, stretch: Stretch, starts: tuple[float, ...], memory: Memory, h: float, k: int) -> Step:
         """Step k of a stretch whose steps are all recorded, made by itself; starts: of its steps [s]; memory:
         before the first."""
         q, v = stretch.room.q[k].reshape(-1), stretch.room.v[k].reshape(-1)
@@ -221,10 +219,10 @@ class _Run:
         if closes:
             self.tell()
 
-    def _step(self, state: State, memory: Memory, h: float) -> BodyStep:
+    def _step(self, state: State, memory: Memory, h: float) -> Step:
         return self.scheme.step(self.prepared, state, memory, h, self.solver)
 
-    def _after_miss(self, step: BodyStep) -> tuple[BodyStep, ...]:
+    def _after_miss(self, step: Step) -> tuple[Step, ...]:
         """The steps to take in place of one that missed its tolerance: itself, or 2, 4, ... shorter ones."""
         if self.on_failure == "accept":
             return (step,)
@@ -290,7 +288,7 @@ def begun_run(
     return BegunRun(found, state, found.begin(prepared, state, step), Clock(state.t, step), start.sums)
 
 
-def _where(world: World, step: BodyStep) -> str:
+def _where(world: World, step: Step) -> str:
     """Between which bodies the answer of a step is worst, as part of a sentence."""
     worst = next((one.residuals.worst for one in step.solves if not one.ok), -1)
     if step.reason or not 0 <= worst < len(step.contacts):

@@ -15,8 +15,7 @@ from stickslip.mechanics import energy
 from stickslip.mechanics.world import World
 from stickslip.problem.solution import Verdict
 from stickslip.schemes.body_march import Stretch
-from stickslip.schemes.body_step import BodyStep
-from stickslip.schemes.step import Memory
+from stickslip.schemes.step import Memory, Step
 from stickslip.simulation.world_checkpoint import EnergySums
 from stickslip.simulation.world_contacts import CONTACT_WIDTHS, WHOLE, WorldContacts
 from stickslip.simulation.world_model import WorldModel
@@ -99,7 +98,7 @@ class WorldRecorder:
         """The clock's index at the last record."""
         return self._whole[2]
 
-    def add(self, step: BodyStep, state: State, index: int, closes: bool) -> None:
+    def add(self, step: Step, state: State, index: int, closes: bool) -> None:
         """Take in a step that ended at `state`, the clock's index there, and whether it is to be recorded."""
         self.steps += 1
         since, told = self._since, step.energy
