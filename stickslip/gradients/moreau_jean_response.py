@@ -13,7 +13,7 @@ from stickslip.kernels import cones
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Solution
-from stickslip.schemes.body_impacts import split_set
+from stickslip.schemes.poisson_expansion import split_set
 from stickslip.schemes.step import Step
 from stickslip.state import Array, BoolArray, IntArray, ModelError
 

@@ -11,7 +11,8 @@ here: 0 for those of the system.
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from typing import NamedTuple
 
 import numpy as np
@@ -178,10 +179,7 @@ def whole_set(system: NonsmoothSystem) -> ProductSet:
         none = np.zeros(0, np.int64)
         return ProductSet(none, np.zeros(1, np.int64), np.zeros(0), np.zeros(0), np.zeros(1, np.int64), none,
                           np.zeros(0))  # fmt: skip
-    total = sets[0]
-    for K in sets[1:]:
-        total = total + K
-    return total
+    return reduce(add, sets)
 
 
 def coefficients_of(K: ProductSet) -> dict[str, IntArray]:

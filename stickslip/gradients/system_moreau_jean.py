@@ -16,9 +16,7 @@ from stickslip.kernels.activation import gap_rate
 from stickslip.problem.checks import IntArray
 from stickslip.schemes.moreau_jean import Known, MoreauJean
 from stickslip.schemes.moreau_jean_contacts import Tie
-from stickslip.schemes.moreau_jean_motion import Motion
 from stickslip.schemes.moreau_jean_newton import Flat
-from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.state import Array, BoolArray, ModelError
 
 
@@ -99,40 +97,23 @@ class MoreauJeanEquations(StepEquations):
         z = system.update(t, q, v_start, x.get("z", self.made.state.z))
         flat = Flat(t + h, q, q.copy(), v.copy(), z)
         balance = -h * x["force"]
-        for motion in self._motions(prepared, h, q, v_start, z):
+        known = prepared.part(Known)
+        for motion in self.scheme.motions(known, t, h, q, v_start, z):
             motion.move(v[motion.place.v])
             flat.take(motion)
             balance[motion.place.v] += motion.residual
         impulses, law = self.all_components(r), np.zeros(system.size)
-        outputs = {output.bound.name: output for output in prepared.part(Known).outputs}
+        outputs = {output.bound.name: output for output in known.outputs}
         for mine in self.taking_part():
             output = outputs[mine.name]
             one, tie = output.bound, Tie(output, t, q, v_start, z, None)
-            moves = self._moving or output.compliant or output.has_input
+            moves = self.scheme.moving or output.compliant or output.has_input
             P = impulses[one.components]
             theta = self.scheme.weight(system.systems[one.systems[0]].name)
             tie.linearise(flat.t, h, theta, flat.q if moves else q, flat.v, z, P, self._prescribed(tie, x))
             law[one.components] = tie.law_variable(flat.v[one.v], P)
             balance[one.v] -= tie.pushed(P)
         return {"balance": balance, "law": law[self.keep], "q": flat.q, "z": z}
-
-    @property
-    def _moving(self) -> bool:
-        """Whether rows are those of the end of the step."""
-        scheme = self.scheme
-        return scheme.variant == "complete" or (
-            scheme.variant == "nearly-implicit" and scheme.frame == "current"
-        )
-
-    def _motions(self, prepared: PreparedSystem, h: float, q: Array, v: Array, z: Array) -> list[Motion]:
-        scheme = self.scheme
-        return [
-            Motion(
-                body, place, known, scheme.weight(body.name), scheme.variant, self._moving,
-                self.made.state.t, h, q, v, z,
-            )
-            for body, place, known in prepared.part(Known).bodies
-        ]  # fmt: skip
 
     def kinks(self, presses: BoolArray, near: Array) -> list[str]:
         step, notes = self.made.step, []

@@ -8,6 +8,7 @@ function raises is kept, and ends the run once the steps before it are done.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +26,9 @@ from stickslip.state import State
 from stickslip.systems.first_order import FirstOrder, FirstOrderLinear
 from stickslip.systems.first_order_relations import Linear
 from stickslip.systems.quantities import Quantity
+
+if TYPE_CHECKING:
+    from stickslip.schemes.euler_moreau import EulerMoreau
 
 LARGEST = 100
 """Most states of a part whose matrices are kept whole."""
@@ -178,40 +182,20 @@ def _matrices(part: Part, weights: Weights, h: float) -> tuple[Array, ...] | Non
 
 
 def march(
-    weights: Weights, newton_tolerance: float, system: PreparedSystem, state: State, memory: Memory,
-    h: float, steps: int, tolerance: float, times: Sequence[float] | Array | None = None,
-    interrupts: Interrupts | None = None,
+    scheme: "EulerMoreau", prepared: PreparedSystem, state: State, memory: Memory, h: float, clock: Array,
+    tolerance: float, interrupts: Interrupts,
 ) -> March | None:  # fmt: skip
-    """At most `steps` steps of length h from `state`; None where the march does not know the model.
-
-    `times` are those at which the steps begin and the last one ends [s], `steps` + 1 of them. `interrupts`
-    are those of the run that the march is part of, which hold signals back until its steps are kept.
-    """
-    given = weights, newton_tolerance, system, state, memory, h, steps, tolerance, times
-    if interrupts is not None:
-        return _march(interrupts, *given)
-    with Interrupts() as own:
-        return _march(own, *given)
-
-
-def _march(
-    interrupts: Interrupts, weights: Weights, newton_tolerance: float, prepared: PreparedSystem, state: State,
-    memory: Memory, h: float, steps: int, tolerance: float, times: Sequence[float] | Array | None,
-) -> March | None:  # fmt: skip
-    system = prepared.system
+    """As `MarchingScheme.march` has it."""
+    system, weights, steps = prepared.system, scheme.weights, clock.size - 1
     layout = interrupts.run(prepared.part, Layout.of, weights, h) if JIT else None
     if layout is None:
         return None
-    if times is None:
-        clock = np.cumsum(np.concatenate([[state.t], np.full(steps, h)]))
-    else:
-        clock = np.array(times, float)
     nx, m = state.q.size, system.size
     x, r, lam = np.empty((steps + 1, nx)), np.empty((steps + 1, nx)), np.empty((steps + 1, m))
     x[0], r[0], lam[0] = state.q[layout.x], memory["r"][layout.x], memory["lam"][layout.lam]
     u, y = np.empty((steps, m)), np.empty((steps, m))
     natural, scaled, iterations = np.zeros(steps), np.zeros(steps), np.zeros(steps, np.int64)
-    weighed = (h, weights.theta, weights.w, weights.rho, weights.old, tolerance, newton_tolerance)
+    weighed = (h, weights.theta, weights.w, weights.rho, weights.old, tolerance, scheme.newton_tolerance)
     method = march_flow.Method(*map(float, weighed))
     started = not weights.old or bool(memory["started"][0])  # the first step is then one of its own kind
     done, ahead, stop = 0, _Ahead(interrupts), interrupts.flag()

@@ -5,6 +5,8 @@ block by block (Siconos Developer's Notes 2017, (1.15) and (1.16)).
 """
 
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -109,9 +111,7 @@ def _part(system: NonsmoothSystem, numbers: tuple[int, ...], bounds: list[Bound]
         ties.append(Tie(bound, np.concatenate(states), columns, slice(component, component + bound.law.size)))
         component += bound.law.size
     lam = [np.arange(b.components.start, b.components.stop) for b in bounds]
-    K: ProductSet | None = None
-    for bound in bounds:
-        K = bound.law.K if K is None else K + bound.law.K
+    K = reduce(add, [bound.law.K for bound in bounds]) if bounds else None
     lower = upper = None
     if K is not None and not (K.kind == cones.FRICTION).any():
         sizes = np.diff(K.offset)

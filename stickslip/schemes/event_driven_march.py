@@ -6,7 +6,6 @@ because SciPy calls Python for every stage: the compiled samples are 6 to 26 tim
 (docs/benchmarks.md).
 """
 
-from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -37,22 +36,18 @@ KINDS = {
 
 
 def march(
-    scheme: "EventDriven", prepared: PreparedSystem, state: State, memory: Memory, h: float, steps: int,
-    times: Sequence[float] | Array | None, interrupts: Interrupts | None,
+    scheme: "EventDriven", prepared: PreparedSystem, state: State, memory: Memory, h: float, clock: Array,
+    tolerance: float, interrupts: Interrupts,
 ) -> March | None:  # fmt: skip
-    """At most `steps` samples h [s] apart, at `times` [s] if given; None where none is made this way."""
-    system = prepared.system
+    """As `MarchingScheme.march` has it, of samples; none is made this way where an event may be."""
+    system, steps = prepared.system, clock.size - 1
     if not JIT or scheme.method != "DOP853" or any(getattr(one, "z_update", None) for one in system.systems):
         return None
-    if interrupts is None:
-        with Interrupts() as own:
-            return march(scheme, prepared, state, memory, h, steps, times, own)
     # Bounds over a second are those of forces.
     layout = interrupts.run(prepared.part, Layout.of, 1.0, False)
     if layout is None:
         return None
     flow = interrupts.run(_flow, scheme, prepared, state, memory)
-    clock = np.array(state.t + h * np.arange(steps + 1) if times is None else times, float)
     if flow is None or flow.redundant:  # forces that are not unique are for Python to choose
         steps = 0
     size = system.size

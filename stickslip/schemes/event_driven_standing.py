@@ -27,7 +27,7 @@ class Standing:
         self.options, self.prepared, self.solver = options, prepared, solver
         system = self.system = prepared.system
         z = system.update(state.t, state.q, state.v, state.z)
-        self.motion = Motion(system, z, options.difference)
+        self.motion = Motion(prepared, z, options.difference)
         self.pieces = self.motion.pieces
         self.t, self.q, self.v, self.z = state.t, np.array(state.q), np.array(state.v), z
         self.modes = Modes.read(memory["mode"], memory["direction"])

@@ -7,20 +7,18 @@ its end; semi-explicit (11.53); complete (11.51), with F and T at the θ-point a
 moving constraint does is taken at the end of the step, t + h, in all of them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
 import numpy as np
 
-from stickslip.interrupts import Interrupts
-from stickslip.kernels import cones
 from stickslip.kernels.activation import threshold
 from stickslip.names import alternatives
-from stickslip.options import Options, check, option
+from stickslip.options import check, option
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
 from stickslip.problem.solution import Solution
-from stickslip.schemes.march import March, march
+from stickslip.schemes.march import march
 from stickslip.schemes.moreau_jean_contacts import NONE, Output, Tie, refuse, require_finite
 from stickslip.schemes.moreau_jean_motion import Motion, inverse
 from stickslip.schemes.moreau_jean_newton import Coupled, Flat, Found, Loop, alone
@@ -28,15 +26,14 @@ from stickslip.schemes.poisson import AtStart, Compressing, Expanding, compresse
 from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.problems import Pattern, coupled, pattern
 from stickslip.schemes.projection import project
-from stickslip.schemes.step import InteractionPart, Memory, Scheme, Solver, Step, arrays, frozen_state
+from stickslip.schemes.step import InteractionPart, Memory, Solver, Step, arrays, frozen_state
+from stickslip.schemes.system_scheme import MarchingScheme, explain_step, require_closed, require_second_order
 from stickslip.state import ModelError, State
 from stickslip.systems.dynamics import SecondOrderDynamics
 from stickslip.systems.system import NonsmoothSystem, Place
 
 ROUNDS = 10
 """Most times that a step is done again by the combined projection."""
-APART = 1e-3
-"""A joint that is further open than this at the start [m, rad] is a mistake in q0 and no drift."""
 PATTERNS = 1000
 """Most sets of active blocks that are remembered."""
 
@@ -62,8 +59,10 @@ def _constant_inverse(system: NonsmoothSystem, body: SecondOrderDynamics, place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MoreauJean(Options, Scheme):
+class MoreauJean(MarchingScheme):
     """Moreau-Jean time-stepping for second-order systems."""
+
+    _march = march
 
     theta: float | Mapping[str, float] = option(
         0.5,
@@ -118,12 +117,9 @@ class MoreauJean(Options, Scheme):
         theta = self.theta
         return theta.get(name, 0.5) if isinstance(theta, Mapping) else theta
 
-    def begin(self, system: NonsmoothSystem | PreparedSystem, state: State, h: float) -> Memory:
-        system = PreparedSystem.of(system).system
-        for flow, _ in system.flows:
-            raise ModelError(
-                f"system {flow.name!r} is of first order; moreau-jean is for second order (use euler-moreau)"
-            )
+    def _begin(self, prepared: PreparedSystem, state: State, h: float) -> Memory:
+        system = prepared.system
+        require_second_order(system, "moreau-jean")
         if isinstance(self.theta, Mapping):
             for name in self.theta:
                 if name not in system.number:
@@ -136,13 +132,12 @@ class MoreauJean(Options, Scheme):
             lam, q, z = np.zeros(one.law.size), state.q[one.q], state.z[one.z]
             y[one.components] = one.mechanical.y(state.t, q, lam, z)
         if self.projection == "none":
-            require_joints(system, y, state.t)
+            for one in system.interactions:
+                if not one.mechanical.compliant:
+                    require_closed(one, y[one.components], state.t, ', or give projection="direct"')
         return arrays(r=np.zeros(system.size), y=y)
 
-    def step(
-        self, system: NonsmoothSystem | PreparedSystem, state: State, memory: Memory, h: float, solver: Solver
-    ) -> Step:
-        prepared = PreparedSystem.of(system)
+    def _step(self, prepared: PreparedSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
         system = prepared.system
         flat = Flat(state.t + h, state.q, state.q.copy(), state.v.copy(), state.z)
         try:
@@ -152,15 +147,20 @@ class MoreauJean(Options, Scheme):
             measures = {} if self.projection == "none" else self._project(passage, r, found, solver)
             return self._finished(passage, r, found, measures)
         except FloatingPointError:
-            _explain(system, state, flat)
+            explain_step(system, state, flat.z, flat.t, flat.q, flat.v)
             raise AssertionError from None
 
-    def march(
-        self, system: NonsmoothSystem | PreparedSystem, state: State, memory: Memory, h: float, steps: int,
-        tolerance: float, times: Sequence[float] | Array | None = None, interrupts: Interrupts | None = None,
-    ) -> March | None:  # fmt: skip
-        """At most `steps` steps in one compiled call; None where that cannot be (`march.py`)."""
-        return march(self, PreparedSystem.of(system), state, memory, h, steps, tolerance, times, interrupts)
+    @property
+    def moving(self) -> bool:
+        """Whether rows are those of the end of a step."""
+        return self.variant == "complete" or (self.variant == "nearly-implicit" and self.frame == "current")
+
+    def motions(self, known: Known, t: float, h: float, q: Array, v: Array, z: Array) -> list[Motion]:
+        """All systems, as a step from t begins."""
+        return [
+            Motion(body, place, inverse_, self.weight(body.name), self.variant, self.moving, t, h, q, v, z)
+            for body, place, inverse_ in known.bodies
+        ]
 
     def _passage(
         self, prepared: PreparedSystem, state: State, memory: Memory, h: float, flat: Flat
@@ -175,22 +175,15 @@ class MoreauJean(Options, Scheme):
         ]
         forecast = np.full(system.blocks, -np.inf)
         delta = self.delta if self.activation == "distance" else None
-        moving = self.variant == "complete" or (self.variant == "nearly-implicit" and self.frame == "current")
-        loop = Loop(h, moving, self.form, self.newton_tolerance, self.newton_max)
+        loop = Loop(h, self.moving, self.form, self.newton_tolerance, self.newton_max)
         passage = Passage(system, known, state, flat, loop, delta, memory["r"], ties, forecast)
         passage.motions = self._motions(passage)
         passage.begin()
         return passage
 
     def _motions(self, passage: "Passage") -> list[Motion]:
-        state, loop = passage.state, passage.loop
-        motions = [
-            Motion(
-                body, place, known, self.weight(body.name), self.variant, loop.moving,
-                state.t, loop.h, state.q, state.v, passage.flat.z,
-            )
-            for body, place, known in passage.known.bodies
-        ]  # fmt: skip
+        state, h = passage.state, passage.loop.h
+        motions = self.motions(passage.known, state.t, h, state.q, state.v, passage.flat.z)
         for motion in motions:
             passage.flat.take(motion)
         return motions
@@ -377,26 +370,3 @@ def _outputs(system: NonsmoothSystem, ties: list[Tie], end: State, r: Array, h: 
             if tie.drift is not None:
                 u[at] += tie.drift
     return u, y
-
-
-def _explain(system: NonsmoothSystem, state: State, flat: Flat) -> None:
-    """Raise a ModelError that names what is not finite, at the start of the step or on the way to its end."""
-    system.explain(state.t, state.q, state.v, flat.z)
-    if np.isfinite(flat.q).all() and np.isfinite(flat.v).all():
-        system.explain(flat.t, flat.q, flat.v, flat.z)
-    raise ModelError(f"the step from t = {state.t:.9g} s is not finite; take a smaller h")
-
-
-def require_joints(system: NonsmoothSystem, y: Array, t: float) -> None:
-    """A ModelError that names a joint which is open at the start: a law on velocities would keep it so."""
-    for one in system.interactions:
-        K, part = one.law.K, y[one.components]
-        if one.mechanical.compliant:
-            continue
-        for i in np.flatnonzero(K.kind == cones.FREE):
-            gap = float(np.abs(part[K.offset[i] : K.offset[i + 1]]).max())
-            if gap > APART:
-                raise ModelError(
-                    f"interaction {one.name!r}: at t = {t:.9g} s, y is {gap:.3g} away from 0, where its law"
-                    ' wants it; begin where it holds, or give projection="direct"'
-                )

@@ -19,11 +19,13 @@ Contact models: `cone` is Coulomb's law; `pyramid` has four directions of fricti
 """
 
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 
 import numpy as np
 from scipy.linalg import block_diag
 
-from stickslip.options import Options, iterations_option, option
+from stickslip.options import iterations_option, option
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import GlobalProblem, Level
 from stickslip.problem.convert.pyramid import pyramid_lcp
@@ -34,7 +36,8 @@ from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Solution, Status
 from stickslip.problem.step_problem import MODELS, RELAXATIONS
 from stickslip.schemes.prepared_system import PreparedSystem
-from stickslip.schemes.step import InteractionPart, Memory, Scheme, Solver, Step, arrays, frozen_state
+from stickslip.schemes.step import InteractionPart, Memory, Solver, Step, arrays, frozen_state
+from stickslip.schemes.system_scheme import SystemScheme, explain_step, require_second_order
 from stickslip.schemes.variational_written_motion import (
     FORMS,
     Central,
@@ -43,7 +46,7 @@ from stickslip.schemes.variational_written_motion import (
     node_of,
     require_stable,
 )
-from stickslip.schemes.variational_written_ties import Output, Tie, components_of, joined, refuse
+from stickslip.schemes.variational_written_ties import Output, Tie, components_with, refuse
 from stickslip.state import BoolArray, ModelError, State
 from stickslip.systems.dynamics import SecondOrderDynamics
 from stickslip.systems.system import NonsmoothSystem, Place
@@ -57,8 +60,10 @@ ENERGY = "energy over the step [J]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Variational(Options, Scheme):
+class Variational(SystemScheme):
     """Variational time-stepping for second-order systems, with laws on the configuration at the end."""
+
+    level = Level.VELOCITY
 
     contact: str = option("cone", "law of friction; all but cone are relaxed models", choices=MODELS)
     form: str = option(
@@ -72,26 +77,16 @@ class Variational(Options, Scheme):
     )  # fmt: skip
     max_newton: int = iterations_option(50, "Newton iterations in a step")
 
-    def levels(self, system: NonsmoothSystem | PreparedSystem) -> tuple[Level, ...]:
-        return (Level.VELOCITY,) * len(PreparedSystem.of(system).system.interactions)
-
-    def begin(self, system: NonsmoothSystem | PreparedSystem, state: State, h: float) -> Memory:
-        prepared = PreparedSystem.of(system)
+    def _begin(self, prepared: PreparedSystem, state: State, h: float) -> Memory:
         system = prepared.system
-        for flow, _ in system.flows:
-            raise ModelError(
-                f"system {flow.name!r} is of first order; variational is for second order (use euler-moreau)"
-            )
+        require_second_order(system, "variational")
         prepared.part(Known.of, self.form)
         refuse(system, state.q, state.z, state.t)
         for body, place in system.mechanical:
             require_stable(body, state.t, state.q[place.q], state.v[place.v], state.z[place.z], h)
         return arrays(h=[0.0], approach=np.zeros(system.blocks), r=np.zeros(system.size))
 
-    def step(
-        self, system: NonsmoothSystem | PreparedSystem, state: State, memory: Memory, h: float, solver: Solver
-    ) -> Step:
-        prepared = PreparedSystem.of(system)
+    def _step(self, prepared: PreparedSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
         system = prepared.system
         z = system.update(state.t, state.q, state.v, state.z)
         with np.errstate(all="ignore"):  # what is not finite is named
@@ -100,7 +95,7 @@ class Variational(Options, Scheme):
             for part in known.parts:
                 _Passage(self, now, part).carry(solver)
             if not (np.isfinite(now.q).all() and np.isfinite(now.v).all()):
-                _explain(now)
+                now.explain()
             return self._finished(system, now)
 
     def _finished(self, system: NonsmoothSystem, now: "_Now") -> Step:
@@ -175,6 +170,10 @@ class _Now:
         """Where the impulses of each of them stand in r."""
         self.reasons: list[str] = []
         self.newton = 0
+
+    def explain(self) -> None:
+        """A ModelError that names what is not finite, or else what came of it."""
+        explain_step(self.system, self.state, self.z, self.state.t + self.h, self.q, self.v)
 
 
 @dataclass(eq=False)
@@ -351,8 +350,8 @@ class _Passage:
         now, contact = self.now, self.scheme.contact
         bounds = [tie.output.bound for tie in self.ties]
         some = [one for one in bounds if now.active[one.blocks].any()]
-        found = [components_of(one, now.active[one.blocks], contact, now.weight) for one in some]
-        return np.concatenate([part for part, _ in found]), joined([K for _, K in found])
+        found = [components_with(one, now.active[one.blocks], contact, now.weight) for one in some]
+        return np.concatenate([part for part, _ in found]), reduce(add, [K for _, K in found])
 
     def _problem(self, v: Array, keep: IntArray, K: ProductSet) -> _Problem:
         """The tangent problem at the iterate v, whose end `now` holds."""
@@ -371,7 +370,7 @@ class _Passage:
         H = rows[np.ix_(keep, self.velocities)].T
         f, bias = S @ v - np.concatenate(R), u[keep] - H.T @ v
         if not (np.isfinite(f).all() and np.isfinite(bias).all()):
-            _explain(now)
+            now.explain()
         faceted = self.scheme.contact == "pyramid" and has_facets(K)
         return _Problem(GlobalProblem(MassMatrix(S), f, H, bias, K), faceted)  # type: ignore[arg-type]
 
@@ -428,12 +427,3 @@ def _energy(now: _Now) -> float:
         total += 0.5 * float(v @ M @ v)
         total += 0.5 * (body.potential(t, node.q, z) + body.potential(t + now.h, q, z))
     return total
-
-
-def _explain(now: _Now) -> None:
-    """A ModelError that names what is not finite, or else what came of it."""
-    state = now.state
-    now.system.explain(state.t, state.q, state.v, now.z)
-    if np.isfinite(now.q).all() and np.isfinite(now.v).all():
-        now.system.explain(state.t + now.h, now.q, now.v, now.z)
-    raise ModelError(f"the step from t = {state.t:.9g} s is not finite; take a smaller h")

@@ -153,7 +153,9 @@ class NonsmoothSystem:
         """The interactions by name."""
         self.size, self.blocks = _ends(bound)
         """Number of components of r, u and y, and of blocks, over all interactions."""
-        self.parts = tied(len(self.systems), [one.systems for one in bound])
+        count = len(self.systems)
+        groups = tied([*((i,) for i in range(count)), *(one.systems for one in bound)])
+        self.parts = tuple(tuple(i for i in group if i < count) for group in groups)
         """Systems tied together by interactions, directly or through others: one tuple of numbers each."""
 
     def part(self, numbers: Sequence[int], kind: "type[NonsmoothSystem] | None" = None) -> "NonsmoothSystem":
@@ -320,23 +322,24 @@ def _called(thing: object) -> str:
     return f"the class {thing.__name__}" if isinstance(thing, type) else f"a {type(thing).__name__}"
 
 
-def tied(count: int, ties: Iterable[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
-    """Numbers below `count` in groups that ties hold together, directly or through others."""
-    root = list(range(count))
+def tied(ties: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Numbers of ties in groups that share what they tie, directly or through others, in their order."""
+    root: dict[int, int] = {}
 
     def find(i: int) -> int:
+        root.setdefault(i, i)
         while root[i] != i:
             i = root[i]
         return i
 
-    for tie in ties:
-        for other in tie[1:]:
-            a, b = sorted((find(tie[0]), find(other)))
+    for first, *others in ties:
+        for other in others:
+            a, b = sorted((find(first), find(other)))
             root[b] = a
     groups: dict[int, list[int]] = {}
-    for i in range(count):
-        groups.setdefault(find(i), []).append(i)
-    return tuple(tuple(group) for group in groups.values())
+    for k, tie in enumerate(ties):
+        groups.setdefault(find(tie[0]), []).append(k)
+    return list(groups.values())
 
 
 def _ends(bound: Sequence[Bound]) -> tuple[int, int]:
