@@ -20,6 +20,7 @@ import numpy as np
 from stickslip import rotations
 from stickslip.laws import NewtonImpact, PoissonImpact
 from stickslip.schemes.moreau_jean import MoreauJean
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.step import first_state
 from stickslip.solvers import registry
 from stickslip.systems.lagrangian_relations import Scleronomous
@@ -119,11 +120,12 @@ def predicted(toss, law, mu, e, substeps, frames):
     )
     h = 1.0 / (RATE * substeps)
     state = first_state(system)
-    memory = scheme.begin(system, state, h)
+    prepared = PreparedSystem(system)
+    memory = scheme.begin(prepared, state, h)
     out = []
     for _ in range(frames):
         for _ in range(substeps):
-            step = scheme.step(system, state, memory, h, solver)
+            step = scheme.step(prepared, state, memory, h, solver)
             state, memory = step.state, step.memory
         out.append(state.q)
     return np.array(out)

@@ -104,8 +104,9 @@ _HOME = {
     "stickslip.detection.overlaps": ("Overlap", "overlaps"),
     "stickslip.schemes.bodies": ("MoreauJeanBodies",),
     "stickslip.schemes.body_world": ("PreparedWorld",),
+    "stickslip.schemes.prepared_system": ("PreparedSystem",),
     "stickslip.detection.contacts": ("ContactSet",),
-    "stickslip.schemes.body_step": ("BodyScheme", "BodyStep"),
+    "stickslip.schemes.body_step": ("BodyScheme",),
     "stickslip.runs": ("live", "simulate"),
     "stickslip.simulation.joint_view": ("JointView",),
     "stickslip.simulation.checkpoint": ("Checkpoint",),
@@ -130,29 +131,29 @@ _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "Accelerometer", "Actuator", "AtEnd", "BallJoint", "BodyContact", "BodyForce", "BodyKind",
-    "BodyScheme", "BodyStep", "Box", "BoxProblem", "Capsule", "Certificate", "Checkpoint",
-    "Complementarity", "Compliant", "CompliantRelation", "Compound", "ConeProgram", "ContactBlocks",
-    "ContactProblem", "ContactSensor", "ContactSet", "ContactTable", "ConvexHull", "Cuboid", "Cylinder",
-    "Damper", "DeclaredInput", "Derivative", "Detector", "DistanceJoint", "DistanceSensor", "Ellipsoid",
-    "Equality", "EulerMoreau", "Event", "EventDriven", "Existence", "Family", "FirstOrder",
-    "FirstOrderLinear", "FirstOrderLinearRelation", "FirstOrderRelation", "FirstOrderType1",
-    "FirstOrderType2", "FixedJoint", "ForceSensor", "FormatError", "GlobalProblem", "Gyroscope",
-    "HeightField", "HingeJoint", "Input", "Interaction", "JointKind", "JointSensor", "JointView",
-    "Lagrangian", "LagrangianLinear", "LagrangianLinearRelation", "LagrangianNonlinear", "Law", "Level",
-    "Live", "Mesh", "Mixed", "ModelError", "MoreauJean", "MoreauJeanBodies", "NewtonEuler",
-    "NewtonImpact", "NonlinearProblem", "NonsmoothSystem", "Overlap", "Parameters", "Plane",
-    "PointOnPlane", "PoissonImpact", "PositionSensor", "PreparedWorld", "ProblemError", "ProblemRecord",
-    "ProductSet", "Reading", "Record", "Relay", "Residuals", "Rheonomous", "SchatzmanPaoli", "Scheme",
-    "Scleronomous", "Sensor", "Shape", "SimulationFailure", "SliderJoint", "Solution",
-    "SolutionDerivative", "SolverFailure", "Sphere", "SpherePlane", "SphereSphere", "Spring", "State",
-    "Status", "Step", "StepDerivative", "StoredSolution", "SystemStepDerivative", "TorqueSensor", "Touch",
-    "Trajectory", "TrajectoryGradient", "TrajectorySensitivity", "Variational", "VariationalBodies",
-    "VelocitySensor", "Verdict", "World", "WorldBuilder", "check_certificate", "contact_blocks",
-    "coulomb", "differentiate", "dual_program", "existence", "fingerprint", "first_order", "free",
-    "friction", "gradient", "interval", "judge", "judge_program", "lcp", "live", "mlcp", "motion_mcp",
-    "nonnegative", "overlaps", "primal_program", "pyramid_lcp", "read", "read_mesh", "read_record",
-    "read_trajectory", "reduce_to_contacts", "relative_degree", "relay", "rolling", "rotation",
-    "sensitivity", "simulate", "solve", "step_function", "torsional", "velocity_step", "write",
+    "BodyScheme", "Box", "BoxProblem", "Capsule", "Certificate", "Checkpoint", "Complementarity",
+    "Compliant", "CompliantRelation", "Compound", "ConeProgram", "ContactBlocks", "ContactProblem",
+    "ContactSensor", "ContactSet", "ContactTable", "ConvexHull", "Cuboid", "Cylinder", "Damper",
+    "DeclaredInput", "Derivative", "Detector", "DistanceJoint", "DistanceSensor", "Ellipsoid", "Equality",
+    "EulerMoreau", "Event", "EventDriven", "Existence", "Family", "FirstOrder", "FirstOrderLinear",
+    "FirstOrderLinearRelation", "FirstOrderRelation", "FirstOrderType1", "FirstOrderType2", "FixedJoint",
+    "ForceSensor", "FormatError", "GlobalProblem", "Gyroscope", "HeightField", "HingeJoint", "Input",
+    "Interaction", "JointKind", "JointSensor", "JointView", "Lagrangian", "LagrangianLinear",
+    "LagrangianLinearRelation", "LagrangianNonlinear", "Law", "Level", "Live", "Mesh", "Mixed",
+    "ModelError", "MoreauJean", "MoreauJeanBodies", "NewtonEuler", "NewtonImpact", "NonlinearProblem",
+    "NonsmoothSystem", "Overlap", "Parameters", "Plane", "PointOnPlane", "PoissonImpact",
+    "PositionSensor", "PreparedSystem", "PreparedWorld", "ProblemError", "ProblemRecord", "ProductSet",
+    "Reading", "Record", "Relay", "Residuals", "Rheonomous", "SchatzmanPaoli", "Scheme", "Scleronomous",
+    "Sensor", "Shape", "SimulationFailure", "SliderJoint", "Solution", "SolutionDerivative",
+    "SolverFailure", "Sphere", "SpherePlane", "SphereSphere", "Spring", "State", "Status", "Step",
+    "StepDerivative", "StoredSolution", "SystemStepDerivative", "TorqueSensor", "Touch", "Trajectory",
+    "TrajectoryGradient", "TrajectorySensitivity", "Variational", "VariationalBodies", "VelocitySensor",
+    "Verdict", "World", "WorldBuilder", "check_certificate", "contact_blocks", "coulomb", "differentiate",
+    "dual_program", "existence", "fingerprint", "first_order", "free", "friction", "gradient", "interval",
+    "judge", "judge_program", "lcp", "live", "mlcp", "motion_mcp", "nonnegative", "overlaps",
+    "primal_program", "pyramid_lcp", "read", "read_mesh", "read_record", "read_trajectory",
+    "reduce_to_contacts", "relative_degree", "relay", "rolling", "rotation", "sensitivity", "simulate",
+    "solve", "step_function", "torsional", "velocity_step", "write",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -227,12 +228,13 @@ if TYPE_CHECKING:
     from stickslip.problem.step import velocity_step
     from stickslip.runs import live, simulate
     from stickslip.schemes.bodies import MoreauJeanBodies
-    from stickslip.schemes.body_step import BodyScheme, BodyStep
+    from stickslip.schemes.body_step import BodyScheme
     from stickslip.schemes.body_world import PreparedWorld
     from stickslip.schemes.compliant import Compliant
     from stickslip.schemes.euler_moreau import EulerMoreau
     from stickslip.schemes.event_driven import EventDriven
     from stickslip.schemes.moreau_jean import MoreauJean
+    from stickslip.schemes.prepared_system import PreparedSystem
     from stickslip.schemes.schatzman_paoli import SchatzmanPaoli
     from stickslip.schemes.step import Event, Scheme, Step
     from stickslip.schemes.variational import VariationalBodies
@@ -329,6 +331,8 @@ def solve(
 def __getattr__(name: str) -> Any:
     if name in _WHERE:
         return getattr(import_module(_WHERE[name]), name)
+    if name == "BodyStep":  # the old name, which warns
+        return import_module("stickslip.schemes.body_step").BodyStep
     if name.startswith("_"):
         raise AttributeError(f"module 'stickslip' has no attribute {name!r}")
     from stickslip.names import suggestion

@@ -23,10 +23,11 @@ def check_differentiated(verb: str, given: Any, wanted: str) -> None:
     """A ModelError unless `given` has steps that can be differentiated; `wanted` says what the verb takes."""
     from stickslip.mechanics.world import World
     from stickslip.schemes.body_world import PreparedWorld
+    from stickslip.schemes.prepared_system import PreparedSystem
     from stickslip.systems.family import Family
     from stickslip.systems.system import NonsmoothSystem
 
-    if not isinstance(given, World | PreparedWorld | NonsmoothSystem | Family):
+    if not isinstance(given, World | PreparedWorld | NonsmoothSystem | Family | PreparedSystem):
         role = "thing" if verb == "differentiate" else "world"
         raise ModelError(_moving_message(verb, role, given, wanted))
 

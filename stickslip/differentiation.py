@@ -9,6 +9,7 @@ from stickslip.mechanics.world import World
 from stickslip.names import alternatives
 from stickslip.problem.solution import Solution
 from stickslip.schemes.body_world import PreparedWorld
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.state import ModelError, State
 from stickslip.systems.family import Family
 from stickslip.systems.system import NonsmoothSystem
@@ -44,14 +45,14 @@ def differentiate(
 ) -> "StepDerivative": ...  # fmt: skip
 @overload
 def differentiate(
-    thing: NonsmoothSystem | Family, state: State | None = None, *, h: float,
+    thing: NonsmoothSystem | Family | PreparedSystem, state: State | None = None, *, h: float,
     scheme: "str | Scheme | None" = None, solver: Any = "auto", tolerance: float | None = None,
     memory: "Memory | None" = None, kappa: float = 0.0,
 ) -> "SystemStepDerivative": ...  # fmt: skip
 
 
 def differentiate(
-    thing: Solution | World | PreparedWorld | NonsmoothSystem | Family,
+    thing: Solution | World | PreparedWorld | NonsmoothSystem | Family | PreparedSystem,
     state: State | None = None,
     *,
     h: float | None = None,
@@ -66,12 +67,12 @@ def differentiate(
 
     thing   a certified `Solution` of a contact problem; or a `World`, a `NonsmoothSystem` or a `Family` of
             systems, of which the step of length `h` [s] from `state` (where it starts unless given) is made
-            and differentiated; who differentiates many steps of a world holds a `PreparedWorld` of it
+            and differentiated; who differentiates many steps holds a `PreparedWorld` or a `PreparedSystem`
     scheme  `moreau-jean` (unless given) or `variational`, or a scheme. Of worlds, Moreau-Jean by name is
             without position correction, which has no derivative
     solver  a name or a solver; a named one is made with `tolerance`, 1e-10 unless given. Of a solution,
             `tolerance` is what it is accurate to, the solver's unless given
-    memory  what the step before left (`BodyStep.memory`, `Step.memory`), for the middle of a run
+    memory  what the step before left (`Step.memory`), for the middle of a run
     kappa   smoothing of the laws of contact and friction [J]; 0 for the exact derivative
     u_before  of a solution: normal velocities before the impact, for derivatives by restitution
 
@@ -87,7 +88,7 @@ def differentiate(
     if h is None:
         raise ModelError("h is missing: differentiate(world, state, h=...)")
     made = made_solver(solver, TOLERANCE if tolerance is None else tolerance)
-    if isinstance(thing, NonsmoothSystem | Family):
+    if isinstance(thing, NonsmoothSystem | Family | PreparedSystem):
         from stickslip.gradients.system_step import system_derivative
 
         return system_derivative(thing, state, h=h, solver=made, scheme=scheme, memory=memory, kappa=kappa)
@@ -97,7 +98,7 @@ def differentiate(
 
 
 def gradient(
-    world: World | PreparedWorld | NonsmoothSystem | Family,
+    world: World | PreparedWorld | NonsmoothSystem | Family | PreparedSystem,
     loss: "Loss | AtEnd",
     *,
     until: float,
@@ -123,7 +124,7 @@ def gradient(
 
 
 def sensitivity(
-    world: World | PreparedWorld | NonsmoothSystem | Family,
+    world: World | PreparedWorld | NonsmoothSystem | Family | PreparedSystem,
     *,
     until: float,
     h: float | None = None,

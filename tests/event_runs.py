@@ -3,6 +3,7 @@
 import numpy as np
 
 from stickslip.schemes.event_driven import EventDriven
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.step import Step, first_state
 from stickslip.solvers import registry
 from stickslip.systems.system import NonsmoothSystem
@@ -21,7 +22,7 @@ def run(system: NonsmoothSystem, until: float, h: float, **options) -> list[Step
 def walk(system: NonsmoothSystem, until: float, h: float, scheme=None, **options) -> list[Step]:
     """Every step to `until`, good or not."""
     scheme = EventDriven(**options) if scheme is None else scheme
-    state = first_state(system)
+    state, system = first_state(system), PreparedSystem(system)
     memory, done = scheme.begin(system, state, h), []
     for _ in range(round(until / h)):
         step = scheme.step(system, state, memory, h, SOLVER)

@@ -4,6 +4,7 @@ import numpy as np
 
 from stickslip.laws import Complementarity
 from stickslip.schemes.euler_moreau import EulerMoreau
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.step import Step, first_state
 from stickslip.solvers import registry
 from stickslip.systems.system import Interaction, NonsmoothSystem
@@ -17,7 +18,7 @@ IMPLICIT = {"theta": 1.0, "gamma": 1.0, "relation": "end"}
 def steps(system: NonsmoothSystem, until: float, h: float, solver: str = "lemke", **options) -> list[Step]:
     """Every step of a run; each must be good."""
     scheme, made = EulerMoreau(**options), registry.make(solver, tolerance=1e-12)
-    state = first_state(system)
+    state, system = first_state(system), PreparedSystem(system)
     memory = scheme.begin(system, state, h)
     done = []
     for _ in range(round(until / h)):

@@ -1,5 +1,6 @@
 """Runs step by step, for tests that look at every step of a scheme."""
 
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.step import first_state
 from stickslip.solvers import registry
 
@@ -7,7 +8,7 @@ from stickslip.solvers import registry
 def steps(system, *, until, h, scheme, solver=None):
     """Every step from the start to `until`, each of length h."""
     solver = registry.make("auto", tolerance=1e-10) if solver is None else solver
-    state = first_state(system)
+    state, system = first_state(system), PreparedSystem(system)
     memory = scheme.begin(system, state, h)
     done = []
     for _ in range(round(until / h)):

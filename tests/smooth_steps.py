@@ -10,7 +10,8 @@ from stickslip.gradients.charts import to_displacements
 from stickslip.gradients.step import StepDerivative
 from stickslip.mechanics.parameters import Parameters
 from stickslip.options import Options, option
-from stickslip.schemes.body_step import BodyStep, EnergyTerms
+from stickslip.schemes.body_step import BodyPart, EnergyTerms
+from stickslip.schemes.step import Step
 from stickslip.state import State
 
 NO_CONTACTS = ContactSet(
@@ -54,9 +55,10 @@ class Smooth(Options):
         )
         memory = {"approach": approach, "h": np.array([h]), "count": np.array([made + 1.0])}
         zero = EnergyTerms(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-        return BodyStep(
-            State(state.t + h, q, v), h, NO_CONTACTS, np.zeros((0, 6)), np.zeros((0, 6)), np.zeros(0), (),
-            zero, 0.0, 0.0, 0.0, memory, "told so" if made == self.bad else "",
+        return Step(
+            State(state.t + h, q, v), h, np.zeros((0, 6)), np.zeros((0, 6)), memory,
+            bodies=BodyPart(NO_CONTACTS, np.zeros(0), zero, 0.0, 0.0, 0.0),
+            reason="told so" if made == self.bad else "",
         )  # fmt: skip
 
 

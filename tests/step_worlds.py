@@ -87,7 +87,7 @@ def random_way(world, name, shape, rng):
 
 
 def differences(step, world, state, h, name, way):
-    """Central differences of q, v, r over twice `way`; step(world, state, h) gives a BodyStep."""
+    """Central differences of q, v, r over twice `way`; step(world, state, h) gives a Step."""
     after, before = (step(*moved_inputs(world, state, h, name, side * way)) for side in (1.0, -1.0))
     middle = step(world, state, h).state.q
     assert np.array_equal(after.contacts.id, before.contacts.id)

@@ -5,6 +5,7 @@ import numpy as np
 import stickslip as ss
 from stickslip.differentiation import made_solver
 from stickslip.gradients.system_step import system_derivative
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.step import first_state
 from stickslip.state import State
 
@@ -97,19 +98,19 @@ FAMILIES = {
 
 def derivative(family, scheme, h, steps=0, kappa=0.0, solver=SOLVER):
     """That of the step after some others."""
-    system, state = family.system, first_state(family.system)
+    system, state = PreparedSystem(family), first_state(family.system)
     memory = scheme.begin(system, state, h)
     for _ in range(steps):
         step = scheme.step(system, state, memory, h, solver)
         state, memory = step.state, step.memory
     how = {"h": h, "solver": solver, "scheme": scheme, "memory": memory, "kappa": kappa}
-    return system_derivative(family, state, **how)
+    return system_derivative(system, state, **how)
 
 
 def moved(found, scheme, name, change):
     """The end of the step with one input changed, as one array."""
     made = found._equations.made
-    state, memory, h, system = made.state, dict(made.memory), made.h, made.system
+    state, memory, h, system = made.state, dict(made.memory), made.h, made.prepared.system
     q, v = np.array(state.q), np.array(state.v)
     if name == "q":
         q += change
@@ -122,7 +123,8 @@ def moved(found, scheme, name, change):
     elif name == "approach":
         memory["approach"] = memory["approach"] + change
     else:
-        system = made.family.at({name: made.family.numbers[name].ravel() + change})
+        family = made.prepared.family
+        system = family.at({name: family.numbers[name].ravel() + change})
     if "y" in memory:  # outputs at the start, which Moreau-Jean remembers
         y = np.zeros(system.size)
         for one in system.interactions:

@@ -77,13 +77,12 @@ BELOW = {
 LOOKS_UP = {
     "mechanics/world.py": {"view"},
     "problem/solution.py": {"solvers"},
-    "simulation/trajectory.py": {"files", "view"},
-    "simulation/world_contacts.py": {"files"},
-    "simulation/world_trajectory.py": {"files", "view"},
+    "simulation/trajectory.py": {"export", "files", "view"},
+    "simulation/contacts.py": {"files"},
 }
 """Files that import rooms above them by name, when asked to: to be saved, to be shown in notebooks, and to
 tell which impulses are unique."""
-ABOVE_ALL = {"cli", "__init__", "__main__", "arguments", "differentiation"}
+ABOVE_ALL = {"cli", "__init__", "__main__", "arguments", "differentiation", "runs"}
 """The command line, and the public verbs that turn names into solvers, may use every room."""
 
 

@@ -8,7 +8,8 @@ import stickslip as ss
 from stickslip.detection.contacts import ContactSet
 from stickslip.mechanics import energy
 from stickslip.options import Options, option
-from stickslip.schemes.body_step import BodyStep, EnergyTerms
+from stickslip.schemes.body_step import BodyPart, EnergyTerms
+from stickslip.schemes.step import Step
 from stickslip.state import State
 
 
@@ -59,9 +60,9 @@ class Drop(Options):
         account = EnergyTerms(after, energy.potential(world, end.t, end.q), kinetic - after, 0.0, 0.0, 0.0)
         reason = "told so" if state.t + 1e-9 >= self.bad and h > self.short else ""
         memory = {"count": memory["count"] + 1.0, "hit": hit.astype(float)}
-        return BodyStep(
-            end, h, contacts, r, np.zeros((n, 6)), np.zeros(n % 2), (), account, 1e-3 * n, 0.0, 1e-4 * n,
-            memory, reason,
+        return Step(
+            end, h, r, np.zeros((n, 6)), memory, reason=reason,
+            bodies=BodyPart(contacts, np.zeros(n % 2), account, 1e-3 * n, 0.0, 1e-4 * n),
         )  # fmt: skip
 
 

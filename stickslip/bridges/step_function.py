@@ -22,6 +22,7 @@ from stickslip.mechanics.world import World
 from stickslip.names import alternatives
 from stickslip.schemes.body_step import BodyScheme
 from stickslip.schemes.body_world import PreparedWorld
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.step import Memory, Solver, first_state
 from stickslip.simulation.clock import length
 from stickslip.state import Array, ModelError, State
@@ -229,42 +230,38 @@ class StepFunction(ArraysFunction):
 class SystemStepFunction(ArraysFunction):
     """Of a system written as equations, from t = 0 on; inputs are numbers of a family."""
 
-    given: NonsmoothSystem | Family
+    prepared: PreparedSystem
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.set(scheme=scheme_of_system(self.scheme, _system(self.given)))
+        self.set(scheme=scheme_of_system(self.scheme, self.prepared.system))
 
     def known(self) -> tuple[str, ...]:
-        return tuple(self.given.numbers) if isinstance(self.given, Family) else ()
+        return () if self.prepared.family is None else tuple(self.prepared.family.numbers)
 
     def shapes(self, name: str) -> list[tuple[int, ...]]:
         if name in ("q", "v"):
-            system = _system(self.given)
+            system = self.prepared.system
             return [(system.q0 if name == "q" else system.v0).shape]
-        assert isinstance(self.given, Family)
-        return [self.given.numbers[name].shape]
+        assert self.prepared.family is not None
+        return [self.prepared.family.numbers[name].shape]
 
     def run(self, q: Array, v: Array, inputs: dict[str, Array]) -> SystemSteps:
-        given = self.given
+        prepared, scheme = self.prepared, self.scheme
         if inputs:
-            assert isinstance(given, Family)
-            given = Family(given.make, **{**given.numbers, **inputs})
-        system, scheme = _system(given), self.scheme
-        begin = first_state(system)
+            family = prepared.family
+            assert family is not None
+            prepared = PreparedSystem(Family(family.make, **{**family.numbers, **inputs}))
+        begin = first_state(prepared.system)
         state = State(begin.t, q, v, begin.z)
-        memory = _going_on(scheme.begin(system, state, self.h), self)
+        memory = _going_on(scheme.begin(prepared, state, self.h), self)
         known = {"q": q.shape, "v": v.shape, **{name: one.shape for name, one in inputs.items()}}
         return SystemSteps(
-            given, scheme, self.solver, Point(state, memory), *self.times(begin.t), {}, known, self.kappa
+            prepared, scheme, self.solver, Point(state, memory), *self.times(begin.t), {}, known, self.kappa
         )
 
     def coordinates(self, q: Array, on_q: Array) -> Array:
         return on_q
-
-
-def _system(given: NonsmoothSystem | Family) -> NonsmoothSystem:
-    return given.system if isinstance(given, Family) else given
 
 
 def _going_on(memory: Memory, how: ArraysFunction) -> Memory:
@@ -277,7 +274,7 @@ def function_of(
 ) -> ArraysFunction:
     """The function of steps of a world, a system or a family."""
     if isinstance(thing, NonsmoothSystem | Family):
-        return SystemStepFunction(given=thing, h=h, solver=solver, **how)
+        return SystemStepFunction(prepared=PreparedSystem(thing), h=h, solver=solver, **how)
     return StepFunction(world=thing, h=h, solver=solver, **how)
 
 

@@ -1,21 +1,17 @@
 """A run in blocks of records, so that memory stays bounded however long it is."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
 from stickslip.rotations import turned
 from stickslip.simulation.trajectory import Trajectory
-from stickslip.simulation.world_model import WorldModel
-from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array, IntArray
 
-WorldRun = WorldTrajectory
-SystemRun = Trajectory
-Run = WorldRun | SystemRun
+Run = Trajectory
 Report = Callable[[int, int], None]
 """Called with how many records are done and how many there are."""
 
@@ -25,8 +21,6 @@ OF_A_CONTACT = 40
 """Numbers that a contact takes, about."""
 SAMPLES = 10
 """Records that are looked at for the size of blocks, about."""
-WHOLE = ("joint_id", "joint_offset", "raw_joint_r")
-"""Columns that are not over the records, whatever their length."""
 
 
 class ExportError(ValueError):
@@ -44,36 +38,9 @@ def extra(module: str, what: str, name: str) -> Any:
         ) from None
 
 
-def is_world(run: Run) -> TypeGuard[WorldRun]:
-    """Whether a run is one of bodies."""
-    return isinstance(run.model, WorldModel)
-
-
-def is_system(run: Run) -> TypeGuard[SystemRun]:
-    """Whether a run is one of equations."""
-    return not isinstance(run.model, WorldModel)
-
-
 def records(run: Run, first: int, last: int) -> Run:
     """Records `first` to `last`, without it, of a run; energies and states are those of the whole run."""
-    columns: dict[str, Any] = {}
-    for field in fields(run):
-        value = getattr(run, field.name)
-        if isinstance(value, np.ndarray) and field.name not in WHOLE:
-            columns[field.name] = value[first:last]
-    if is_system(run):
-        return replace(run, **columns, derive=lambda name, _: getattr(run, name)[first:last])
-    assert is_world(run)
-    offset = run.contacts.offset[first : last + 1]
-    rows = slice(int(offset[0]), int(offset[-1]))
-    part = replace(
-        run, **columns, choose=None, joint_offset=run.joint_offset[first : last + 1],
-        raw_contacts=replace(run.contacts.part(rows), offset=offset - offset[0]),
-        sensors={name: shown[first:last] for name, shown in run.sensors.items()},
-    )  # fmt: skip
-    # What is zero is measured by the largest impulse of the whole run.
-    part.__dict__["contact_states"] = run.contact_states[rows]
-    return part
+    return run[first:last]
 
 
 def picked(run: Run, start: float | None = None, until: float | None = None, every: int = 1) -> IntArray:
@@ -112,13 +79,11 @@ class Block:
     @property
     def contacts(self) -> IntArray:
         """Rows of the contacts of what is exported, of a part of a world [-], shape (nc,)."""
-        assert is_world(self.part)
         return np.flatnonzero(np.isin(self.part.contacts.record, self.rows))
 
     @property
     def counts(self) -> IntArray:
         """How many contacts each exported record has [-], shape (k,)."""
-        assert is_world(self.part)
         return np.diff(self.part.contacts.offset)[self.rows]
 
 
@@ -142,7 +107,7 @@ def blocks(run: Run, numbers: IntArray, width: float = 0.0, report: Report | Non
 def _width(record: Run) -> int:
     """How many numbers one record has, about."""
     own = record.q.size + record.v.size
-    return own + OF_A_CONTACT * len(record.contacts) if is_world(record) else own
+    return own + OF_A_CONTACT * len(record.contacts) if record.of_world else own
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +127,6 @@ class Motion:
 def motion(block: Block) -> Motion:
     """Of the exported records of a world, as `run.body(name)` has it for one body."""
     part = block.part
-    assert is_world(part)
     q, v = part.q[block.rows].reshape(-1, len(part.model), 7), part.v[block.rows]
     v = v.reshape(*q.shape[:2], 6)
     x, p = q[..., :3], q[..., 3:]

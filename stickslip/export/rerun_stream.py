@@ -10,11 +10,8 @@ from stickslip.export.records import (
     Block,
     Report,
     Run,
-    WorldRun,
     blocks,
     extra,
-    is_system,
-    is_world,
     motion,
     picked,
     records,
@@ -64,11 +61,11 @@ def _identity(run: Run, numbers: IntArray) -> str:
 
 
 def _log(rr: Any, recording: Any, run: Run, numbers: IntArray, report: Report | None) -> None:
-    world, energies = is_world(run), maker(run, "energies")
-    arrow = _begin(rr, recording, run) if is_world(run) else (0.0, 0.0)
+    world, energies = run.of_world, maker(run, "energies")
+    arrow = _begin(rr, recording, run) if run.of_world else (0.0, 0.0)
     for block in blocks(run, numbers, 0.0, report):
         stream = _Stream(rr, recording, block.t)
-        if is_world(run) and is_world(block.part):
+        if run.of_world and block.part.of_world:
             _bodies(stream, run, block)
             _contacts(stream, block, *arrow)
             for name, values in block.part.sensors.items():
@@ -101,7 +98,7 @@ class _Stream:
             self.send([*place, *end], self.rr.Scalars.columns(scalars=values[:, i]))
 
 
-def _begin(rr: Any, recording: Any, run: WorldRun) -> tuple[float, float]:
+def _begin(rr: Any, recording: Any, run: Run) -> tuple[float, float]:
     """Log what does not change: shapes, and which way is up. Lengths of arrows: per force [m/N], the longest
     [m]."""
     rr.log("world", rr.ViewCoordinates.RIGHT_HAND_Z_UP, static=True, recording=recording)
@@ -119,7 +116,7 @@ def _begin(rr: Any, recording: Any, run: WorldRun) -> tuple[float, float]:
     return ARROW * around.size / usual_force(run), LONGEST * ARROW * around.size
 
 
-def _bodies(stream: _Stream, run: WorldRun, block: Block) -> None:
+def _bodies(stream: _Stream, run: Run, block: Block) -> None:
     moved, rr = motion(block), stream.rr
     for k in range(len(run.model)):
         x, p = moved.position[:, k], moved.quaternion[:, k]
@@ -145,12 +142,12 @@ def _contacts(stream: _Stream, block: Block, scale: float, longest: float) -> No
 
 def _systems(stream: _Stream, block: Block) -> None:
     part = block.part
-    assert is_system(part)
+    assert not part.of_world
     for one in part.model.systems:
         view = part.system(one.name)
         for key in ("q", "v", "z"):
             stream.numbers(["systems", one.name, key], getattr(view, key)[block.rows])
 
 
-def _place(run: WorldRun, k: int) -> list[str]:
+def _place(run: Run, k: int) -> list[str]:
     return ["world", "bodies", run.model.names[k]]

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.export.records import Block, ExportError, Run, WorldRun, is_world, records
+from stickslip.export.records import Block, ExportError, Run, records
 from stickslip.rotations import turned
 from stickslip.simulation.world_model import WorldModel
 from stickslip.state import Array, IntArray
@@ -24,16 +24,16 @@ STATES = tuple(STATE_COLOURS)
 NO_ROWS = np.zeros(0, np.int64)
 
 
-def with_shapes(run: Run, path: Any) -> WorldRun:
+def with_shapes(run: Run, path: Any) -> Run:
     """The run, which has bodies with shapes; an ExportError for `path` if it has none."""
-    if not is_world(run):
+    if not run.of_world:
         raise ExportError(f"{path}: a run of written equations has no bodies to show; write its tables")
     if not run.model.shapes:
         raise ExportError(f"{path}: the bodies of this run have no shapes to show; write its tables")
     return run
 
 
-def instances(run: WorldRun) -> tuple[WorldModel, Surroundings, tuple[Instances, ...]]:
+def instances(run: Run) -> tuple[WorldModel, Surroundings, tuple[Instances, ...]]:
     """What can be drawn of the model of a run, where that is, and copies of meshes on its bodies as the
     viewer has them: planes are sheets about the scene."""
     model = drawable(run.model)
@@ -41,13 +41,13 @@ def instances(run: WorldRun) -> tuple[WorldModel, Surroundings, tuple[Instances,
     return model, around, instances_of(model, around)[0]
 
 
-def _instants(run: WorldRun) -> list[WorldRun]:
+def _instants(run: Run) -> list[Run]:
     """Some records of a run, evenly chosen, each by itself."""
     some = np.unique(np.linspace(0, len(run) - 1, INSTANTS).round().astype(np.int64))
-    return [part for k in some.tolist() if is_world(part := records(run, k, k + 1))]
+    return [records(run, k, k + 1) for k in some.tolist()]
 
 
-def usual_force(run: WorldRun) -> float:
+def usual_force(run: Run) -> float:
     """A force larger than 9 of 10 that act at contacts [N]; 1 where none does."""
     forces = np.concatenate([part.contacts.force(part.h)[0] for part in _instants(run)])
     sizes = np.linalg.norm(forces, axis=1)
@@ -123,7 +123,7 @@ class Contacts:
 def contacts(block: Block) -> Contacts:
     """Those of a block of a world."""
     part, rows = block.part, block.contacts
-    assert is_world(part)
+    assert part.of_world
     found, names = part.contacts, part.contact_states[rows]
     code = {name: STATES.index(shown_state(name)) for name in set(names.tolist())}
     return Contacts(

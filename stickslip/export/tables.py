@@ -10,17 +10,14 @@ from stickslip.export.records import (
     ExportError,
     Report,
     Run,
-    WorldRun,
     blocks,
     extra,
-    is_system,
-    is_world,
     motion,
     picked,
 )
 from stickslip.names import alternatives
 from stickslip.problem.solution import Verdict
-from stickslip.simulation.world_contacts import HEADINGS
+from stickslip.simulation.contacts import HEADINGS
 from stickslip.state import Array, IntArray, ModelError
 
 if TYPE_CHECKING:
@@ -72,10 +69,10 @@ def table(run: Run, what: str, numbers: IntArray, report: Report | None = None) 
 
 def tables(run: Run) -> tuple[str, ...]:
     """Names of the tables in which a run has something to tell."""
-    if is_world(run):
+    if run.of_world:
         more = {"sensors": bool(run.sensors), "joints": _tells_joints(run)}
         return ("states", "contacts", "energies", *(name for name, told in more.items() if told))
-    assert is_system(run)
+    assert not run.of_world
     return ("states", *(("interactions",) if run.model.interactions else ()), "energies")
 
 
@@ -84,13 +81,13 @@ def maker(run: Run, what: str) -> Maker:
     if what not in MAKERS:
         raise ExportError(f"no table {what!r}; {alternatives(what, MAKERS)}")
     if what not in tables(run):
-        kind = "of bodies" if is_world(run) else "of written equations"
+        kind = "of bodies" if run.of_world else "of written equations"
         raise ExportError(f"this run, {kind}, has no table {what!r}; its tables: {', '.join(tables(run))}")
     return MAKERS[what](run)
 
 
 def _states(run: Run) -> Maker:
-    return _body_states(run.model.names) if is_world(run) else _system_states
+    return _body_states(run.model.names) if run.of_world else _system_states
 
 
 def _body_states(names: tuple[str, ...]) -> Maker:
@@ -111,7 +108,7 @@ def _body_states(names: tuple[str, ...]) -> Maker:
 def _system_states(block: Block) -> Columns:
     """A column per coordinate, velocity and parameter of the largest system; NaN where one has fewer."""
     part, rows = block.part, block.rows
-    assert is_system(part)
+    assert not part.of_world
     systems = part.model.systems
     views = [part.system(one.name) for one in systems]
     found: Columns = {TIME: np.repeat(block.t, len(systems))}
@@ -127,7 +124,7 @@ def _system_states(block: Block) -> Columns:
 
 def _contacts(_: Run) -> Maker:
     def rows(block: Block) -> Columns:
-        assert is_world(block.part)
+        assert block.part.of_world
         found = block.part.contact_table()
         both = (2 * block.contacts[:, None] + [0, 1]).reshape(-1)  # a row for either body
         several = (found.point, found.normal, found.force, found.moment)
@@ -142,7 +139,7 @@ def _contacts(_: Run) -> Maker:
 
 def _interactions(run: Run) -> Maker:
     """A row per component; states are those of its block."""
-    assert is_system(run)
+    assert not run.of_world
     # Of the whole run: states hang on its largest impulse, and on the time since the record before.
     views = [run.interaction(one.name) for one in run.model.interactions]
     sets = [one.K for one in run.model.interactions]
@@ -169,7 +166,7 @@ def _sensors(_: Run) -> Maker:
     """A row per number that a sensor shows."""
 
     def rows(block: Block) -> Columns:
-        assert is_world(block.part)
+        assert block.part.of_world
         shown = {
             name: np.asarray(values[block.rows], float).reshape(block.rows.size, -1)
             for name, values in block.part.sensors.items()
@@ -187,7 +184,7 @@ def _sensors(_: Run) -> Maker:
 
 def _energies(run: Run) -> Maker:
     """A row per record; of records that are left out the worst is kept."""
-    world = is_world(run)
+    world = run.of_world
 
     def rows(block: Block) -> Columns:
         here = block.numbers
@@ -202,7 +199,7 @@ def _energies(run: Run) -> Maker:
     return rows
 
 
-def _tells_joints(run: WorldRun) -> bool:
+def _tells_joints(run: Run) -> bool:
     """Whether joints can be asked for by name; those of older files have neither axes nor reactions."""
     joint: Any = getattr(run, "joint", None)
     try:
@@ -213,7 +210,7 @@ def _tells_joints(run: WorldRun) -> bool:
 
 def _joints(run: Run) -> Maker:
     """A row per joint; NaN where it has no such coordinate."""
-    assert is_world(run)
+    assert run.of_world
     joint: Any = getattr(run, "joint", None)
     names = run.model.joints
     views = [joint(name) for name in names]  # of the whole run: angles go on over turns

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.export.records import Report, WorldRun, blocks, extra, motion
+from stickslip.export.records import Report, Run, blocks, extra, motion
 from stickslip.export.scene import instances
 from stickslip.mechanics.world import BodyKind
 from stickslip.rotations import units
@@ -18,7 +18,7 @@ TREE = "/World"
 """The prim that holds all bodies."""
 
 
-def write_usd(path: Path, run: WorldRun, numbers: IntArray, report: Report | None = None) -> None:
+def write_usd(path: Path, run: Run, numbers: IntArray, report: Report | None = None) -> None:
     """A stage in metres, z upwards, with a time code for each record where they are evenly spaced.
 
     USD writes a layer as a whole: the transforms of all exported records are in memory until then.

@@ -11,7 +11,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from stickslip.export.records import Report, WorldRun, blocks, motion
+from stickslip.export.records import Report, Run, blocks, motion
 from stickslip.export.scene import STATES, contacts, instances, surfaces
 from stickslip.rotations import turned
 from stickslip.state import Array, IntArray
@@ -77,7 +77,7 @@ class PolyData:
         self._root["Steps"].attrs["NSteps"] = np.int64(self._count)
 
 
-def write_bodies(path: Path, run: WorldRun, numbers: IntArray, report: Report | None = None) -> None:
+def write_bodies(path: Path, run: Run, numbers: IntArray, report: Report | None = None) -> None:
     """Surfaces of all bodies over time: of each triangle the number of the body, its velocity and spin."""
     model, _, groups = instances(run)
     of = surfaces(model, groups)
@@ -100,7 +100,7 @@ def write_bodies(path: Path, run: WorldRun, numbers: IntArray, report: Report | 
             )  # fmt: skip
 
 
-def write_contacts(path: Path, run: WorldRun, numbers: IntArray, report: Report | None = None) -> None:
+def write_contacts(path: Path, run: Run, numbers: IntArray, report: Report | None = None) -> None:
     """Contact points over time: force on the first body, normal, gap, state, and the two bodies."""
     done = 0
     with h5py.File(path, "w") as file:

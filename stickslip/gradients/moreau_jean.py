@@ -36,9 +36,8 @@ from stickslip.problem.states import SEPARATING
 from stickslip.schemes.bodies import MoreauJeanBodies
 from stickslip.schemes.body_joints import PARTS
 from stickslip.schemes.body_start import Start
-from stickslip.schemes.body_step import BodyStep
 from stickslip.schemes.body_world import PreparedWorld
-from stickslip.schemes.step import Memory, Solver
+from stickslip.schemes.step import Memory, Solver, Step
 from stickslip.state import Array, BoolArray, IntArray, State
 
 NEAR = 1e-9
@@ -75,7 +74,7 @@ class MoreauJeanDerivative(WorldDerivative):
     """The derivative of a step of `MoreauJeanBodies`."""
 
     def __init__(
-        self, equations: MoreauJeanEquations, step: BodyStep, response: Response, kappa: float,
+        self, equations: MoreauJeanEquations, step: Step, response: Response, kappa: float,
         notes: tuple[str, ...],
     ):  # fmt: skip
         super().__init__(equations)
@@ -130,7 +129,7 @@ class MoreauJeanDerivative(WorldDerivative):
         return out
 
 
-def _bearing(step: BodyStep) -> BoolArray:
+def _bearing(step: Step) -> BoolArray:
     """Contacts that bear, or may bear in other impulses or if anything changed, shape (nc,).
 
     All but those that open in every problem of the step, faster than the error of their velocities.
@@ -146,7 +145,7 @@ def _bearing(step: BodyStep) -> BoolArray:
 
 
 def kinks_of(
-    scheme: MoreauJeanBodies, step: BodyStep, equations: MoreauJeanEquations, response: Response
+    scheme: MoreauJeanBodies, step: Step, equations: MoreauJeanEquations, response: Response
 ) -> tuple[str, ...]:
     """A sentence for each thing that has no derivative, beside what the laws of contact say."""
     start = Start.of(scheme.theta, equations.prepared, equations.state, equations.h)

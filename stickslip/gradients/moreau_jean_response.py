@@ -13,8 +13,8 @@ from stickslip.kernels import cones
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Solution
-from stickslip.schemes.body_impacts import split_set
-from stickslip.schemes.body_step import BodyStep
+from stickslip.schemes.poisson_expansion import split_set
+from stickslip.schemes.step import Step
 from stickslip.state import Array, BoolArray, IntArray, ModelError
 
 KICKED = "restitution acts on impulses of the compression that are not unique: velocities depend on them"
@@ -92,7 +92,7 @@ class Chained(Response):
     from the last to the first. Forces, and bounds of dry friction, act in the last one.
     """
 
-    def __init__(self, step: BodyStep, kappa: float):
+    def __init__(self, step: Step, kappa: float):
         self._linear = [_linearised(solution, kappa) for solution in step.solves]
         last, parts = self._linear[-1], len(self._linear)
         sums = np.cumsum([one.r for one in self._linear], axis=0)
@@ -159,7 +159,7 @@ class TwoPhases(Response):
     of known radius; W and the law of x are those of its last pass.
     """
 
-    def __init__(self, equations: MoreauJeanEquations, step: BodyStep, kappa: float):
+    def __init__(self, equations: MoreauJeanEquations, step: Step, kappa: float):
         if kappa > 0.0:
             raise ModelError(
                 f"kappa is {kappa:g}: Poisson's impact has no smoothed derivative; take kappa = 0, or"

@@ -10,9 +10,9 @@ import numpy as np
 from stickslip.gradients.derivative import Derivative
 from stickslip.mechanics.world import World
 from stickslip.schemes import registry
-from stickslip.schemes.body_step import BodyScheme, BodyStep
+from stickslip.schemes.body_step import BodyScheme
 from stickslip.schemes.body_world import PreparedWorld
-from stickslip.schemes.step import Memory, Solver
+from stickslip.schemes.step import Memory, Solver, Step
 from stickslip.simulation.clock import length
 from stickslip.state import ModelError, State
 
@@ -36,10 +36,10 @@ class StepDerivative(Derivative):
 
     By: `q`, displacements of the bodies at the start, 6 each (δx [m] inertial, δθ [rad] in the frame of the
     body), `v` [m/s, rad/s], `h` [s], and every field of `Parameters`. Of: `q` and `v` at the end, likewise,
-    and the impulses `r` as `BodyStep.r` has them. Schemes that carry more from step to step have it in both.
+    and the impulses `r` as `Step.r` has them. Schemes that carry more from step to step have it in both.
     """
 
-    step: BodyStep
+    step: Step
     """The step itself."""
 
 
@@ -49,7 +49,7 @@ def step_derivative(
 ) -> StepDerivative:  # fmt: skip
     """Make the step of length `h` [s] from `state` (`world.start` unless given), and differentiate it.
 
-    memory: what the step before left, as `BodyStep.memory` has it; that of a first step unless given.
+    memory: what the step before left, as `Step.memory` has it; that of a first step unless given.
     kappa: smoothing of the laws of contact and friction; 0 for the exact derivative.
     """
     made, prepared = scheme_to_differentiate(scheme), PreparedWorld.of(world)

@@ -11,7 +11,8 @@ here: 0 for those of the system.
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from stickslip.gradients.solution import named_groups
 from stickslip.kernels import cones
 from stickslip.problem.checks import IntArray
 from stickslip.problem.sets import ProductSet, blocks_of, spans
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.step import Memory, Step
 from stickslip.state import Array, BoolArray, ModelError, State
 from stickslip.systems.family import Family
@@ -35,8 +37,7 @@ Inputs = Mapping[str, Array]
 class Written(NamedTuple):
     """A step of a system, and where it begins."""
 
-    system: NonsmoothSystem
-    family: Family | None
+    prepared: PreparedSystem
     state: State
     memory: Memory
     h: float
@@ -47,12 +48,12 @@ class StepEquations(ABC):
     """The equations of one step that was made."""
 
     def __init__(self, made: Written):
-        self.made, self.system = made, made.system
+        self.made, self.system, self.family = made, made.prepared.system, made.prepared.family
 
     @cached_property
     def inputs(self) -> dict[str, Array]:
         """x where the step was made; a number of a family may have the name of one of a law."""
-        state, family = self.made.state, self.made.family
+        state, family = self.made.state, self.family
         own = {"q": np.array(state.q), "v": np.array(state.v), "h": np.array([self.made.h])}
         own["force"] = np.zeros(state.v.size)
         if state.z.size:
@@ -68,7 +69,7 @@ class StepEquations(ABC):
 
     @cached_property
     def _law_sizes(self) -> dict[str, int]:
-        return law_sizes(self.system, self.made.family)
+        return law_sizes(self.system, self.family)
 
     def size(self, name: str) -> Array:
         """What a change of that input is small beside, shape (numbers,)."""
@@ -115,14 +116,13 @@ class StepEquations(ABC):
         told from 0 [m/s].
         """
 
-    def system_at(self, x: Inputs) -> NonsmoothSystem:
+    def system_at(self, x: Inputs) -> PreparedSystem:
         """The system, with the numbers of its family that x has."""
-        family = self.made.family
-        return self.system if family is None else family.at({name: x[name] for name in family.numbers})
+        return self.made.prepared.at(x)
 
     def bounds(self, x: Inputs) -> ProductSet:
         """The set of the impulses that take part."""
-        K, w = whole_set(self.system_at(x)), self.weight(x)
+        K, w = whole_set(self.system_at(x).system), self.weight(x)
         coefficient = K.coefficient.copy()
         for name, groups in self.coefficients.items():
             coefficient[groups] += self._change(name, x)
@@ -179,10 +179,7 @@ def whole_set(system: NonsmoothSystem) -> ProductSet:
         none = np.zeros(0, np.int64)
         return ProductSet(none, np.zeros(1, np.int64), np.zeros(0), np.zeros(0), np.zeros(1, np.int64), none,
                           np.zeros(0))  # fmt: skip
-    total = sets[0]
-    for K in sets[1:]:
-        total = total + K
-    return total
+    return reduce(add, sets)
 
 
 def coefficients_of(K: ProductSet) -> dict[str, IntArray]:

@@ -14,12 +14,10 @@ import numpy as np
 from stickslip.gradients.system_equations import NEAR, Inputs, StepEquations, Written
 from stickslip.kernels.activation import gap_rate
 from stickslip.problem.checks import IntArray
-from stickslip.schemes.moreau_jean import MoreauJean, Prepared
+from stickslip.schemes.moreau_jean import Known, MoreauJean
 from stickslip.schemes.moreau_jean_contacts import Tie
-from stickslip.schemes.moreau_jean_motion import Motion
 from stickslip.schemes.moreau_jean_newton import Flat
 from stickslip.state import Array, BoolArray, ModelError
-from stickslip.systems.system import NonsmoothSystem
 
 
 class MoreauJeanEquations(StepEquations):
@@ -34,7 +32,7 @@ class MoreauJeanEquations(StepEquations):
                 "a step with a projection has no derivative: it stops where it is good enough; differentiate"
                 ' with projection="none"'
             )
-        for one in made.system.interactions:
+        for one in self.system.interactions:
             if one.law.impact == "poisson":
                 raise ModelError(
                     f"interaction {one.name!r}: Poisson's impact has no derivative in systems written as"
@@ -59,7 +57,7 @@ class MoreauJeanEquations(StepEquations):
         state, h = self.made.state, self.made.h
         z = self.system.update(state.t, state.q, state.v, state.z)
         found = {}
-        for output in Prepared.of(self.system).outputs:
+        for output in self.made.prepared.part(Known).outputs:
             tie = Tie(output, state.t, state.q, state.v, z, None)
             before = tie.u_before[output.normals]
             bias = output.law.bias(tie.u_before)[output.normals]
@@ -93,45 +91,29 @@ class MoreauJeanEquations(StepEquations):
         return bias
 
     def outputs(self, x: Inputs, v: Array, r: Array) -> dict[str, Array]:
-        system, t, h = self.system_at(x), self.made.state.t, float(x["h"][0])
+        prepared, t, h = self.system_at(x), self.made.state.t, float(x["h"][0])
+        system = prepared.system
         q, v_start = x["q"], x["v"]
         z = system.update(t, q, v_start, x.get("z", self.made.state.z))
         flat = Flat(t + h, q, q.copy(), v.copy(), z)
         balance = -h * x["force"]
-        for motion in self._motions(system, h, q, v_start, z):
+        known = prepared.part(Known)
+        for motion in self.scheme.motions(known, t, h, q, v_start, z):
             motion.move(v[motion.place.v])
             flat.take(motion)
             balance[motion.place.v] += motion.residual
         impulses, law = self.all_components(r), np.zeros(system.size)
-        outputs = {output.bound.name: output for output in Prepared.of(system).outputs}
+        outputs = {output.bound.name: output for output in known.outputs}
         for mine in self.taking_part():
             output = outputs[mine.name]
             one, tie = output.bound, Tie(output, t, q, v_start, z, None)
-            moves = self._moving or output.compliant or output.has_input
+            moves = self.scheme.moving or output.compliant or output.has_input
             P = impulses[one.components]
             theta = self.scheme.weight(system.systems[one.systems[0]].name)
             tie.linearise(flat.t, h, theta, flat.q if moves else q, flat.v, z, P, self._prescribed(tie, x))
             law[one.components] = tie.law_variable(flat.v[one.v], P)
             balance[one.v] -= tie.pushed(P)
         return {"balance": balance, "law": law[self.keep], "q": flat.q, "z": z}
-
-    @property
-    def _moving(self) -> bool:
-        """Whether rows are those of the end of the step."""
-        scheme = self.scheme
-        return scheme.variant == "complete" or (
-            scheme.variant == "nearly-implicit" and scheme.frame == "current"
-        )
-
-    def _motions(self, system: NonsmoothSystem, h: float, q: Array, v: Array, z: Array) -> list[Motion]:
-        scheme = self.scheme
-        return [
-            Motion(
-                body, place, known, scheme.weight(body.name), scheme.variant, self._moving,
-                self.made.state.t, h, q, v, z,
-            )
-            for body, place, known in Prepared.of(system).bodies
-        ]  # fmt: skip
 
     def kinks(self, presses: BoolArray, near: Array) -> list[str]:
         step, notes = self.made.step, []

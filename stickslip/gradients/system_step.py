@@ -27,6 +27,7 @@ from stickslip.gradients.system_variational import VariationalEquations
 from stickslip.linalg.threads import single_threaded
 from stickslip.schemes import registry
 from stickslip.schemes.moreau_jean import MoreauJean
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.starts import check_start
 from stickslip.schemes.step import Memory, Scheme, Solver, Step, first_state
 from stickslip.schemes.variational_written import Variational
@@ -59,7 +60,7 @@ class SystemStepDerivative(EffectsDerivative):
     def __init__(self, equations: StepEquations, step: Step, tolerance: float, kappa: float):
         self._equations, self.step, self.kappa = equations, step, kappa
         self._tangent = _tangent(equations, step, tolerance, kappa)
-        family = equations.made.family
+        family = equations.family
         shapes = {name: value.shape for name, value in equations.inputs.items()}
         if family is not None:
             shapes |= {name: value.shape for name, value in family.numbers.items()}
@@ -244,31 +245,29 @@ def _flat(
 
 
 def system_derivative(
-    system: NonsmoothSystem | Family, state: State | None = None, *, h: float, solver: Solver,
-    scheme: str | Scheme | None = None, memory: Memory | None = None, kappa: float = 0.0,
+    system: NonsmoothSystem | Family | PreparedSystem, state: State | None = None, *, h: float,
+    solver: Solver, scheme: str | Scheme | None = None, memory: Memory | None = None, kappa: float = 0.0,
 ) -> SystemStepDerivative:  # fmt: skip
     """Make the step of length h [s] from `state` (that of the system unless given), and differentiate it."""
-    whole = system.system if isinstance(system, Family) else system
-    made = scheme_of_system(scheme, whole)
+    prepared = PreparedSystem.of(system)
+    whole, made = prepared.system, scheme_of_system(scheme, prepared.system)
     begin = first_state(whole) if state is None else checked_state(whole, state)
     checked_solver(solver)
     h, kappa = length("h", h), checked_kappa(kappa)
-    kept = made.begin(whole, begin, h) if memory is None else _checked_memory(made, whole, memory)
+    kept = made.begin(prepared, begin, h) if memory is None else _checked_memory(made, whole, memory)
     if state is None:
-        check_start(whole, begin, h, made)
-    return differentiated_step(made, system, begin, kept, h, solver, kappa)
+        check_start(prepared, begin, h, made)
+    return differentiated_step(made, prepared, begin, kept, h, solver, kappa)
 
 
 @single_threaded
 def differentiated_step(
-    scheme: Scheme, system: NonsmoothSystem | Family, state: State, memory: Memory, h: float, solver: Solver,
+    scheme: Scheme, prepared: PreparedSystem, state: State, memory: Memory, h: float, solver: Solver,
     kappa: float,
 ) -> SystemStepDerivative:  # fmt: skip
     """The step, made and differentiated; all that is given was checked."""
-    family = system if isinstance(system, Family) else None
-    whole = system.system if isinstance(system, Family) else system
-    step = scheme.step(whole, state, memory, h, solver)
-    made = Written(whole, family, state, memory, h, step)
+    step = scheme.step(prepared, state, memory, h, solver)
+    made = Written(prepared, state, memory, h, step)
     tolerance = max((one.tolerance for one in step.solves), default=1e-10)
     equations: StepEquations
     if isinstance(scheme, MoreauJean):

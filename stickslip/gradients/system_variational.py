@@ -15,7 +15,7 @@ from stickslip.gradients.system_equations import NEAR, Inputs, StepEquations, Wr
 from stickslip.kernels import cones
 from stickslip.problem.checks import IntArray
 from stickslip.problem.sets import ProductSet
-from stickslip.schemes.variational_written import Variational, prepared
+from stickslip.schemes.variational_written import Known, Variational
 from stickslip.schemes.variational_written_ties import Output, Tie
 from stickslip.state import Array, BoolArray, ModelError
 
@@ -58,11 +58,11 @@ class VariationalEquations(StepEquations):
         return {"h_before": np.array(memory["h"]), "approach": np.array(memory["approach"])}
 
     def outputs(self, x: Inputs, v: Array, r: Array) -> dict[str, Array]:
-        system, t = self.system_at(x), self.made.state.t
+        prepared, t = self.system_at(x), self.made.state.t
+        system, known = prepared.system, prepared.part(Known.of, self.scheme.form)
         h, before = float(x["h"][0]), float(x["h_before"][0])
         q, v_start = x["q"], x["v"]
         z = system.update(t, q, v_start, x.get("z", self.made.state.z))
-        known = prepared(system, self.scheme.form)
         balance, end = -self.weight(x) * x["force"], q.copy()
         for body, place, kind, follows in known.bodies:
             node = kind(body, place, t, q, v_start, z, h, before, follows)

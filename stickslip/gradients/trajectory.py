@@ -26,12 +26,13 @@ from stickslip.gradients.trajectory_system import SystemSteps
 from stickslip.mechanics.world import World
 from stickslip.names import alternatives
 from stickslip.schemes.body_world import PreparedWorld
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.step import Solver
 from stickslip.state import Array, ModelError, State
 from stickslip.systems.family import Family
 from stickslip.systems.system import NonsmoothSystem
 
-Moving = World | PreparedWorld | NonsmoothSystem | Family
+Moving = World | PreparedWorld | NonsmoothSystem | Family | PreparedSystem
 """What has runs."""
 Loss = Callable[[int, State], "tuple[Any, Any, Any] | None"]
 """What is to be differentiated: the sum over k = 0, 1, ..., steps of what it says of the state after k steps:
@@ -116,7 +117,7 @@ def trajectory_gradient(
 
 def run_of(thing: Moving, **how: Any) -> Run:
     """The steps that `simulate` would make of a world, a system or a family at its numbers."""
-    if isinstance(thing, NonsmoothSystem | Family):
+    if isinstance(thing, NonsmoothSystem | Family | PreparedSystem):
         return SystemSteps.of(thing, **how)
     return Steps.of(thing, **how)
 

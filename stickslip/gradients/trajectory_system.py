@@ -12,6 +12,7 @@ from stickslip.gradients.system_step import (
     scheme_of_system,
 )
 from stickslip.gradients.trajectory_run import Point, Run, checked_on_failure, divided
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.step import Scheme, Solver
 from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.simulation.clock import Clock, length
@@ -25,7 +26,7 @@ from stickslip.systems.system import NonsmoothSystem
 class SystemSteps(Run):
     """The steps of a run of a system, or of a family at its numbers."""
 
-    given: NonsmoothSystem | Family
+    prepared: PreparedSystem
     scheme: Scheme
     solver: Solver
     start: Point
@@ -44,8 +45,8 @@ class SystemSteps(Run):
 
     @classmethod
     def of(
-        cls, system: NonsmoothSystem | Family, *, until: float, h: float | None, scheme: Any, solver: Solver,
-        start: Checkpoint | State | None = None, controls: Any = None, kappa: float = 0.0,
+        cls, system: NonsmoothSystem | Family | PreparedSystem, *, until: float, h: float | None, scheme: Any,
+        solver: Solver, start: Checkpoint | State | None = None, controls: Any = None, kappa: float = 0.0,
         on_failure: str = "raise",
     ) -> "SystemSteps":  # fmt: skip
         """Those that `simulate` would make."""
@@ -55,20 +56,20 @@ class SystemSteps(Run):
                 " functions of t, and numbers of a Family"
             )
         checked_solver(solver)
-        whole = system.system if isinstance(system, Family) else system
+        prepared = PreparedSystem.of(system)
+        whole = prepared.system
         if isinstance(start, State):
             made, step = scheme_of_system(scheme, whole), length("h", h)  # type: ignore[arg-type]
             begin = checked_state(whole, start)
-            point, clock = Point(begin, made.begin(whole, begin, step)), Clock(begin.t, step)
+            point, clock = Point(begin, made.begin(prepared, begin, step)), Clock(begin.t, step)
         else:
-            begun = begun_system(whole, h, scheme, start)
+            begun = begun_system(prepared, h, scheme, start)
             made = scheme_of_system(begun.scheme, whole)
             point, clock = Point(begun.state, begun.memory), begun.clock
         parts = divided(clock, point.state.t, until)
         kappa = checked_kappa(kappa)
-        family = system if isinstance(system, Family) else None
         return cls(
-            system, made, solver, point, *parts, {}, input_shapes(whole, family), kappa,
+            prepared, made, solver, point, *parts, {}, input_shapes(whole, prepared.family), kappa,
             checked_on_failure(on_failure),
         )  # fmt: skip
 
@@ -83,13 +84,13 @@ class SystemSteps(Run):
         return dq
 
     def make(self, k: int, point: Point) -> Point:
-        whole = self.given.system if isinstance(self.given, Family) else self.given
-        step = self.scheme.step(whole, point.state, point.memory, float(self.lengths[k]), self.solver)
+        h = float(self.lengths[k])
+        step = self.scheme.step(self.prepared, point.state, point.memory, h, self.solver)
         return self.arrived(k, point, step)
 
     def differentiate(self, k: int, point: Point) -> tuple[SystemStepDerivative, Point]:
         h = float(self.lengths[k])
         found = differentiated_step(
-            self.scheme, self.given, point.state, point.memory, h, self.solver, self.kappa
+            self.scheme, self.prepared, point.state, point.memory, h, self.solver, self.kappa
         )
         return found, self.arrived(k, point, found.step)

@@ -28,9 +28,8 @@ from stickslip.laws import components
 from stickslip.problem.step_problem import LINEARISED, StepProblem
 from stickslip.problem.step_tangent import step_blocks
 from stickslip.schemes.body_joints import PARTS
-from stickslip.schemes.body_step import BodyStep
 from stickslip.schemes.body_world import PreparedWorld
-from stickslip.schemes.step import Memory
+from stickslip.schemes.step import Memory, Step
 from stickslip.state import Array, BoolArray, IntArray, State
 
 
@@ -57,7 +56,7 @@ class VariationalEquations(Equations):
     """One step of a world that was solved, by velocities v of all bodies, (n, 6), and impulses."""
 
     def __init__(
-        self, prepared: PreparedWorld, state: State, memory: Memory, step: BodyStep, problem: StepProblem,
+        self, prepared: PreparedWorld, state: State, memory: Memory, step: Step, problem: StepProblem,
         v: Array, r: Array,
     ):  # fmt: skip
         super().__init__(prepared, state, memory, problem.h)

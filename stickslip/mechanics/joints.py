@@ -115,7 +115,7 @@ def reaction(
     stops and the friction alone the effort along its sliding [N] and about its angle [N m], shape (n, 2).
 
     The steps have lengths h [s], shape (n,), and end at q (n, 7 nb), v (n, 6 nb); impulses of step k are
-    r[offset[k] : offset[k + 1]] [N s, N m s], and `ids` tells whose they are, as `BodyStep.joint_id`. They
+    r[offset[k] : offset[k + 1]] [N s, N m s], and `ids` tells whose they are, as `Step.joint_id`. They
     act along lines of the middle of the step, found from its end to second order in h (those of the
     variational scheme stand at its start: to first order). Forces of fixed joints, balls and hinges have
     inertial lines and are exact. A step of length 0 has no reaction.

@@ -47,7 +47,7 @@ class Reading(NamedTuple):
     joint_r: Array = NO_ROWS
     """Impulses of the joints [N s, N m s], shape (p,)."""
     joint_id: IntArray = NO_ID
-    """Whose each of them is, as `BodyStep.joint_id` [-], shape (p,)."""
+    """Whose each of them is, as `Step.joint_id` [-], shape (p,)."""
 
     @classmethod
     def at(cls, world: "World", state: State) -> "Reading":

@@ -18,7 +18,7 @@ and constant forces the balance of energy is rounding; springs leave O(h³) per 
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -37,10 +37,10 @@ from stickslip.schemes.body_joints import joint_rows
 from stickslip.schemes.body_opening import opened
 from stickslip.schemes.body_redundancy import conflict_reason
 from stickslip.schemes.body_start import Start, check_start
-from stickslip.schemes.body_step import BodyStep, EnergyTerms
+from stickslip.schemes.body_step import BodyPart, EnergyTerms
 from stickslip.schemes.body_stiffness import too_stiff
 from stickslip.schemes.body_world import PreparedWorld
-from stickslip.schemes.step import Memory, Solver, frozen_state
+from stickslip.schemes.step import Memory, Solver, Step, frozen_state
 from stickslip.state import Array, State
 
 
@@ -74,7 +74,7 @@ class MoreauJeanBodies(Options):
 
     def step(
         self, world: World | PreparedWorld, state: State, memory: Memory, h: float, solver: Solver
-    ) -> BodyStep:
+    ) -> Step:
         """The step of length h that begins at `state`."""
         prepared = PreparedWorld.of(world)
         start = Start.of(self.theta, prepared, state, h)
@@ -92,7 +92,7 @@ class MoreauJeanBodies(Options):
             return self._arrive(start, blocks, np.zeros(0), (), memory)
         if self.impact == "poisson" and compresses(blocks):
             r, solves, reason = in_two_phases(blocks, start, solver)
-            return replace(self._arrive(start, blocks, r, solves, memory, reason), summed=False)
+            return self._arrive(start, blocks, r, solves, memory, reason, summed=False)
         if self.impact == "newton" and self.parts > 1 and strikes(blocks, start):
             r, solves = in_parts(blocks, start, solver, self.parts)
             return self._arrive(start, blocks, r, solves, memory)
@@ -102,8 +102,8 @@ class MoreauJeanBodies(Options):
 
     def _arrive(
         self, start: Start, blocks: Blocks, r: Array, solves: tuple[Solution, ...], memory: Memory,
-        reason: str = "",
-    ) -> BodyStep:  # fmt: skip
+        reason: str = "", summed: bool = True,
+    ) -> Step:  # fmt: skip
         """The end of the step, from the impulses over it."""
         world, bodies, state, h = start.world, start.bodies, start.state, start.h
         contacts, offset, reach = blocks.contacts, blocks.K.offset, self.theta * h
@@ -112,7 +112,7 @@ class MoreauJeanBodies(Options):
         impulses, velocities, overlaps = assembly.tell(contacts.law, contacts.gap, offset, reach, r, u)
         if not reason and not math.isfinite(sum(energy) + overlaps.deepest + overlaps.largest):
             lost = "the impulses that the solver found are not finite; the step is one without any"
-            return self._arrive(start, blocks, np.zeros(r.size), solves, memory, lost)
+            return self._arrive(start, blocks, np.zeros(r.size), solves, memory, lost, summed)
         reserve = float(memory["reserve"][0]) + energy.lost
         sweeps = self.sweeps if self.correction else 0
         springs = world.forces.potential(t, q.reshape(-1)) if start.forced else 0.0
@@ -139,9 +139,11 @@ class MoreauJeanBodies(Options):
             "joint_id": joint_id, "joint_size": joint_size,
         }  # fmt: skip
         end = frozen_state(t, done.q.reshape(-1), v.reshape(-1), state.z)
-        return BodyStep(
-            end, h, contacts, impulses, velocities, joint_r, solves, terms,
-            done.penetration, float(done.opening.max(initial=0.0)), done.size, after,
-            f"at t = {state.t:.9g} s {reason}" if reason else "", joint_unit=blocks.unit, summed=True,
-            joint_id=blocks.joint_ids,
+        return Step(
+            end, h, impulses, velocities, after, solves=solves,
+            reason=f"at t = {state.t:.9g} s {reason}" if reason else "",
+            bodies=BodyPart(
+                contacts, joint_r, terms, done.penetration, float(done.opening.max(initial=0.0)), done.size,
+                blocks.unit, summed, joint_id=blocks.joint_ids,
+            ),
         )  # fmt: skip

@@ -13,8 +13,7 @@ import numpy as np
 
 from stickslip.kernels.bodies.assembly import by_contact
 from stickslip.problem.checks import frozen
-from stickslip.schemes.body_step import BodyStep
-from stickslip.schemes.step import Selector
+from stickslip.schemes.step import Selector, Step
 from stickslip.state import Array, BoolArray
 
 CHOICES = ("solver", "unique", "least")
@@ -25,18 +24,19 @@ NOTHING = 1e-100
 """Impulses below this are zero, as in the steps themselves [N s]."""
 
 
-def with_least_forces(step: BodyStep, select: Selector) -> BodyStep:
+def with_least_forces(step: Step, select: Selector) -> Step:
     """The step as it is told: with the impulses of least norm where there are many, and how each was chosen.
 
     State and memory are those of the step, so that the motion does not depend on what is told. A step keeps
     its own impulses where it is not certified, where the least are not, and where they are no sum of those
     of its problems (Poisson's impact).
     """
+    assert step.bodies is not None
     if not step.solves or not step.summed or not all(one.ok for one in step.solves):
         return step
     found, count = [select(one) for one in step.solves], len(step.contacts)
     if all(unique.all() for _, unique in found):
-        return replace(step, choice=frozen(np.full(count, UNIQUE)))
+        return replace(step, bodies=replace(step.bodies, choice=frozen(np.full(count, UNIQUE))))
     if any(least.selection != "least" and not unique.all() for least, unique in found):
         return step  # the judge does not accept the least
     r = np.sum([least.r for least, _ in found], axis=0)
@@ -44,8 +44,9 @@ def with_least_forces(step: BodyStep, select: Selector) -> BodyStep:
     return _told(step, r, same)
 
 
-def _told(step: BodyStep, r: Array, unique: BoolArray) -> BodyStep:
+def _told(step: Step, r: Array, unique: BoolArray) -> Step:
     """The step with impulses r of its problems, shape (p,)."""
+    assert step.bodies is not None
     offset, contacts = step.solves[0].problem.K.offset, step.contacts  # type: ignore[union-attr]
     r = frozen(np.where(np.abs(r) < NOTHING, 0.0, r))
     impulses = by_contact(offset, contacts.law, r)
@@ -53,4 +54,5 @@ def _told(step: BodyStep, r: Array, unique: BoolArray) -> BodyStep:
     if step.joint_unit is not None:
         joint_r = joint_r * step.joint_unit
     choice = np.where(unique, UNIQUE, LEAST)
-    return replace(step, r=frozen(impulses), joint_r=frozen(joint_r.copy()), choice=frozen(choice))
+    told = replace(step.bodies, joint_r=frozen(joint_r.copy()), choice=frozen(choice))
+    return replace(step, r=frozen(impulses), bodies=told)

@@ -18,10 +18,7 @@ step, in which a contact gives back at least e r_N^c,
 
     M v_{k+1} = M v_free + H (r^c + ρ),   0 <= u_N ⟂ ρ_N - e r_N^c >= 0,   |ρ_T| <= mu ρ_N.
 
-A contact that stays closed has ρ_N > e r_N^c and is an ordinary one with the impulse ρ. One that leaves has
-ρ_N = e r_N^c, so that its friction is a disc of known radius: its normal is a nonnegative block of its own,
-and the cone has a normal a with u_a = w (a - radius), which Coulomb's law makes a = radius. Passes are made
-until every contact is of the kind it is taken for. Forces with bounds (dry joints) have no part in the
+How that is solved is said in `poisson_expansion.py`. Forces with bounds (dry joints) have no part in the
 compression.
 """
 
@@ -31,19 +28,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from stickslip.kernels import cones
-from stickslip.problem.contact import ContactProblem, GlobalProblem
+from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.convert import reduce_to_contacts
 from stickslip.problem.jacobian import ContactBlocks
-from stickslip.problem.operator import DenseDelassus, block_delassus
 from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Solution
 from stickslip.schemes.body_blocks import Blocks
 from stickslip.schemes.body_start import Start
+from stickslip.schemes.poisson_expansion import PASSES, expand
 from stickslip.schemes.step import Solver
-from stickslip.state import Array, BoolArray, IntArray
+from stickslip.state import Array, IntArray
 
-PASSES = 100
-"""Most passes of an expansion."""
 DENSE = 100
 """Components up to which W is one array in an expansion: calls are what small problems cost."""
 
@@ -121,70 +116,10 @@ def _expand(
         solution = solver.solve(problem)
         return solution.r, solution, ""
     reduced = reduce_to_contacts(problem).problem
-    J, K = reduced.W.sparse(), problem.K  # type: ignore[attr-defined]
+    J = reduced.W.sparse()  # type: ignore[attr-defined]
     W = sp.csr_array(J @ J.T)
-    normals = K.offset[kicked]
-    stays, returned = np.zeros(kicked.size, bool), np.zeros(kicked.size, bool)
-    radius = kick.copy()
-    for _ in range(PASSES):
-        leaves = ~stays
-        held = np.zeros(K.size)
-        held[normals[stays]] = kick[stays]
-        solution, r = _one_pass(W, reduced.u_free - W @ held, K, kicked[leaves], radius[leaves], solver)
-        r[normals[stays]] -= kick[stays]
-        more = np.maximum(r[normals], 0.0)
-        small = 10.0 * solution.tolerance * float((kick + more).max())
-        closed = leaves & ~returned & (more > small)
-        opened = stays & (r[normals] < -small)
-        wanted = kick + np.where(returned, more, 0.0)
-        off = float(np.abs(radius - wanted)[leaves].max(initial=0.0))
-        if not (closed.any() or opened.any() or off > small):
-            return r, solution, ""
-        # One that stayed by mistake leaves for good; its disc then grows with what it presses beyond that.
-        stays, returned = (stays | closed) & ~opened, returned | opened
-        radius = 0.5 * (radius + wanted)
-    return r, solution, f"the expansion of Poisson's impact did not settle in {PASSES} passes"
-
-
-def _one_pass(
-    W: sp.csr_array, u_free: Array, K: ProductSet, split: IntArray, radius: Array, solver: Solver
-) -> tuple[Solution, Array]:
-    """The problem with the contacts `split` as a nonnegative normal and a disc of `radius`, solved."""
-    apart = np.zeros(len(K), bool)
-    apart[split] = True
-    wide, at, extra = split_set(K, apart)
-    coo, diagonal = W.tocoo(), W.diagonal()
-    w = np.array([diagonal[K.offset[i] : K.offset[i + 1]].max() for i in split])
-    row, col = coo.coords
-    entries = (np.concatenate([at[row], extra]), np.concatenate([at[col], extra]))
-    matrix = sp.coo_array((np.concatenate([coo.data, w]), entries), shape=(wide.size, wide.size))
-    bias = np.zeros(wide.size)
-    bias[at], bias[extra] = u_free, -w * radius
-    dense = wide.size <= DENSE
-    operator = DenseDelassus(matrix.toarray()) if dense else block_delassus(sp.csr_array(matrix), wide)
-    solution = solver.solve(ContactProblem.unchecked(operator, bias, wide))
-    return solution, solution.r[at]
-
-
-def split_set(K: ProductSet, apart: BoolArray) -> tuple[ProductSet, IntArray, IntArray]:
-    """K with those blocks apart, where its components are in it, and the normals of the cones."""
-    twice = 1 + apart
-    first = np.cumsum(twice) - twice  # number of each block, or of its normal
-    size, groups = np.repeat(np.diff(K.offset), twice), np.repeat(np.diff(K.group_offset), twice)
-    kind = np.repeat(K.kind, twice)
-    normal = first[apart]
-    size[normal], groups[normal], kind[normal] = 1, 0, cones.NONNEGATIVE
-    wide = ProductSet(
-        kind,
-        np.concatenate([[0], np.cumsum(size)]),
-        np.repeat(K.lower, twice),
-        np.repeat(K.upper, twice),
-        np.concatenate([[0], np.cumsum(groups)]),
-        K.group_size,
-        K.coefficient,
-    )
-    block = np.repeat(np.arange(len(K)), np.diff(K.offset))
-    within = np.arange(K.size) - K.offset[block]
-    # past its normal, a component of a block apart is in the cone behind it
-    at = wide.offset[first[block]] + within + (apart[block] & (within > 0))
-    return wide, at, wide.offset[normal + 1]
+    dense = problem.K.size <= DENSE
+    given = (W.toarray() if dense else W, reduced.u_free, problem.K, kicked, kick, solver)
+    r, solution, unsettled = expand(*given)
+    reason = f"the expansion of Poisson's impact did not settle in {PASSES} passes" if unsettled else ""
+    return r, solution, reason

@@ -166,8 +166,3 @@ def _leaves(joints: Joints, j: int) -> tuple[bool, bool]:
     kind = int(joints.kind[j])
     low, high = float(joints.lower[j, 0]), float(joints.upper[j, 0])
     return bool(joint_geometry.leaves(0, kind, low, high)), bool(joint_geometry.leaves(1, kind, low, high))
-
-
-def _most(joints: Joints) -> tuple[int, int]:
-    """Most blocks and most rows that joints can have: a hold of at most 6, four stops, two frictions."""
-    return 7 * len(joints), 12 * len(joints)

@@ -1,12 +1,12 @@
 """One step of a world as data: state in, step out, nothing hidden."""
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
 from stickslip.detection.contacts import ContactSet
 from stickslip.kernels.bodies.layout import Energies
-from stickslip.problem.solution import Solution
-from stickslip.schemes.step import Certified, Memory, Solver
+from stickslip.schemes.step import Memory, Solver, Step
 from stickslip.state import Array, IntArray, State
 
 if TYPE_CHECKING:
@@ -42,25 +42,13 @@ class EnergyTerms:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class BodyStep(Certified):
-    """A step of a world and all that was done in it."""
+class BodyPart:
+    """What a step of a world leaves beside what every step does."""
 
-    state: State
-    """At the end of the step."""
-    h: float
-    """Length of the step [s]."""
     contacts: ContactSet
     """Contacts that entered the problem, where they were when it was made."""
-    r: Array
-    """Impulses over the step: N, T1, T2 [N s], rolling about t1, t2, torsion about n [N m s], shape
-    (nc, 6)."""
-    u: Array
-    """Relative velocities at the end of the step, in the same order [m/s, rad/s], shape (nc, 6)."""
     joint_r: Array
     """Impulses of the joints [N s, N m s], shape (p,), in the order of the scheme's joint rows."""
-    solves: tuple[Solution, ...]
-    """The problems that the answer rests on, with the judge's word; two with Poisson's law,
-    one for each part of an impact made in parts."""
     energy: EnergyTerms
     penetration: float
     """Deepest overlap of contacts at the end of the step, >= 0 [m]."""
@@ -68,14 +56,6 @@ class BodyStep(Certified):
     """Largest error of a joint at the end of the step [m, rad]."""
     correction: float
     """Largest displacement of a contact or joint by the position correction [m]."""
-    memory: Memory
-    """Of contact ids, points and impulses for the next step; arrays whose lengths vary."""
-    reason: str = ""
-    """Why the step is not good, where it is not."""
-    measures: dict[str, float] = field(default_factory=dict)
-    """What else was measured, by name with its unit."""
-    relaxation: str = ""
-    """What the scheme puts in the place of the exact law; empty where it puts nothing."""
     joint_unit: Array | None = None
     """What impulses of joints in the problems are multiplied by in `joint_r` [-, m], shape (p,); None: 1."""
     summed: bool = False
@@ -98,7 +78,12 @@ class BodyScheme(Protocol):
     def begin(self, world: "PreparedWorld", state: State, h: float) -> Memory:
         """The memory of the first step; a ModelError where the scheme cannot carry the world."""
 
-    def step(
-        self, world: "PreparedWorld", state: State, memory: Memory, h: float, solver: Solver
-    ) -> BodyStep:
+    def step(self, world: "PreparedWorld", state: State, memory: Memory, h: float, solver: Solver) -> Step:
         """The step of length h that begins at `state`."""
+
+
+def __getattr__(name: str) -> Any:
+    if name != "BodyStep":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn("BodyStep is Step now, for worlds too; write stickslip.Step", DeprecationWarning, 2)
+    return Step

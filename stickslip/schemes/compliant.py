@@ -17,12 +17,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from stickslip.kernels import cones
-from stickslip.options import Options, iterations_option, option
+from stickslip.options import iterations_option, option
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import Level
 from stickslip.problem.step_problem import SPRINGS
 from stickslip.schemes.compliant_forces import Stiffness, forces, ratio_of, stored
-from stickslip.schemes.step import Memory, Scheme, Solver, Step, arrays, frozen_state
+from stickslip.schemes.prepared_system import PreparedSystem
+from stickslip.schemes.step import InteractionPart, Memory, Solver, Step, arrays, frozen_state
+from stickslip.schemes.system_scheme import SystemScheme, require_second_order
 from stickslip.state import ModelError, State
 from stickslip.systems.dynamics import SecondOrderDynamics
 from stickslip.systems.system import Bound, NonsmoothSystem, Place
@@ -38,8 +40,10 @@ ROUNDING = 32.0 * float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compliant(Options, Scheme):
+class Compliant(SystemScheme):
     """Spring-damper contact with regularised friction, implicit. Relaxed: an approximation of the laws."""
+
+    level = Level.POSITION
 
     stiffness: float = option(1e6, "stiffness of contacts and joints", unit="N/m", low=0.0, open_low=True)
     damping: str = option(
@@ -66,15 +70,9 @@ class Compliant(Options, Scheme):
     )
     max_newton: int = iterations_option(30, "Newton iterations in a substep")
 
-    def levels(self, system: NonsmoothSystem) -> tuple[Level, ...]:
-        return (Level.POSITION,) * len(system.interactions)
-
-    def begin(self, system: NonsmoothSystem, state: State, h: float) -> Memory:
-        for flow, _ in system.flows:
-            raise ModelError(
-                f"system {flow.name!r} is of first order; compliant contact is for second order"
-                " (use euler-moreau)"
-            )
+    def _begin(self, prepared: PreparedSystem, state: State, h: float) -> Memory:
+        system = prepared.system
+        require_second_order(system, "compliant contact")
         for one in system.interactions:
             if one.mechanical.compliant:
                 raise ModelError(
@@ -94,7 +92,8 @@ class Compliant(Options, Scheme):
                 )
         return {}
 
-    def step(self, system: NonsmoothSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
+    def _step(self, prepared: PreparedSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
+        system = prepared.system
         z = system.update(state.t, state.q, state.v, state.z)
         run = _Run(self, system, state, z)
         with np.errstate(all="ignore"):  # what is not finite is named
@@ -109,7 +108,8 @@ class Compliant(Options, Scheme):
         always = np.concatenate([~one.law.unilateral for one in system.interactions] or [np.zeros(0, bool)])
         run.forecast[always] = -np.inf
         return Step(
-            end, h, run.r, y.copy(), y, run.forecast, run.forecast <= 0.0, self.levels(system), arrays(),
+            end, h, run.r, y.copy(), arrays(),
+            InteractionPart(y, run.forecast, run.forecast <= 0.0, self.levels(prepared)),
             newton=run.newton, reason=run.reason,
             measures={
                 "penetration [m]": max(0.0, -float(run.forecast[~always].min(initial=0.0))),

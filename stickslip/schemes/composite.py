@@ -16,10 +16,11 @@ from stickslip.names import alternatives
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
 from stickslip.schemes.moreau_jean import MoreauJean
-from stickslip.schemes.step import CONTACT_WORK, Memory, Scheme, Solver, Step, frozen_state
+from stickslip.schemes.prepared_system import PreparedSystem
+from stickslip.schemes.step import CONTACT_WORK, InteractionPart, Memory, Scheme, Solver, Step, frozen_state
 from stickslip.schemes.work import work_of
 from stickslip.state import BoolArray, ModelError, State
-from stickslip.systems.system import Bound, NonsmoothSystem
+from stickslip.systems.system import NonsmoothSystem
 
 ADDED = ("spring energy [J]", "impacts [-]")
 """Measures of parts that add up; of others the largest counts. Work of contacts adds up as well."""
@@ -30,7 +31,7 @@ class Part:
     """Systems under one scheme, as a nonsmooth system of their own, and where their numbers stand."""
 
     scheme: Scheme
-    system: NonsmoothSystem
+    system: PreparedSystem
     q: IntArray
     """Their coordinates in the flat q [-], shape (any,)."""
     v: IntArray
@@ -56,55 +57,57 @@ class Composite(Scheme):
     schemes: Mapping[str, Scheme]
     """Scheme of every system, by the system's name."""
 
-    def levels(self, system: NonsmoothSystem) -> tuple[Level, ...]:
+    def levels(self, system: NonsmoothSystem | PreparedSystem) -> tuple[Level, ...]:
         found: dict[int, Level] = {}
         for part in self.parts(system):
             found.update(zip(part.interactions, part.scheme.levels(part.system), strict=True))
-        return tuple(found[i] for i in range(len(system.interactions)))
+        return tuple(found[i] for i in range(len(found)))
 
-    def begin(self, system: NonsmoothSystem, state: State, h: float) -> Memory:
+    def begin(self, system: NonsmoothSystem | PreparedSystem, state: State, h: float) -> Memory:
         memory: Memory = {}
         for i, part in enumerate(self.parts(system)):
             own = part.scheme.begin(part.system, part.state(state), h)
             memory.update({f"{i}/{name}": array for name, array in own.items()})
         return memory
 
-    def step(self, system: NonsmoothSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
-        parts, steps = self.parts(system), []
+    def step(
+        self, system: NonsmoothSystem | PreparedSystem, state: State, memory: Memory, h: float, solver: Solver
+    ) -> Step:
+        prepared, steps = PreparedSystem.of(system), []
+        parts = self.parts(prepared)
         for i, part in enumerate(parts):
             start = f"{i}/"
             own = {name[len(start) :]: array for name, array in memory.items() if name.startswith(start)}
             steps.append(part.scheme.step(part.system, part.state(state), own, h, solver))
-        return _joined(system, state, h, parts, steps, self.levels(system))
+        return _joined(prepared.system, state, h, parts, steps, self.levels(prepared))
 
-    def parts(self, system: NonsmoothSystem) -> tuple[Part, ...]:
-        """The systems by scheme, made once for each system and kept with it."""
-        kept: dict[object, tuple[Part, ...]] = system.__dict__.setdefault("_parts_by_scheme", {})
-        if self not in kept:
-            kept[self] = self._parts(system)
-        return kept[self]
+    def parts(self, system: NonsmoothSystem | PreparedSystem) -> tuple[Part, ...]:
+        """The systems by scheme, made once of a prepared system."""
+        return PreparedSystem.of(system).part(_parts, self)
 
-    def _parts(self, system: NonsmoothSystem) -> tuple[Part, ...]:
-        for name in self.schemes:
-            if name not in system.number:
-                raise ModelError(
-                    f"a scheme is given for the unknown system {name!r}; {alternatives(name, system.number)}"
-                )
-        for name in system.number:
-            if name not in self.schemes:
-                raise ModelError(f"system {name!r} has no scheme; give one for every system, or one for all")
-        groups = _merged(self.schemes, system)
-        of = {number: k for k, (_, numbers) in enumerate(groups) for number in numbers}
-        for one in system.interactions:
-            if len({of[i] for i in one.systems}) > 1:
-                under = (
-                    f"{system.systems[i].name!r} under {type(groups[of[i]][0]).__name__}" for i in one.systems
-                )
-                raise ModelError(
-                    f"interaction {one.name!r} ties systems under different schemes: {', '.join(under)};"
-                    " give them the same scheme"
-                )
-        return tuple(part(system, scheme, numbers) for scheme, numbers in groups)
+
+def _parts(prepared: PreparedSystem, scheme: Composite) -> tuple[Part, ...]:
+    system = prepared.system
+    for name in scheme.schemes:
+        if name not in system.number:
+            raise ModelError(
+                f"a scheme is given for the unknown system {name!r}; {alternatives(name, system.number)}"
+            )
+    for name in system.number:
+        if name not in scheme.schemes:
+            raise ModelError(f"system {name!r} has no scheme; give one for every system, or one for all")
+    groups = _merged(scheme.schemes, system)
+    of = {number: k for k, (_, numbers) in enumerate(groups) for number in numbers}
+    for one in system.interactions:
+        if len({of[i] for i in one.systems}) > 1:
+            under = (
+                f"{system.systems[i].name!r} under {type(groups[of[i]][0]).__name__}" for i in one.systems
+            )
+            raise ModelError(
+                f"interaction {one.name!r} ties systems under different schemes: {', '.join(under)};"
+                " give them the same scheme"
+            )
+    return tuple(part(prepared, one, tuple(numbers)) for one, numbers in groups)
 
 
 def _merged(schemes: Mapping[str, Scheme], system: NonsmoothSystem) -> list[tuple[Scheme, list[int]]]:
@@ -128,32 +131,17 @@ def _merged(schemes: Mapping[str, Scheme], system: NonsmoothSystem) -> list[tupl
 
 
 def part(
-    system: NonsmoothSystem, scheme: Scheme, numbers: list[int], kind: type[NonsmoothSystem] = NonsmoothSystem
-) -> Part:
+    prepared: PreparedSystem, scheme: Scheme, numbers: tuple[int, ...],
+    kind: type[NonsmoothSystem] = NonsmoothSystem,
+) -> Part:  # fmt: skip
     """Some systems and their interactions, which tie no others, as a nonsmooth system of their own."""
-    own = kind([system.systems[i] for i in numbers])
-    renumbered = {number: k for k, number in enumerate(numbers)}
-    bound: list[Bound] = []
-    mine = [i for i, one in enumerate(system.interactions) if one.systems[0] in renumbered]
-    component = block = 0
-    for i in mine:
-        one = system.interactions[i]
-        systems = tuple(renumbered[k] for k in one.systems)
-        ends = component + one.law.size, block + len(one.law.K)
-        bound.append(
-            replace(
-                one, systems=systems, q=own.where(systems, "q"), v=own.where(systems, "v"),
-                z=own.where(systems, "z"), components=slice(component, ends[0]),
-                blocks=slice(block, ends[1]),
-            )
-        )  # fmt: skip
-        component, block = ends
-    own.interactions, own.size, own.blocks = tuple(bound), component, block
+    system = prepared.system
+    mine = [i for i, one in enumerate(system.interactions) if one.systems[0] in numbers]
     places = [system.places[i] for i in numbers]
     ties = [system.interactions[i] for i in mine]
     return Part(
-        scheme, own, _indices(place.q for place in places), _indices(place.v for place in places),
-        _indices(place.z for place in places),
+        scheme, PreparedSystem(system.part(numbers, kind)), _indices(place.q for place in places),
+        _indices(place.v for place in places), _indices(place.z for place in places),
         _indices(one.components for one in ties), _indices(one.blocks for one in ties), tuple(mine),
     )  # fmt: skip
 
@@ -193,14 +181,17 @@ def _joined(
     return Step(
         frozen_state(steps[0].state.t, q, v, z), h,
         gathered(system.size, "components", "r"), gathered(system.size, "components", "u"),
-        gathered(system.size, "components", "y"), gathered(system.blocks, "blocks", "forecast"), active,
-        levels,
         {f"{i}/{name}": array for i, step in enumerate(steps) for name, array in step.memory.items()},
-        tuple(solution for step in steps for solution in step.solves), max(step.newton for step in steps),
-        tuple(sorted((e for step in steps for e in step.events), key=lambda e: e.t)),
-        "; ".join(step.reason for step in steps if step.reason), measures,
-        ", ".join(dict.fromkeys(step.relaxation for step in steps if step.relaxation)),
-        tuple(part.components[x] for part, step in zip(parts, steps, strict=True) for x in step.components),
+        InteractionPart(
+            gathered(system.size, "components", "y"), gathered(system.blocks, "blocks", "forecast"), active,
+            levels,
+            tuple(own.components[x] for own, step in zip(parts, steps, strict=True) for x in step.components),
+        ),
+        solves=tuple(solution for step in steps for solution in step.solves),
+        newton=max(step.newton for step in steps),
+        events=tuple(sorted((e for step in steps for e in step.events), key=lambda e: e.t)),
+        reason="; ".join(step.reason for step in steps if step.reason), measures=measures,
+        relaxation=", ".join(dict.fromkeys(step.relaxation for step in steps if step.relaxation)),
     )  # fmt: skip
 
 
@@ -208,4 +199,4 @@ def _work(part: Part, state: State, step: Step) -> float:
     """Work of a part's contacts, as its scheme tells it or from impulses and velocities [J]."""
     if CONTACT_WORK in step.measures:
         return step.measures[CONTACT_WORK]
-    return work_of(part.system, part.state(state), step.state, step.h, step.r)
+    return work_of(part.system.system, part.state(state), step.state, step.h, step.r)

@@ -5,33 +5,34 @@ relation at k + gamma, and its midpoint variant (9.7). The multipliers lam are n
 scaled with h, and bounds hold for them as they stand.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from stickslip.interrupts import Interrupts
-from stickslip.options import Options, option
-from stickslip.problem.checks import Array
+from stickslip.options import option
 from stickslip.problem.contact import Level
 from stickslip.problem.solution import Solution
 from stickslip.schemes.euler_moreau_march import march
 from stickslip.schemes.euler_moreau_newton import Begin, Carried, Weights, carried
 from stickslip.schemes.euler_moreau_parts import parts
-from stickslip.schemes.march import March
-from stickslip.schemes.step import Memory, Scheme, Solver, Step, arrays, frozen_state
+from stickslip.schemes.prepared_system import PreparedSystem
+from stickslip.schemes.step import InteractionPart, Memory, Solver, Step, arrays, frozen_state
+from stickslip.schemes.system_scheme import MarchingScheme
 from stickslip.state import ModelError, State
 from stickslip.systems.system import NonsmoothSystem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EulerMoreau(Options, Scheme):
+class EulerMoreau(MarchingScheme):
     """Implicit time-stepping for first-order systems with nonsmooth laws.
 
     With relation "end" and gamma < 1 the scheme needs the input r_0 before the first step. It is taken from
     a first step with gamma = 1, which is kept for nothing else: r_0 is then right to O(h), and the order
     of the scheme is kept. Where the start is inconsistent (x must jump), take gamma = 1.
     """
+
+    level = Level.POSITION
+    _march = march
 
     theta: float = option(1.0, "weight of the end of the step in f", low=0.0, high=1.0)
     gamma: float = option(1.0, "weight of the end of the step in the input r", low=0.0, high=1.0)
@@ -48,10 +49,8 @@ class EulerMoreau(Options, Scheme):
     )
     newton_limit: int = option(30, "most Newton iterations in a step", low=1)
 
-    def levels(self, system: NonsmoothSystem) -> tuple[Level, ...]:
-        return (Level.POSITION,) * len(system.interactions)
-
-    def begin(self, system: NonsmoothSystem, state: State, h: float) -> Memory:
+    def _begin(self, prepared: PreparedSystem, state: State, h: float) -> Memory:
+        system = prepared.system
         for body, _ in system.mechanical:
             raise ModelError(
                 f"system {body.name!r} is of second order; euler-moreau is for first order:"
@@ -65,20 +64,21 @@ class EulerMoreau(Options, Scheme):
                 )
         return arrays(lam=np.zeros(system.size), r=np.zeros(state.q.shape[0]), started=[0.0])
 
-    def step(self, system: NonsmoothSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
+    def _step(self, prepared: PreparedSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
+        system = prepared.system
         t, x = state.t, state.q
         z = system.update(t, x, state.v, state.z)
         x_new, r, lam, u = np.array(x), np.array(memory["r"]), np.array(memory["lam"]), np.zeros(system.size)
         solves: list[Solution] = []
         newton, reasons = 0, []
-        for part in parts(system):
+        for part in prepared.part(parts):
             begin = Begin(t, h, x[part.x], memory["lam"][part.lam], memory["r"][part.x], z)
-            if self._weights.old and not memory["started"][0] and part.ties:
+            if self.weights.old and not memory["started"][0] and part.ties:
                 implicit = Weights(self.theta, False, 1.0, 1.0, 0.0)
                 first = carried(part, begin, implicit, solver, self.newton_tolerance, self.newton_limit)
                 begin = Begin(t, h, begin.x, first.point.lam, first.point.r, z)
             done: Carried = carried(
-                part, begin, self._weights, solver, self.newton_tolerance, self.newton_limit
+                part, begin, self.weights, solver, self.newton_tolerance, self.newton_limit
             )
             x_new[part.x], r[part.x] = done.point.x, done.point.r
             lam[part.lam], u[part.lam] = done.point.lam, done.point.y
@@ -86,23 +86,18 @@ class EulerMoreau(Options, Scheme):
             newton = max(newton, done.newton)
             reasons += [done.reason] if done.reason else []
         end = frozen_state(t + h, x_new, np.zeros(0), z)
-        y = u if self._weights.rho == 1.0 else self._outputs(system, end, lam)
+        y = u if self.weights.rho == 1.0 else self._outputs(system, end, lam)
         return Step(
-            end, h, lam, u, y, np.full(system.blocks, -np.inf), np.ones(system.blocks, bool),
-            self.levels(system), arrays(lam=lam, r=r, started=[1.0]), tuple(solves), newton,
-            reason="; ".join(reasons),
+            end, h, lam, u, arrays(lam=lam, r=r, started=[1.0]),
+            InteractionPart(
+                y, np.full(system.blocks, -np.inf), np.ones(system.blocks, bool), self.levels(prepared)
+            ),
+            solves=tuple(solves), newton=newton, reason="; ".join(reasons),
         )  # fmt: skip
 
-    def march(
-        self, system: NonsmoothSystem, state: State, memory: Memory, h: float, steps: int, tolerance: float,
-        times: Sequence[float] | Array | None = None, interrupts: Interrupts | None = None,
-    ) -> March | None:  # fmt: skip
-        """At most `steps` steps in one compiled call; None where that cannot be (`euler_moreau_march.py`)."""
-        how = self._weights, self.newton_tolerance
-        return march(*how, system, state, memory, h, steps, tolerance, times, interrupts)
-
     @property
-    def _weights(self) -> Weights:
+    def weights(self) -> Weights:
+        """Where the terms of a step are taken."""
         if self.relation == "end":
             return Weights(self.theta, False, self.gamma, 1.0, 1.0 - self.gamma)
         return Weights(self.theta, self.relation == "midpoint", 1.0, self.gamma, 0.0)

@@ -8,6 +8,7 @@ function raises is kept, and ends the run once the steps before it are done.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,19 +20,20 @@ from stickslip.problem.checks import Array, IntArray
 from stickslip.schemes.euler_moreau_newton import Weights
 from stickslip.schemes.euler_moreau_parts import Factors, Part, parts
 from stickslip.schemes.march import March
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.step import Memory, frozen_state
 from stickslip.state import State
 from stickslip.systems.first_order import FirstOrder, FirstOrderLinear
 from stickslip.systems.first_order_relations import Linear
 from stickslip.systems.quantities import Quantity
-from stickslip.systems.system import NonsmoothSystem
+
+if TYPE_CHECKING:
+    from stickslip.schemes.euler_moreau import EulerMoreau
 
 LARGEST = 100
 """Most states of a part whose matrices are kept whole."""
 AHEAD = 512
 """So many steps ahead functions of time are asked."""
-LENGTHS = 16
-"""Most lengths of steps and weights whose matrices are remembered."""
 EMPTY = np.zeros(0)
 
 
@@ -99,10 +101,10 @@ class Layout:
     """What the outputs have beside C x + D lam."""
 
     @classmethod
-    def of(cls, system: NonsmoothSystem, weights: Weights, h: float) -> "Layout | None":
+    def of(cls, system: PreparedSystem, weights: Weights, h: float) -> "Layout | None":
         """That of a system; None where it is not linear with constant matrices, or too large."""
-        found = parts(system)
-        if system.z0.size or not all(map(_known, found)):
+        found = system.part(parts)
+        if system.system.z0.size or not all(map(_known, found)):
             return None
         rows, flows, starts, drives, offsets = [], [0], [0, 0, 0, 0, 0], [], []
         flat: list[list[Array]] = []
@@ -180,39 +182,20 @@ def _matrices(part: Part, weights: Weights, h: float) -> tuple[Array, ...] | Non
 
 
 def march(
-    weights: Weights, newton_tolerance: float, system: NonsmoothSystem, state: State, memory: Memory,
-    h: float, steps: int, tolerance: float, times: Sequence[float] | Array | None = None,
-    interrupts: Interrupts | None = None,
+    scheme: "EulerMoreau", prepared: PreparedSystem, state: State, memory: Memory, h: float, clock: Array,
+    tolerance: float, interrupts: Interrupts,
 ) -> March | None:  # fmt: skip
-    """At most `steps` steps of length h from `state`; None where the march does not know the model.
-
-    `times` are those at which the steps begin and the last one ends [s], `steps` + 1 of them. `interrupts`
-    are those of the run that the march is part of, which hold signals back until its steps are kept.
-    """
-    given = weights, newton_tolerance, system, state, memory, h, steps, tolerance, times
-    if interrupts is not None:
-        return _march(interrupts, *given)
-    with Interrupts() as own:
-        return _march(own, *given)
-
-
-def _march(
-    interrupts: Interrupts, weights: Weights, newton_tolerance: float, system: NonsmoothSystem, state: State,
-    memory: Memory, h: float, steps: int, tolerance: float, times: Sequence[float] | Array | None,
-) -> March | None:  # fmt: skip
-    layout = interrupts.run(_layout, system, weights, h)
+    """As `MarchingScheme.march` has it."""
+    system, weights, steps = prepared.system, scheme.weights, clock.size - 1
+    layout = interrupts.run(prepared.part, Layout.of, weights, h) if JIT else None
     if layout is None:
         return None
-    if times is None:
-        clock = np.cumsum(np.concatenate([[state.t], np.full(steps, h)]))
-    else:
-        clock = np.array(times, float)
     nx, m = state.q.size, system.size
     x, r, lam = np.empty((steps + 1, nx)), np.empty((steps + 1, nx)), np.empty((steps + 1, m))
     x[0], r[0], lam[0] = state.q[layout.x], memory["r"][layout.x], memory["lam"][layout.lam]
     u, y = np.empty((steps, m)), np.empty((steps, m))
     natural, scaled, iterations = np.zeros(steps), np.zeros(steps), np.zeros(steps, np.int64)
-    weighed = (h, weights.theta, weights.w, weights.rho, weights.old, tolerance, newton_tolerance)
+    weighed = (h, weights.theta, weights.w, weights.rho, weights.old, tolerance, scheme.newton_tolerance)
     method = march_flow.Method(*map(float, weighed))
     started = not weights.old or bool(memory["started"][0])  # the first step is then one of its own kind
     done, ahead, stop = 0, _Ahead(interrupts), interrupts.flag()
@@ -270,15 +253,3 @@ def _known_ahead(
 def _mean(theta: float, start: Array, end: Array) -> Array:
     count = min(len(start), len(end))
     return (1.0 - theta) * start[:count] + theta * end[:count]
-
-
-def _layout(system: NonsmoothSystem, weights: Weights, h: float) -> Layout | None:
-    """The layout of the model, kept with it by step length and weights; None where there is none."""
-    if not JIT:
-        return None
-    kept: dict[tuple[Weights, float], Layout | None] = system.__dict__.setdefault("_flow_march", {})
-    if (weights, h) not in kept:
-        if len(kept) >= LENGTHS:
-            kept.clear()
-        kept[weights, h] = Layout.of(system, weights, h)
-    return kept[weights, h]

@@ -5,7 +5,8 @@ block by block (Siconos Developer's Notes 2017, (1.15) and (1.16)).
 """
 
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, IntArray, frozen
 from stickslip.problem.contact import ContactProblem, Level
 from stickslip.problem.sets import ProductSet
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.problems import coupled
 from stickslip.systems.dynamics import FirstOrderDynamics
 from stickslip.systems.first_order import FirstOrder
@@ -81,9 +83,9 @@ class Part:
         return ContactProblem(A, b, self.K, level=Level.POSITION)  # type: ignore[arg-type]
 
 
-@lru_cache(maxsize=32)
-def parts(system: NonsmoothSystem) -> tuple[Part, ...]:
+def parts(prepared: PreparedSystem) -> tuple[Part, ...]:
     """The parts of a system of first order, in the order of their first systems."""
+    system = prepared.system
     ties = {i: group for group in coupled(system.interactions) for one in group for i in one.systems}
     return tuple(_part(system, numbers, ties.get(numbers[0], [])) for numbers in system.parts)
 
@@ -109,9 +111,7 @@ def _part(system: NonsmoothSystem, numbers: tuple[int, ...], bounds: list[Bound]
         ties.append(Tie(bound, np.concatenate(states), columns, slice(component, component + bound.law.size)))
         component += bound.law.size
     lam = [np.arange(b.components.start, b.components.stop) for b in bounds]
-    K: ProductSet | None = None
-    for bound in bounds:
-        K = bound.law.K if K is None else K + bound.law.K
+    K = reduce(add, [bound.law.K for bound in bounds]) if bounds else None
     lower = upper = None
     if K is not None and not (K.kind == cones.FRICTION).any():
         sizes = np.diff(K.offset)

@@ -9,36 +9,36 @@ What is left of drift from closed gaps and joints is projected away at events an
 Impacts that accumulate are handed to time-stepping, which carries them to their accumulation point.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from stickslip.interrupts import Interrupts
-from stickslip.options import Options, option
-from stickslip.problem.checks import Array
+from stickslip.options import option
 from stickslip.problem.contact import Level
 from stickslip.schemes.event_driven_decisions import Decisions
 from stickslip.schemes.event_driven_march import march
 from stickslip.schemes.event_driven_run import Run
 from stickslip.schemes.event_driven_standing import Standing
 from stickslip.schemes.event_driven_zeno import KEPT
-from stickslip.schemes.march import March
-from stickslip.schemes.step import CONTACT_WORK, Memory, Scheme, Solver, Step, arrays, frozen_state
+from stickslip.schemes.prepared_system import PreparedSystem
+from stickslip.schemes.step import CONTACT_WORK, InteractionPart, Memory, Solver, Step, arrays, frozen_state
+from stickslip.schemes.system_scheme import MarchingScheme, require_second_order
 from stickslip.state import ModelError, State
 from stickslip.systems.mechanical_outputs import WithInput
-from stickslip.systems.system import NonsmoothSystem
 
 LARGEST = 1e300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventDriven(Options, Scheme):
+class EventDriven(MarchingScheme):
     """Event-driven integration for second-order systems.
 
     A step of length h passes through all events inside it, so h only says where the motion is sampled. The
     law of an interaction is stated on accelerations while it is closed, on velocities at impacts.
     """
+
+    level = Level.ACCELERATION
+    _march = march
 
     method: str = option(
         "DOP853",
@@ -93,14 +93,9 @@ class EventDriven(Options, Scheme):
         open_low=True,
     )
 
-    def levels(self, system: NonsmoothSystem) -> tuple[Level, ...]:
-        return (Level.ACCELERATION,) * len(system.interactions)
-
-    def begin(self, system: NonsmoothSystem, state: State, h: float) -> Memory:
-        for flow, _ in system.flows:
-            raise ModelError(
-                f"system {flow.name!r} is of first order; event-driven is for second order (use euler-moreau)"
-            )
+    def _begin(self, prepared: PreparedSystem, state: State, h: float) -> Memory:
+        system = prepared.system
+        require_second_order(system, "event-driven")
         for one in system.interactions:
             if one.mechanical.compliant:
                 raise ModelError(
@@ -119,15 +114,8 @@ class EventDriven(Options, Scheme):
             pace=np.full(blocks, -np.inf), explained=np.zeros(blocks), substep=[min(h, 1e-3)],
         )  # fmt: skip
 
-    def march(
-        self, system: NonsmoothSystem, state: State, memory: Memory, h: float, steps: int, tolerance: float,
-        times: Sequence[float] | Array | None = None, interrupts: Interrupts | None = None,
-    ) -> March | None:  # fmt: skip
-        """Steps without events, at most `steps`, in one compiled call; None where that cannot be."""
-        return march(self, system, state, memory, h, steps, times, interrupts)
-
-    def step(self, system: NonsmoothSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
-        at = Standing(self, system, state, memory, solver)
+    def _step(self, prepared: PreparedSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
+        at = Standing(self, prepared, state, memory, solver)
         decisions = Decisions(at, memory)
         Run(at, decisions).carry(state.t + h)
         end = frozen_state(at.t, at.q, at.v, at.z)
@@ -135,13 +123,14 @@ class EventDriven(Options, Scheme):
         forecast = np.array([y[p.normal] if p.unilateral else -np.inf for p in at.pieces])
         covered = h if at.t == state.t + h else at.t - state.t
         return Step(
-            end, covered, at.impulse, u, y, forecast, np.array(at.modes.closed), self.levels(system),
+            end, covered, at.impulse, u,
             arrays(
                 mode=at.modes.written(at.pieces), direction=at.modes.direction, lam=at.lam,
                 hits=decisions.accumulation.hits, until=at.until, pace=at.pace, explained=at.explained,
                 substep=[at.substep],
             ),
-            tuple({id(one): one for one in at.solves.values()}.values()),
+            InteractionPart(y, forecast, np.array(at.modes.closed), self.levels(prepared)),
+            solves=tuple({id(one): one for one in at.solves.values()}.values()),
             events=tuple(at.events), reason=at.reason,
             measures={
                 "impacts [-]": float(at.impacts), "projection [m]": at.projection, CONTACT_WORK: at.work,

@@ -9,6 +9,7 @@ r_S = -mu r_N d, d the direction of sliding, and ÿ_C = 0:
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,6 +90,8 @@ class Flow:
         closed = [p for p in live if modes.closed[p.number]]
         self.involved: list[Bound] = list({p.one.name: p.one for p in closed}.values())
         self.open = [p for p in live if p.unilateral and not modes.closed[p.number]]
+        self.unclosed = list({p.one.name: p.one for p in self.open}.values())
+        """Interactions of the open blocks."""
         self.components = np.concatenate(
             [np.arange(one.components.start, one.components.stop) for one in self.involved]
             or [np.zeros(0, np.int64)]
@@ -280,12 +283,8 @@ class Flow:
     def values(self, t: float, state: Array) -> Array:
         """The watched quantities [m, N, m/s], shape (watched,)."""
         q, v = state[: self.nq], state[self.nq : self.nq + self.nv]
-        motion, out, at = self.motion, np.empty(len(self.watched)), {}
-        for i, piece in enumerate(self.open):
-            name = piece.one.name
-            if name not in at:
-                at[name] = motion.y_of(piece.one, t, q)
-            out[i] = at[name][piece.normal - piece.one.components.start]
+        motion, out = self.motion, np.empty(len(self.watched))
+        out[: len(self.open)] = self._of_gaps(lambda one: motion.y_of(one, t, q))
         if len(self.open) == len(self.watched):
             return out
         lam = np.zeros(motion.system.size)
@@ -325,10 +324,9 @@ class Flow:
     def slopes(self, t: float, state: Array) -> Array:
         """Rates of the watched gaps [m/s], shape (open blocks,)."""
         q, v = state[: self.nq], state[self.nq : self.nq + self.nv]
-        out, at = np.empty(len(self.open)), {}
-        for i, piece in enumerate(self.open):
-            name = piece.one.name
-            if name not in at:
-                at[name] = self.motion.u_of(piece.one, t, q, v)
-            out[i] = at[name][piece.normal - piece.one.components.start]
-        return out
+        return self._of_gaps(lambda one: self.motion.u_of(one, t, q, v))
+
+    def _of_gaps(self, of: Callable[[Bound], Array]) -> Array:
+        """One quantity of the watched gaps, each interaction asked once [any], shape (open blocks,)."""
+        at = {one.name: of(one) for one in self.unclosed}
+        return np.array([at[p.one.name][p.normal - p.one.components.start] for p in self.open])

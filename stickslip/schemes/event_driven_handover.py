@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from stickslip.problem.checks import Array
-from stickslip.schemes.composite import Part, part
+from stickslip.schemes.composite import part
 from stickslip.schemes.event_driven_standing import Standing
 from stickslip.schemes.moreau_jean import MoreauJean
 from stickslip.schemes.step import frozen_state
@@ -45,7 +45,8 @@ def carry(at: Standing, group: list[Bound], end: float) -> None:
     span, start = until - at.t, at.t
     if span <= 0.0:
         return
-    mine, scheme = _part(at.system, group), MoreauJean()
+    numbers = tuple(sorted({i for one in group for i in one.systems}))
+    mine, scheme = at.prepared.part(part, MoreauJean(), numbers, Steady), MoreauJean()
     steps = max(1, math.ceil(span / pace - WHOLE))
     h = span / steps
     state = frozen_state(start, at.q[mine.q], at.v[mine.v], at.z[mine.z])
@@ -56,19 +57,9 @@ def carry(at: Standing, group: list[Bound], end: float) -> None:
         if step.reason:
             at.reason = at.reason or step.reason
         at.impulse[mine.components] += step.r
-        at.work += work_of(mine.system, state, step.state, h, step.r)
+        at.work += work_of(mine.system.system, state, step.state, h, step.r)
         t = until if k == steps else start + k * h
         state, memory = State(t, step.state.q, step.state.v, step.state.z), step.memory
     at.q, at.v = np.array(at.q), np.array(at.v)
     at.q[mine.q], at.v[mine.v] = state.q, state.v
     at.wait(group, mine.q, mine.v, until)
-
-
-def _part(system: NonsmoothSystem, group: list[Bound]) -> Part:
-    """The coupled interactions and their systems alone, made once and kept with the system."""
-    kept: dict[str, Part] = system.__dict__.setdefault("_handed_over", {})
-    name = group[0].name
-    if name not in kept:
-        numbers = sorted({i for one in group for i in one.systems})
-        kept[name] = part(system, MoreauJean(), numbers, Steady)
-    return kept[name]

@@ -6,7 +6,6 @@ because SciPy calls Python for every stage: the compiled samples are 6 to 26 tim
 (docs/benchmarks.md).
 """
 
-from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,8 @@ from stickslip.problem.checks import Array, IntArray
 from stickslip.schemes.event_driven_flow import Flow
 from stickslip.schemes.event_driven_standing import Standing
 from stickslip.schemes.march import March
-from stickslip.schemes.march_model import Layout, Layouts
+from stickslip.schemes.march_model import Layout
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.step import CONTACT_WORK, Memory, frozen_state
 from stickslip.state import State
 from stickslip.systems.system import NonsmoothSystem
@@ -36,20 +36,18 @@ KINDS = {
 
 
 def march(
-    scheme: "EventDriven", system: NonsmoothSystem, state: State, memory: Memory, h: float, steps: int,
-    times: Sequence[float] | Array | None, interrupts: Interrupts | None,
+    scheme: "EventDriven", prepared: PreparedSystem, state: State, memory: Memory, h: float, clock: Array,
+    tolerance: float, interrupts: Interrupts,
 ) -> March | None:  # fmt: skip
-    """At most `steps` samples h [s] apart, at `times` [s] if given; None where none is made this way."""
+    """As `MarchingScheme.march` has it, of samples; none is made this way where an event may be."""
+    system, steps = prepared.system, clock.size - 1
     if not JIT or scheme.method != "DOP853" or any(getattr(one, "z_update", None) for one in system.systems):
         return None
-    if interrupts is None:
-        with Interrupts() as own:
-            return march(scheme, system, state, memory, h, steps, times, own)
-    layout = interrupts.run(_layout, system)
+    # Bounds over a second are those of forces.
+    layout = interrupts.run(prepared.part, Layout.of, 1.0, False)
     if layout is None:
         return None
-    flow = interrupts.run(_flow, scheme, system, state, memory)
-    clock = np.array(state.t + h * np.arange(steps + 1) if times is None else times, float)
+    flow = interrupts.run(_flow, scheme, prepared, state, memory)
     if flow is None or flow.redundant:  # forces that are not unique are for Python to choose
         steps = 0
     size = system.size
@@ -82,19 +80,11 @@ def march(
     )  # fmt: skip
 
 
-def _layout(system: NonsmoothSystem) -> Layout | None:
-    """The layout of the model, made once."""
-    kept: Layouts = system.__dict__.setdefault("_smooth", Layouts())
-    if 1.0 not in kept:
-        kept[1.0] = Layout.of(system, 1.0, impacts=False)  # bounds over a second are those of forces
-    return kept[1.0]
-
-
-def _flow(scheme: "EventDriven", system: NonsmoothSystem, state: State, memory: Memory) -> Flow | None:
+def _flow(scheme: "EventDriven", prepared: PreparedSystem, state: State, memory: Memory) -> Flow | None:
     """The motion while the modes last; None where they are not decided, or time-stepping is under way."""
     if (memory["mode"] < 0.0).any() or (memory["until"] > -np.inf).any():
         return None
-    at = Standing(scheme, system, state, memory, None)  # type: ignore[arg-type]
+    at = Standing(scheme, prepared, state, memory, None)  # type: ignore[arg-type]
     still = np.zeros(state.q.size + state.v.size, bool)
     return Flow(at.motion, at.modes, scheme.slow, at.t, at.q, at.v, at.lam, at.waiting, still)
 

@@ -11,8 +11,9 @@ import numpy as np
 from stickslip.kernels import cones
 from stickslip.kernels.smooth import COARSER
 from stickslip.problem.checks import Array
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.state import ModelError
-from stickslip.systems.system import Bound, NonsmoothSystem
+from stickslip.systems.system import Bound
 
 
 @dataclass(frozen=True)
@@ -59,10 +60,10 @@ class Piece:
         return range(self.normal, self.components.stop if self.kind == cones.FREE else self.normal + 1)
 
 
-def pieces(system: NonsmoothSystem) -> tuple[Piece, ...]:
+def pieces(prepared: PreparedSystem) -> tuple[Piece, ...]:
     """The blocks of all interactions, in order."""
     found = []
-    for one in system.interactions:
+    for one in prepared.system.interactions:
         K, start = one.law.K, one.components.start
         for i in range(len(K)):
             first, last = start + int(K.offset[i]), start + int(K.offset[i + 1])
@@ -81,10 +82,11 @@ def pieces(system: NonsmoothSystem) -> tuple[Piece, ...]:
 class Motion:
     """Masses, forces and outputs of a system for the discrete parameters z of one step."""
 
-    def __init__(self, system: NonsmoothSystem, z: Array, difference: float):
+    def __init__(self, prepared: PreparedSystem, z: Array, difference: float):
+        system = prepared.system
         self.system, self.z, self.difference = system, z, difference
         self.nq, self.nv = system.q0.shape[0], system.v0.shape[0]
-        self.pieces = pieces(system)
+        self.pieces = prepared.part(pieces)
         self.zero = {one.name: np.zeros(one.law.size) for one in system.interactions}
         self.plain = all(body.kinematics(system.q0[p.q]) is None for body, p in system.mechanical)
         self.constant_mass = all(body.constant_mass for body, _ in system.mechanical)

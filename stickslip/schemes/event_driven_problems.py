@@ -7,18 +7,20 @@ Acceleration:  ÿ = W lam + J M⁻¹ F + γ,  the law on ÿ for contacts with ga
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 
 import numpy as np
 
 from stickslip.kernels import cones
-from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import ContactProblem, Level
 from stickslip.problem.sets import ProductSet, free, friction, interval, nonnegative
 from stickslip.problem.solution import Solution
 from stickslip.schemes.event_driven_flow import Modes
 from stickslip.schemes.event_driven_motion import Motion, Piece
-from stickslip.schemes.poisson import expand
+from stickslip.schemes.poisson_expansion import expand
+from stickslip.schemes.problems import problem_of
 from stickslip.schemes.step import Solver
 from stickslip.state import BoolArray
 from stickslip.systems.system import Bound
@@ -138,13 +140,7 @@ def acceleration(
                     P[at, column[position[piece.normal]]] = -group.mu * d[group.components]
                     slides = True
         W, u_free = J[keep] @ G @ P, J[keep] @ a + gamma[keep]
-        problem: ContactProblem | BoxProblem
-        if slides and not (K.kind == cones.FRICTION).any():
-            lower = np.repeat(K.lower, np.diff(K.offset))
-            problem = BoxProblem(W, u_free, lower, np.repeat(K.upper, np.diff(K.offset)))
-        else:
-            problem = ContactProblem(W, u_free, K, Level.ACCELERATION)  # type: ignore[arg-type]
-        solution = solver.solve(problem)
+        solution = solver.solve(problem_of(W, u_free, K, Level.ACCELERATION, symmetric=not slides))
         solves.append(solution)
         lam = P @ solution.r + known
         r[where], response[where[keep]] = lam, np.diag(W)
@@ -198,10 +194,7 @@ def _gathered(
             sets.append(friction(sizes, [[g.mu for g in groups]]))
         else:
             sets.append(nonnegative(1))
-    K = sets[0]
-    for other in sets[1:]:
-        K = K + other
-    return np.array(keep, np.int64), K
+    return np.array(keep, np.int64), reduce(add, sets)
 
 
 def _unsolved(what: str, solves: Sequence[Solution], interactions: Sequence[Bound], t: float) -> str:

@@ -10,10 +10,11 @@ from stickslip.problem.solution import Solution
 from stickslip.schemes.event_driven_flow import Modes
 from stickslip.schemes.event_driven_motion import Motion, Piece
 from stickslip.schemes.event_driven_problems import pushed
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.problems import coupled
 from stickslip.schemes.step import Event, Memory, Solver
 from stickslip.state import State
-from stickslip.systems.system import Bound, NonsmoothSystem
+from stickslip.systems.system import Bound
 
 STRICT = 1e-9
 """Share of the velocities or accelerations at an event that counts as none."""
@@ -22,10 +23,11 @@ STRICT = 1e-9
 class Standing:
     """Where a step has got to. `options` are those of the scheme."""
 
-    def __init__(self, options: Any, system: NonsmoothSystem, state: State, memory: Memory, solver: Solver):
-        self.options, self.system, self.solver = options, system, solver
+    def __init__(self, options: Any, prepared: PreparedSystem, state: State, memory: Memory, solver: Solver):
+        self.options, self.prepared, self.solver = options, prepared, solver
+        system = self.system = prepared.system
         z = system.update(state.t, state.q, state.v, state.z)
-        self.motion = Motion(system, z, options.difference)
+        self.motion = Motion(prepared, z, options.difference)
         self.pieces = self.motion.pieces
         self.t, self.q, self.v, self.z = state.t, np.array(state.q), np.array(state.v), z
         self.modes = Modes.read(memory["mode"], memory["direction"])

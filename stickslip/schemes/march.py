@@ -6,7 +6,6 @@ one is for `step`, which also says what is wrong with it, if anything is. It end
 where a function raises or a signal is to end the run: what was raised is in `error`.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +16,10 @@ from stickslip.interrupts import Interrupts
 from stickslip.kernels.march import run
 from stickslip.kernels.march_layout import Method, Record
 from stickslip.problem.checks import Array, IntArray
-from stickslip.schemes.march_model import Layout, Layouts
+from stickslip.schemes.march_model import Layout
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.step import Memory, frozen_state
 from stickslip.state import BoolArray, State
-from stickslip.systems.system import NonsmoothSystem
 
 if TYPE_CHECKING:
     from stickslip.schemes.moreau_jean import MoreauJean
@@ -75,32 +74,15 @@ class March:
 
 
 def march(
-    scheme: "MoreauJean", system: NonsmoothSystem, state: State, memory: Memory, h: float, steps: int,
-    tolerance: float, times: Sequence[float] | Array | None = None, interrupts: Interrupts | None = None,
+    scheme: "MoreauJean", prepared: PreparedSystem, state: State, memory: Memory, h: float, clock: Array,
+    tolerance: float, interrupts: Interrupts,
 ) -> March | None:  # fmt: skip
-    """At most `steps` steps of length h from `state`; None where the march does not know model or options.
-
-    `times` are those at which the steps begin and the last one ends [s], `steps` + 1 of them: a clock that
-    does not add up rounding. Without them each step begins where the one before ended. `interrupts` are those
-    of the run that the march is part of, which hold signals back until its steps are kept.
-    """
-    if interrupts is not None:
-        return _march(interrupts, scheme, system, state, memory, h, steps, tolerance, times)
-    with Interrupts() as own:
-        return _march(own, scheme, system, state, memory, h, steps, tolerance, times)
-
-
-def _march(
-    interrupts: Interrupts, scheme: "MoreauJean", system: NonsmoothSystem, state: State, memory: Memory,
-    h: float, steps: int, tolerance: float, times: Sequence[float] | Array | None,
-) -> March | None:  # fmt: skip
-    layout = interrupts.run(_layout, scheme, system, h)
+    """As `MarchingScheme.march` has it."""
+    system = prepared.system
+    layout = interrupts.run(prepared.part, Layout.of, h) if JIT and _is_known(scheme) else None
     if layout is None:
         return None
-    if times is None:
-        clock = np.cumsum(np.concatenate([[state.t], np.full(steps, h)]))
-    else:
-        clock = np.array(times, float)
+    steps = clock.size - 1
     sizes = state.q.size, state.v.size, state.z.size, system.size, system.size
     q, v, z, r, y = (np.empty((steps + 1, n)) for n in sizes)
     q[0], v[0], z[0], r[0], y[0] = state.q, state.v, state.z, memory["r"], memory["y"]
@@ -132,18 +114,12 @@ def _march(
     )  # fmt: skip
 
 
-def _layout(scheme: "MoreauJean", system: NonsmoothSystem, h: float) -> Layout | None:
-    """The layout of the model, made once per system and step length; None where there is none."""
-    known = (
+def _is_known(scheme: "MoreauJean") -> bool:
+    """Whether these are options of the march."""
+    return (
         scheme.variant in ("nearly-implicit", "semi-explicit")
         and (scheme.variant == "semi-explicit" or scheme.frame == "start")
         and scheme.activation == "forecast"
         and scheme.form == "reduced"
         and scheme.projection == "none"
     )
-    if not (JIT and known):
-        return None
-    kept: Layouts = system.__dict__.setdefault("_march", Layouts())
-    if h not in kept:
-        kept[h] = Layout.of(system, h)
-    return kept[h]

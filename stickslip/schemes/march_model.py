@@ -18,6 +18,7 @@ from stickslip.kernels.callables import VALUE, adapter
 from stickslip.kernels.march_layout import Cones, Dynamics, Model, Moving, Problem, Ties, Tying, Values, Work
 from stickslip.problem.checks import Array, IntArray
 from stickslip.schemes.callbacks import Callback, Current
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.systems.body_outputs import BodyOutput
 from stickslip.systems.lagrangian import Lagrangian, LagrangianLinear
 from stickslip.systems.mechanical_outputs import Holonomic, Linear
@@ -47,11 +48,11 @@ class Layout:
     """Which march is under way, for those of them that call Python."""
 
     @staticmethod
-    def of(system: NonsmoothSystem, h: float, impacts: bool = True) -> "Layout | None":
-        """The layout of `system` for steps of h [s], with impacts in them or without; None where the march
+    def of(prepared: PreparedSystem, h: float, impacts: bool = True) -> "Layout | None":
+        """The layout of a system for steps of h [s], with impacts in them or without; None where the march
         does not know it."""
         try:
-            return _layout(system, h, impacts)
+            return _layout(prepared.system, h, impacts)
         except _Unknown:
             return None
 
@@ -86,16 +87,6 @@ class Layout:
         values = self.model.dynamics.values._replace(stop=flag)
         dynamics, ties = self.model.dynamics._replace(values=values), self.model.ties._replace(values=values)
         return self.model._replace(dynamics=dynamics, ties=ties)
-
-
-class Layouts(dict[float, Layout | None]):
-    """Layouts of one system by the step length; a copy of the system makes its own."""
-
-    def __deepcopy__(self, memo: object) -> "Layouts":
-        return Layouts()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Layouts, ()
 
 
 class _Book:

@@ -7,43 +7,42 @@ its end; semi-explicit (11.53); complete (11.51), with F and T at the θ-point a
 moving constraint does is taken at the end of the step, t + h, in all of them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
 import numpy as np
 
-from stickslip.interrupts import Interrupts
-from stickslip.kernels import cones
 from stickslip.kernels.activation import threshold
 from stickslip.names import alternatives
-from stickslip.options import Options, check, option
+from stickslip.options import check, option
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
 from stickslip.problem.solution import Solution
-from stickslip.schemes.march import March, march
+from stickslip.schemes.march import march
 from stickslip.schemes.moreau_jean_contacts import NONE, Output, Tie, refuse, require_finite
 from stickslip.schemes.moreau_jean_motion import Motion, inverse
 from stickslip.schemes.moreau_jean_newton import Coupled, Flat, Found, Loop, alone
 from stickslip.schemes.poisson import AtStart, Compressing, Expanding, compresses, impulsive, restitution
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.problems import Pattern, coupled, pattern
 from stickslip.schemes.projection import project
-from stickslip.schemes.step import Memory, Scheme, Solver, Step, arrays, frozen_state
+from stickslip.schemes.step import InteractionPart, Memory, Solver, Step, arrays, frozen_state
+from stickslip.schemes.system_scheme import MarchingScheme, explain_step, require_closed, require_second_order
 from stickslip.state import ModelError, State
 from stickslip.systems.dynamics import SecondOrderDynamics
 from stickslip.systems.system import NonsmoothSystem, Place
 
 ROUNDS = 10
 """Most times that a step is done again by the combined projection."""
-APART = 1e-3
-"""A joint that is further open than this at the start [m, rad] is a mistake in q0 and no drift."""
 PATTERNS = 1000
 """Most sets of active blocks that are remembered."""
 
 
-class Prepared:
+class Known:
     """What a scheme need not ask a system again: constant masses and rows, sets of active blocks."""
 
-    def __init__(self, system: NonsmoothSystem):
+    def __init__(self, prepared: PreparedSystem):
+        system = prepared.system
         self.bodies: list[tuple[SecondOrderDynamics, Place, Array | None]] = [
             (body, place, _constant_inverse(system, body, place)) for body, place in system.mechanical
         ]
@@ -51,15 +50,6 @@ class Prepared:
         self.position = {one.name: k for k, one in enumerate(system.interactions)}
         self.levels = tuple(output.level for output in self.outputs)
         self.patterns: dict[object, Pattern] = {}
-
-    @classmethod
-    def of(cls, system: NonsmoothSystem) -> "Prepared":
-        """That of `system`, made on first use and kept with it."""
-        found: Prepared | None = system.__dict__.get("_moreau_jean")
-        if found is None:
-            found = cls(system)
-            system.__dict__["_moreau_jean"] = found
-        return found
 
 
 def _constant_inverse(system: NonsmoothSystem, body: SecondOrderDynamics, place: Place) -> Array | None:
@@ -69,8 +59,10 @@ def _constant_inverse(system: NonsmoothSystem, body: SecondOrderDynamics, place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MoreauJean(Options, Scheme):
+class MoreauJean(MarchingScheme):
     """Moreau-Jean time-stepping for second-order systems."""
+
+    _march = march
 
     theta: float | Mapping[str, float] = option(
         0.5,
@@ -117,19 +109,17 @@ class MoreauJean(Options, Scheme):
             else:
                 check(type(self).__name__, spec, value)
 
-    def levels(self, system: NonsmoothSystem) -> tuple[Level, ...]:
-        return Prepared.of(system).levels
+    def levels(self, system: NonsmoothSystem | PreparedSystem) -> tuple[Level, ...]:
+        return PreparedSystem.of(system).part(Known).levels
 
     def weight(self, name: str) -> float:
         """theta of the system of that name [-]."""
         theta = self.theta
         return theta.get(name, 0.5) if isinstance(theta, Mapping) else theta
 
-    def begin(self, system: NonsmoothSystem, state: State, h: float) -> Memory:
-        for flow, _ in system.flows:
-            raise ModelError(
-                f"system {flow.name!r} is of first order; moreau-jean is for second order (use euler-moreau)"
-            )
+    def _begin(self, prepared: PreparedSystem, state: State, h: float) -> Memory:
+        system = prepared.system
+        require_second_order(system, "moreau-jean")
         if isinstance(self.theta, Mapping):
             for name in self.theta:
                 if name not in system.number:
@@ -142,57 +132,58 @@ class MoreauJean(Options, Scheme):
             lam, q, z = np.zeros(one.law.size), state.q[one.q], state.z[one.z]
             y[one.components] = one.mechanical.y(state.t, q, lam, z)
         if self.projection == "none":
-            require_joints(system, y, state.t)
+            for one in system.interactions:
+                if not one.mechanical.compliant:
+                    require_closed(one, y[one.components], state.t, ', or give projection="direct"')
         return arrays(r=np.zeros(system.size), y=y)
 
-    def step(self, system: NonsmoothSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
+    def _step(self, prepared: PreparedSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
+        system = prepared.system
         flat = Flat(state.t + h, state.q, state.q.copy(), state.v.copy(), state.z)
         try:
             flat.z = system.update(state.t, state.q, state.v, state.z)
-            passage = self._passage(system, state, memory, h, flat)
+            passage = self._passage(prepared, state, memory, h, flat)
             r, found = passage.carry(solver)
             measures = {} if self.projection == "none" else self._project(passage, r, found, solver)
             return self._finished(passage, r, found, measures)
         except FloatingPointError:
-            _explain(system, state, flat)
+            explain_step(system, state, flat.z, flat.t, flat.q, flat.v)
             raise AssertionError from None
 
-    def march(
-        self, system: NonsmoothSystem, state: State, memory: Memory, h: float, steps: int, tolerance: float,
-        times: Sequence[float] | Array | None = None, interrupts: Interrupts | None = None,
-    ) -> March | None:  # fmt: skip
-        """At most `steps` steps in one compiled call; None where that cannot be (`march.py`)."""
-        return march(self, system, state, memory, h, steps, tolerance, times, interrupts)
+    @property
+    def moving(self) -> bool:
+        """Whether rows are those of the end of a step."""
+        return self.variant == "complete" or (self.variant == "nearly-implicit" and self.frame == "current")
+
+    def motions(self, known: Known, t: float, h: float, q: Array, v: Array, z: Array) -> list[Motion]:
+        """All systems, as a step from t begins."""
+        return [
+            Motion(body, place, inverse_, self.weight(body.name), self.variant, self.moving, t, h, q, v, z)
+            for body, place, inverse_ in known.bodies
+        ]
 
     def _passage(
-        self, system: NonsmoothSystem, state: State, memory: Memory, h: float, flat: Flat
+        self, prepared: PreparedSystem, state: State, memory: Memory, h: float, flat: Flat
     ) -> "Passage":
         """What is known as the step begins: outputs, active blocks, motions on their way."""
         t, q, v, z = state.t, state.q, state.v, flat.z
-        prepared = Prepared.of(system)
+        system, known = prepared.system, prepared.part(Known)
         y = None if z.size else memory["y"]  # discrete parameters may have changed since
         ties = [
             Tie(output, t, q, v, z, None if y is None or output.compliant else y[output.bound.components])
-            for output in prepared.outputs
+            for output in known.outputs
         ]
         forecast = np.full(system.blocks, -np.inf)
         delta = self.delta if self.activation == "distance" else None
-        moving = self.variant == "complete" or (self.variant == "nearly-implicit" and self.frame == "current")
-        loop = Loop(h, moving, self.form, self.newton_tolerance, self.newton_max)
-        passage = Passage(system, prepared, state, flat, loop, delta, memory["r"], ties, forecast)
+        loop = Loop(h, self.moving, self.form, self.newton_tolerance, self.newton_max)
+        passage = Passage(system, known, state, flat, loop, delta, memory["r"], ties, forecast)
         passage.motions = self._motions(passage)
         passage.begin()
         return passage
 
     def _motions(self, passage: "Passage") -> list[Motion]:
-        state, loop = passage.state, passage.loop
-        motions = [
-            Motion(
-                body, place, known, self.weight(body.name), self.variant, loop.moving,
-                state.t, loop.h, state.q, state.v, passage.flat.z,
-            )
-            for body, place, known in passage.prepared.bodies
-        ]  # fmt: skip
+        state, h = passage.state, passage.loop.h
+        motions = self.motions(passage.known, state.t, h, state.q, state.v, passage.flat.z)
         for motion in motions:
             passage.flat.take(motion)
         return motions
@@ -235,10 +226,13 @@ class MoreauJean(Options, Scheme):
             left = f"the projection left a violation of {measures['violation [m]']:.1e} m"
             reason = f"{reason}; {left}" if reason else f"at t = {state.t:.9g} s {left}"
         return Step(
-            end, passage.loop.h, r, u, y, passage.forecast, active, passage.prepared.levels,
-            {"r": r, "y": y}, tuple(solution for one in found for solution in one.solves),
-            max(one.iterations for one in found), (), reason, measures,
-            components=tuple(places for one in found for places in one.components),
+            end, passage.loop.h, r, u, {"r": r, "y": y},
+            InteractionPart(
+                y, passage.forecast, active, passage.known.levels,
+                tuple(places for one in found for places in one.components),
+            ),
+            solves=tuple(solution for one in found for solution in one.solves),
+            newton=max(one.iterations for one in found), reason=reason, measures=measures,
         )  # fmt: skip
 
 
@@ -247,7 +241,7 @@ class Passage:
     """What a step works with on its way from the state at its start to `flat`."""
 
     system: NonsmoothSystem
-    prepared: Prepared
+    known: Known
     state: State
     flat: Flat
     loop: Loop
@@ -291,7 +285,7 @@ class Passage:
         r, found = np.zeros(self.system.size), []
         busy: set[int] = set()
         for group in coupled([one for one in self.system.interactions if one.name in self.on]):
-            pattern_ = _pattern(self.prepared, self.system, [(one.name, self.on[one.name]) for one in group],
+            pattern_ = _pattern(self.known, self.system, [(one.name, self.on[one.name]) for one in group],
                                 self.loop.h)  # fmt: skip
             one_found = self._together(pattern_, solver)
             r[pattern_.components] = one_found.r
@@ -313,7 +307,7 @@ class Passage:
 
     def _together(self, pattern_: Pattern, solver: Solver) -> Found:
         """Coupled systems, in one phase or in Poisson's two."""
-        ties = [self.ties[self.prepared.position[one.name]] for one in pattern_.ties]
+        ties = [self.ties[self.known.position[one.name]] for one in pattern_.ties]
         arguments = (
             pattern_, [self.motions[i] for i in pattern_.systems], ties,
             [tie.prescribe(self.loop.h, self.delta, self.slack) for tie in ties], self._weights(pattern_),
@@ -335,7 +329,7 @@ class Passage:
         parts = [(tie, impulsive(tie, blocks)) for tie, blocks in zip(ties, on, strict=True)]
         hit = [(tie, blocks) for tie, blocks in parts if blocks.size]
         active = [(tie.output.bound.name, blocks) for tie, blocks in hit]
-        part = _pattern(self.prepared, self.system, active, self.loop.h)
+        part = _pattern(self.known, self.system, active, self.loop.h)
         state = self.state
         first = Compressing(
             part, [AtStart(self.motions[i]) for i in part.systems], [tie for tie, _ in hit],
@@ -350,18 +344,16 @@ class Passage:
         return [self.motions[one.systems[0]].theta for one in pattern_.ties]
 
 
-def _pattern(
-    prepared: Prepared, system: NonsmoothSystem, active: list[tuple[str, IntArray]], h: float
-) -> Pattern:
+def _pattern(known: Known, system: NonsmoothSystem, active: list[tuple[str, IntArray]], h: float) -> Pattern:
     """The pattern of those blocks, made once for as long as h stays."""
     key = (h, *((name, blocks.tobytes()) for name, blocks in active))
-    known = prepared.patterns.get(key)
-    if known is None:
-        if len(prepared.patterns) >= PATTERNS:
-            prepared.patterns.clear()
+    found = known.patterns.get(key)
+    if found is None:
+        if len(known.patterns) >= PATTERNS:
+            known.patterns.clear()
         ties = [system.interaction[name] for name, _ in active]
-        known = prepared.patterns[key] = pattern(system, ties, [blocks for _, blocks in active], h)
-    return known
+        found = known.patterns[key] = pattern(system, ties, [blocks for _, blocks in active], h)
+    return found
 
 
 def _outputs(system: NonsmoothSystem, ties: list[Tie], end: State, r: Array, h: float) -> tuple[Array, Array]:
@@ -378,26 +370,3 @@ def _outputs(system: NonsmoothSystem, ties: list[Tie], end: State, r: Array, h: 
             if tie.drift is not None:
                 u[at] += tie.drift
     return u, y
-
-
-def _explain(system: NonsmoothSystem, state: State, flat: Flat) -> None:
-    """Raise a ModelError that names what is not finite, at the start of the step or on the way to its end."""
-    system.explain(state.t, state.q, state.v, flat.z)
-    if np.isfinite(flat.q).all() and np.isfinite(flat.v).all():
-        system.explain(flat.t, flat.q, flat.v, flat.z)
-    raise ModelError(f"the step from t = {state.t:.9g} s is not finite; take a smaller h")
-
-
-def require_joints(system: NonsmoothSystem, y: Array, t: float) -> None:
-    """A ModelError that names a joint which is open at the start: a law on velocities would keep it so."""
-    for one in system.interactions:
-        K, part = one.law.K, y[one.components]
-        if one.mechanical.compliant:
-            continue
-        for i in np.flatnonzero(K.kind == cones.FREE):
-            gap = float(np.abs(part[K.offset[i] : K.offset[i + 1]]).max())
-            if gap > APART:
-                raise ModelError(
-                    f"interaction {one.name!r}: at t = {t:.9g} s, y is {gap:.3g} away from 0, where its law"
-                    ' wants it; begin where it holds, or give projection="direct"'
-                )

@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 from scipy.linalg import block_diag
 
-from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, IntArray
-from stickslip.problem.contact import ContactProblem, GlobalProblem
+from stickslip.problem.contact import ContactProblem, GlobalProblem, Level
 from stickslip.problem.operator import DenseDelassus
-from stickslip.problem.solution import AnyProblem, Solution
+from stickslip.problem.solution import Solution
 from stickslip.schemes.moreau_jean_contacts import Tie, require_finite
 from stickslip.schemes.moreau_jean_motion import Motion
-from stickslip.schemes.problems import Pattern
+from stickslip.schemes.problems import Pattern, problem_of
 from stickslip.schemes.step import Solver
 
 SYMMETRY = 1e-12
@@ -196,13 +195,10 @@ class Coupled:
     def _reduced(self, solver: Solver, guess: Array) -> tuple[Array, Solution, list[Array]]:
         W, responses, symmetric = self.delassus()
         K, u_free = self.pattern.K, self.free_velocity()
-        problem: AnyProblem
         if symmetric or not self.pattern.is_box:
-            problem = ContactProblem.unchecked(W, u_free, K)
+            solution = solver.solve(ContactProblem.unchecked(W, u_free, K), guess=guess)
         else:
-            sizes = np.diff(K.offset)
-            problem = BoxProblem(W.matrix, u_free, np.repeat(K.lower, sizes), np.repeat(K.upper, sizes))
-        solution = solver.solve(problem, guess=guess)
+            solution = solver.solve(problem_of(W.matrix, u_free, K, Level.VELOCITY, symmetric), guess=guess)
         return solution.r, solution, self.velocities(solution.r, responses)
 
     def free_velocity(self) -> Array:

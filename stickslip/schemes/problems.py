@@ -18,33 +18,35 @@ from typing import Any
 import numpy as np
 
 from stickslip.kernels import cones
-from stickslip.problem.checks import IntArray
+from stickslip.problem.box import BoxProblem
+from stickslip.problem.checks import Array, IntArray
+from stickslip.problem.contact import ContactProblem, Level
 from stickslip.problem.sets import ProductSet, blocks_of, spans
-from stickslip.systems.system import Bound, NonsmoothSystem
+from stickslip.state import BoolArray
+from stickslip.systems.system import Bound, NonsmoothSystem, tied
 
 
 def coupled(interactions: Sequence[Bound]) -> list[list[Bound]]:
     """The interactions in groups that share systems, directly or through others, in their order."""
     if len(interactions) <= 1:
         return [list(interactions)] if interactions else []
-    root: dict[int, int] = {}
+    return [[interactions[k] for k in group] for group in tied([one.systems for one in interactions])]
 
-    def find(i: int) -> int:
-        root.setdefault(i, i)
-        while root[i] != i:
-            i = root[i]
-        return i
 
-    for one in interactions:
-        first = find(one.systems[0])
-        for other in one.systems[1:]:
-            a, b = sorted((first, find(other)))
-            root[b] = a
-            first = a
-    groups: dict[int, list[Bound]] = {}
-    for one in interactions:
-        groups.setdefault(find(one.systems[0]), []).append(one)
-    return list(groups.values())
+def components_of(one: Bound, on: BoolArray, weight: float) -> tuple[IntArray, ProductSet]:
+    """Components of the blocks that are on, in the flat r, and their set; forces count for `weight`."""
+    K, which = one.law.impulses(weight), np.flatnonzero(on)
+    return one.components.start + spans(K.offset, which), blocks_of(K, which)
+
+
+def problem_of(
+    W: Array, u_free: Array, K: ProductSet, level: Level, symmetric: bool
+) -> ContactProblem | BoxProblem:
+    """u = W r + u_free with r in K; between bounds where W is not symmetric and no block has friction."""
+    if symmetric or (K.kind == cones.FRICTION).any():
+        return ContactProblem(W, u_free, K, level)  # type: ignore[arg-type]
+    sizes = np.diff(K.offset)
+    return BoxProblem(W, u_free, np.repeat(K.lower, sizes), np.repeat(K.upper, sizes))
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ Velocities are left as they are.
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from stickslip.kernels import cones
 from stickslip.problem.box import BoxProblem
@@ -143,7 +144,8 @@ def _move(
         bilateral = np.concatenate([bilateral, np.ones(off.size, bool)])
         directions = C.T
     else:
-        T = _kinematics(bodies, q)
+        maps = [(body.kinematics(q[place.q]), place) for body, place in bodies]
+        T = block_diag(*(np.eye(place.q.stop - place.q.start) if T is None else T for T, place in maps))
         directions = T @ np.linalg.solve(T.T @ T, (C @ T).T)
     problem = BoxProblem(C @ directions, y, np.where(bilateral, -np.inf, 0.0), np.full(y.size, np.inf))
     solution = solver.solve(problem)
@@ -170,18 +172,3 @@ def _normals(bodies: Bodies, q: Array, size: int) -> tuple[Array, Array]:
             off.append(away @ (own - body.normalized(own)))
         start += own.size
     return np.concatenate(rows), np.concatenate(off)
-
-
-def _kinematics(bodies: Bodies, q: Array) -> Array:
-    """T of all the systems together."""
-    parts = []
-    for body, place in bodies:
-        own = q[place.q]
-        T = body.kinematics(own)
-        parts.append(np.eye(own.size) if T is None else T)
-    out = np.zeros((sum(T.shape[0] for T in parts), sum(T.shape[1] for T in parts)))
-    i = j = 0
-    for T in parts:
-        out[i : i + T.shape[0], j : j + T.shape[1]] = T
-        i, j = i + T.shape[0], j + T.shape[1]
-    return out

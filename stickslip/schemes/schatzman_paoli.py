@@ -26,22 +26,24 @@ d_k = q_{k+1} - q_k, which rounds better:  M(q_k) (d_k - d_{k-1}) - w h² F = w 
 """
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 
 import numpy as np
 
-from stickslip.kernels import cones
-from stickslip.laws import Law
-from stickslip.options import Options, iterations_option, option
+from stickslip.options import iterations_option, option
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import ContactProblem, Level
-from stickslip.problem.sets import ProductSet, blocks_of
+from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Solution
-from stickslip.schemes.problems import coupled
+from stickslip.schemes.prepared_system import PreparedSystem
+from stickslip.schemes.problems import components_of, coupled, problem_of
 from stickslip.schemes.schatzman_paoli_tangent import Around, Layout, Tangent, layout_of
-from stickslip.schemes.step import CONTACT_WORK, Memory, Scheme, Solver, Step, arrays, frozen_state
+from stickslip.schemes.step import CONTACT_WORK, InteractionPart, Memory, Solver, Step, arrays, frozen_state
+from stickslip.schemes.system_scheme import SystemScheme, require_second_order
 from stickslip.state import BoolArray, ModelError, State
-from stickslip.systems.system import Bound, NonsmoothSystem
+from stickslip.systems.system import NonsmoothSystem
 
 ROUNDING = 32.0 * float(np.finfo(float).eps)
 """Relative error of coordinates that is taken for rounding [-]."""
@@ -50,8 +52,10 @@ STAGNATION = 1e-7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SchatzmanPaoli(Options, Scheme):
+class SchatzmanPaoli(SystemScheme):
     """Schatzman-Paoli time-stepping for second-order systems with q̇ = v."""
+
+    level = Level.POSITION
 
     theta: float = option(0.5, "weight of the end of the step in the forces", low=0.0, high=1.0)
     velocity: str = option("central", "formula of the velocity", choices=("central", "backward"))
@@ -61,15 +65,9 @@ class SchatzmanPaoli(Options, Scheme):
     )  # fmt: skip
     max_newton: int = iterations_option(30, "Newton iterations in a step")
 
-    def levels(self, system: NonsmoothSystem) -> tuple[Level, ...]:
-        return (Level.POSITION,) * len(system.interactions)
-
-    def begin(self, system: NonsmoothSystem, state: State, h: float) -> Memory:
-        for flow, _ in system.flows:
-            raise ModelError(
-                f"system {flow.name!r} is of first order; schatzman-paoli is for second order"
-                " (use euler-moreau)"
-            )
+    def _begin(self, prepared: PreparedSystem, state: State, h: float) -> Memory:
+        system = prepared.system
+        require_second_order(system, "schatzman-paoli")
         for body, place in system.mechanical:
             if body.kinematics(state.q[place.q]) is not None:
                 raise ModelError(
@@ -90,13 +88,14 @@ class SchatzmanPaoli(Options, Scheme):
                 )
         return arrays(rate=state.v, h=np.zeros(1), r=np.zeros(system.size))
 
-    def step(self, system: NonsmoothSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
+    def _step(self, prepared: PreparedSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
+        system = prepared.system
         z = system.update(state.t, state.q, state.v, state.z)
         weight = 0.5 * (h + float(memory["h"][0])) / h
         central = self.velocity == "central"
         around = Around(state, z, h, self.theta, central, weight, h * memory["rate"])
         with np.errstate(all="ignore"):  # what is not finite is named below
-            found = self._newton(system, around, h * memory["r"], solver)
+            found = self._newton(prepared, around, h * memory["r"], solver)
         d, impulse = found.d, found.multipliers / h
         q_new, v_new = state.q + d, around.velocity(d)
         y = np.empty(system.size)
@@ -105,14 +104,15 @@ class SchatzmanPaoli(Options, Scheme):
             y[one.components] = one.mechanical.y(state.t + h, q_new[one.q], lam, z[one.z])
         work = float(found.pushed @ (d + around.before)) / (2.0 * h * h)
         return Step(
-            frozen_state(state.t + h, q_new, v_new, z), h, impulse, found.value, y, found.forecast,
-            found.active, self.levels(system), arrays(rate=d / h, h=[h], r=impulse), found.solves,
-            found.newton, reason=found.reason, measures={CONTACT_WORK: work},
+            frozen_state(state.t + h, q_new, v_new, z), h, impulse, found.value,
+            arrays(rate=d / h, h=[h], r=impulse),
+            InteractionPart(y, found.forecast, found.active, self.levels(prepared)),
+            solves=found.solves, newton=found.newton, reason=found.reason, measures={CONTACT_WORK: work},
         )  # fmt: skip
 
-    def _newton(self, system: NonsmoothSystem, around: Around, guess: Array, solver: Solver) -> "_Found":
+    def _newton(self, prepared: PreparedSystem, around: Around, guess: Array, solver: Solver) -> "_Found":
         """Newton's loop (10.13): one complementarity problem per iteration, until q_{k+1} stands still."""
-        layout = layout_of(system)
+        system, layout = prepared.system, prepared.part(layout_of)
         tangent = Tangent(system, layout, around, around.before, guess)
         active, error = layout.always, np.inf
         forecast = np.full(system.blocks, -np.inf)
@@ -182,8 +182,10 @@ def _solved(
             return d, multipliers, active, solves
         multipliers, found = np.zeros(guess.shape[0]), []
         for group in coupled([one for one in system.interactions if active[one.blocks].any()]):
-            keep = np.concatenate([_components(one, active[one.blocks]) for one in group])
-            problem = _problem(group, tangent, active, keep)
+            # Bounds are forces: at position level they count times w h².
+            on = [components_of(one, active[one.blocks], tangent.around.force) for one in group]
+            keep = np.concatenate([components for components, _ in on])
+            problem = _problem(tangent, keep, reduce(add, [K for _, K in on]))
             solution = solver.solve(problem, guess=guess[keep])
             multipliers[keep] = solution.r
             found.append(solution)
@@ -192,38 +194,14 @@ def _solved(
         value = tangent.value_at(d, multipliers)
 
 
-def _problem(
-    group: list[Bound], tangent: Tangent, active: BoolArray, keep: IntArray
-) -> ContactProblem | BoxProblem:
+def _problem(tangent: Tangent, keep: IntArray, K: ProductSet) -> ContactProblem | BoxProblem:
     """value = W m + free_value on the active components of coupled interactions."""
     C = tangent.C[keep]
     W = C @ tangent.solve_A(tangent.H[:, keep])
     if tangent.D is not None:
         W = W + tangent.D[np.ix_(keep, keep)]
-    u_free = tangent.free_value[keep]
-    K = _joined([blocks_of(_forces(one.law, tangent), np.flatnonzero(active[one.blocks])) for one in group])
-    lopsided = np.abs(W - W.T).max(initial=0.0) > 1e-9 * np.abs(W).max(initial=0.0)
-    if lopsided and not (K.kind == cones.FRICTION).any():
-        lower, upper = (np.repeat(bound, np.diff(K.offset)) for bound in (K.lower, K.upper))
-        return BoxProblem(W, u_free, lower, upper)
-    return ContactProblem(W, u_free, K, Level.POSITION)  # type: ignore[arg-type]
-
-
-def _forces(law: Law, tangent: Tangent) -> ProductSet:
-    """The law's set at position level: bounds are forces, times w h²."""
-    return law.impulses(tangent.around.force)
-
-
-def _joined(sets: list[ProductSet]) -> ProductSet:
-    joined = sets[0]
-    for other in sets[1:]:
-        joined = joined + other
-    return joined
-
-
-def _components(one: Bound, on: BoolArray) -> IntArray:
-    """Components of an interaction's blocks that are on, in the flat r."""
-    return one.components.start + np.flatnonzero(np.repeat(on, np.diff(one.law.K.offset)))
+    symmetric = not np.abs(W - W.T).max(initial=0.0) > 1e-9 * np.abs(W).max(initial=0.0)
+    return problem_of(W, tangent.free_value[keep], K, Level.POSITION, symmetric)
 
 
 def _explain(system: NonsmoothSystem, around: Around, d: Array) -> None:

@@ -4,13 +4,13 @@ Siconos Developer's Notes 2017, (10.12) and (10.13); `schatzman_paoli` says the 
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from stickslip.kernels import cones
 from stickslip.problem.checks import Array, IntArray
 from stickslip.schemes.moreau_jean_motion import require_positive
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.state import BoolArray, ModelError, State
 from stickslip.systems.system import Bound, NonsmoothSystem
 
@@ -74,9 +74,9 @@ class Layout:
     """1 + e of components whose law is stated on y, 1 of the others [-], shape (size,)."""
 
 
-@lru_cache(maxsize=16)
-def layout_of(system: NonsmoothSystem) -> Layout:
+def layout_of(prepared: PreparedSystem) -> Layout:
     """The layout of a system, which never changes."""
+    system = prepared.system
     shares, always, normals, sizes = [], [], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     factor = np.ones(system.size)
     velocities = np.arange(system.v0.shape[0])

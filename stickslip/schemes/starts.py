@@ -17,6 +17,7 @@ from stickslip.problem.checks import Array
 from stickslip.schemes.compliant import Compliant
 from stickslip.schemes.composite import Composite
 from stickslip.schemes.moreau_jean import MoreauJean
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.step import Scheme
 from stickslip.state import ModelError, State
 from stickslip.systems.dynamics import FirstOrderDynamics
@@ -28,7 +29,7 @@ LEAST = 1e-9
 """Depth that is rounding of users' functions whatever their terms are [unit of y]."""
 
 
-def check_start(system: NonsmoothSystem, state: State, h: float, scheme: Scheme) -> None:
+def check_start(system: NonsmoothSystem | PreparedSystem, state: State, h: float, scheme: Scheme) -> None:
     """Refuse a start whose contacts are closed by more than rounding, or whose joints are open.
 
     Not of schemes for which that is a state like others: springs in the place of contacts, and projections,
@@ -40,6 +41,7 @@ def check_start(system: NonsmoothSystem, state: State, h: float, scheme: Scheme)
         return
     if isinstance(scheme, Compliant) or (isinstance(scheme, MoreauJean) and scheme.projection != "none"):
         return
+    system = PreparedSystem.of(system).system
     remedy = ', or give projection="direct"' if isinstance(scheme, MoreauJean) else ""
     for one in system.interactions:
         K = one.law.K

@@ -6,7 +6,7 @@ h, `levels` says which derivative of y each interaction's law is stated on. The 
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,8 +14,15 @@ from numpy.typing import ArrayLike
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
 from stickslip.problem.solution import AnyProblem, Solution, Verdict
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.state import BoolArray, State
 from stickslip.systems.system import NonsmoothSystem
+
+if TYPE_CHECKING:
+    from stickslip.detection.contacts import ContactSet
+    from stickslip.schemes.body_step import BodyPart, EnergyTerms
+
+Value = TypeVar("Value")
 
 Memory = dict[str, Array]
 """What a scheme carries from step to step beside the state (last multipliers for warm starts, the previous
@@ -54,14 +61,92 @@ class Event:
     """Name of the interaction; empty where it is none's."""
 
 
-class Certified:
-    """What the problems of a step say of it, whatever it is a step of."""
+@dataclass(frozen=True, eq=False, slots=True)
+class InteractionPart:
+    """What a step of a system of equations leaves beside; components and blocks are those of all interactions
+    in order."""
 
-    __slots__ = ()
+    y: Array
+    """Outputs at the end of the step [m, rad, or any], shape (size,)."""
+    forecast: Array
+    """What decided whether a block is active: its forecast gap [m], shape (blocks,); -inf: it always is."""
+    active: BoolArray
+    """Blocks that entered the problem [-], shape (blocks,), bool."""
+    levels: tuple[Level, ...]
+    """Which derivative of y each interaction's law was stated on."""
+    components: tuple[IntArray, ...] = ()
+    """Where the impulses of each of `solves`, bilateral ones last, stand in r [-], shape (any,) each; empty
+    where r is not made of them."""
 
-    solves: tuple[Solution, ...]
-    reason: str
-    relaxation: str
+
+class _Of(Generic[Value]):
+    """An attribute of a part of a step, read from the step itself."""
+
+    def __init__(self, part: str):
+        self.part, self.name = part, ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, step: "Step", owner: type | None = None) -> Value:
+        part = getattr(step, self.part)
+        if part is None:
+            kind = "a world" if step.interactions is None else "a system of equations"
+            raise AttributeError(f"a step of {kind} has no {self.name}")
+        value: Value = getattr(part, self.name)
+        return value
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Step:
+    """A step and all that was done in it: what every step leaves, and a part by the kind of the model, whose
+    attributes are also read from the step itself (`step.y`, `step.contacts`)."""
+
+    state: State
+    """At the end of the step."""
+    h: float
+    """Length of the step [s]."""
+    r: Array
+    """Multipliers. Of interactions: impulses over the step in mechanics [N s], lam in first order, shape
+    (size,). Of bodies: N, T1, T2 [N s], rolling about t1, t2, torsion about n [N m s], shape (nc, 6)."""
+    u: Array
+    """What the law constrained. Of interactions: ẏ at velocity level [m/s], y at position level [m], shape
+    (size,). Of bodies: relative velocities at the end of the step, as r [m/s, rad/s], shape (nc, 6)."""
+    memory: Memory
+    """The scheme's memory at the end of the step."""
+    interactions: InteractionPart | None = None
+    """Of a step of a system of equations."""
+    bodies: "BodyPart | None" = None
+    """Of a step of a world."""
+    solves: tuple[Solution, ...] = ()
+    """The problems that the answer rests on, one per set of coupled interactions, phase and part of an
+    impact, with the judge's word; for a Newton loop those of its last iteration."""
+    newton: int = 0
+    """Newton iterations."""
+    events: tuple[Event, ...] = ()
+    """What happened within the step."""
+    reason: str = ""
+    """Why the step is not good, where it is not."""
+    measures: dict[str, float] = field(default_factory=dict)
+    """What else was measured, by name with its unit: «projection [m]»."""
+    relaxation: str = ""
+    """What the scheme puts in the place of the exact law; empty where it puts nothing."""
+
+    y = _Of[Array]("interactions")
+    forecast = _Of[Array]("interactions")
+    active = _Of[BoolArray]("interactions")
+    levels = _Of[tuple[Level, ...]]("interactions")
+    components = _Of[tuple[IntArray, ...]]("interactions")
+    contacts: ClassVar[_Of["ContactSet"]] = _Of("bodies")
+    joint_r = _Of[Array]("bodies")
+    energy: ClassVar[_Of["EnergyTerms"]] = _Of("bodies")
+    penetration = _Of[float]("bodies")
+    opening = _Of[float]("bodies")
+    correction = _Of[float]("bodies")
+    joint_unit = _Of["Array | None"]("bodies")
+    summed = _Of[bool]("bodies")
+    choice = _Of["IntArray | None"]("bodies")
+    joint_id = _Of["IntArray | None"]("bodies")
 
     @property
     def ok(self) -> bool:
@@ -112,56 +197,19 @@ class Certified:
         return sum(one.iterations for one in self.solves)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Step(Certified):
-    """A step and all that was done in it. Components and blocks are those of all interactions in order."""
-
-    state: State
-    """At the end of the step."""
-    h: float
-    """Length of the step [s]."""
-    r: Array
-    """Multipliers: impulses over the step in mechanics [N s], lam in first order, shape (size,)."""
-    u: Array
-    """What the law constrained: ẏ at velocity level [m/s], y at position level [m], shape (size,)."""
-    y: Array
-    """Outputs at the end of the step [m, rad, or any], shape (size,)."""
-    forecast: Array
-    """What decided whether a block is active: its forecast gap [m], shape (blocks,); -inf: it always is."""
-    active: BoolArray
-    """Blocks that entered the problem [-], shape (blocks,), bool."""
-    levels: tuple[Level, ...]
-    """Which derivative of y each interaction's law was stated on."""
-    memory: Memory
-    """The scheme's memory at the end of the step."""
-    solves: tuple[Solution, ...] = ()
-    """The problems that the answer rests on, one per set of coupled interactions and phase, with the judge's
-    word; for a Newton loop those of its last iteration."""
-    newton: int = 0
-    """Newton iterations."""
-    events: tuple[Event, ...] = ()
-    """What happened within the step."""
-    reason: str = ""
-    """Why the step is not good, where it is not."""
-    measures: dict[str, float] = field(default_factory=dict)
-    """What else the scheme measured, by name with its unit: «projection [m]»."""
-    relaxation: str = ""
-    """What the scheme puts in the place of the exact law; empty where it puts nothing."""
-    components: tuple[IntArray, ...] = ()
-    """Where the impulses of each of `solves`, bilateral ones last, stand in r [-], shape (any,) each; empty
-    where r is not made of them."""
-
-
 class Scheme(Protocol):
-    """A way through time."""
+    """A way through time: a frozen set of options and three verbs.
 
-    def begin(self, system: NonsmoothSystem, state: State, h: float) -> Memory:
+    Runs give all verbs one `PreparedSystem`, so that what steps make of a system is made once.
+    """
+
+    def begin(self, system: PreparedSystem, state: State, h: float) -> Memory:
         """The memory before the first step; a ModelError where the scheme cannot carry the system."""
 
-    def step(self, system: NonsmoothSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
+    def step(self, system: PreparedSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
         """The step of length h that begins at `state`."""
 
-    def levels(self, system: NonsmoothSystem) -> tuple[Level, ...]:
+    def levels(self, system: PreparedSystem) -> tuple[Level, ...]:
         """Which derivative of y each interaction's law is stated on."""
 
 

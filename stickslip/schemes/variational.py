@@ -33,9 +33,8 @@ from stickslip.problem.step_problem import LINEARISED, MODELS, StepProblem
 from stickslip.problem.step_tangent import step_tangent
 from stickslip.schemes.body_joints import joint_errors
 from stickslip.schemes.body_start import check_start
-from stickslip.schemes.body_step import BodyStep
 from stickslip.schemes.body_world import PreparedWorld
-from stickslip.schemes.step import Memory, Solver
+from stickslip.schemes.step import Memory, Solver, Step
 from stickslip.schemes.variational_end import NOTHING, Answer, arrived
 from stickslip.schemes.variational_start import NO_ID, Node, Posed, first_memory, posed, step_problem
 from stickslip.state import Array, ModelError, State
@@ -82,7 +81,7 @@ class VariationalBodies(Options):
 
     def step(
         self, world: World | PreparedWorld, state: State, memory: Memory, h: float, solver: Solver
-    ) -> BodyStep:
+    ) -> Step:
         """The step of length h that begins at `state`."""
         return carried(self, PreparedWorld.of(world), state, memory, h, solver).step
 
@@ -91,7 +90,7 @@ class VariationalBodies(Options):
 class Carried:
     """A step, the problem that it is the answer of, and what the solver said."""
 
-    step: BodyStep
+    step: Step
     problem: StepProblem
     solution: Solution | None
     """None where nothing was to be solved."""

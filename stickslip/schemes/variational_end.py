@@ -12,9 +12,9 @@ from stickslip.problem.solution import Solution
 from stickslip.problem.step_problem import RELAXATIONS
 from stickslip.schemes.body_joints import joint_errors
 from stickslip.schemes.body_opening import opened
-from stickslip.schemes.body_step import BodyStep, EnergyTerms
+from stickslip.schemes.body_step import BodyPart, EnergyTerms
 from stickslip.schemes.body_stiffness import too_stiff
-from stickslip.schemes.step import Memory, frozen_state
+from stickslip.schemes.step import Memory, Step, frozen_state
 from stickslip.schemes.variational_start import NONE, Posed
 from stickslip.state import Array, IntArray
 
@@ -97,7 +97,7 @@ class Blocks:
         return nothing | {"joint_id": stops.id[struck], "joint_approach": reached[struck]}
 
 
-def arrived(before: Posed, memory: Memory, answer: Answer) -> BodyStep:
+def arrived(before: Posed, memory: Memory, answer: Answer) -> Step:
     """The step that an answer makes."""
     node, contacts, solution = before.node, before.contacts, answer.solution
     world, bodies, state, h = node.world, node.bodies, node.state, node.h
@@ -118,13 +118,16 @@ def arrived(before: Posed, memory: Memory, answer: Answer) -> BodyStep:
     for array in (contacts.point, contacts.frame, contacts.gap):
         array.flags.writeable = False
     joint_r = blocks.r[blocks.offset[len(contacts)] :] if solution is not None else NONE
-    return BodyStep(
-        frozen_state(t, q, answer.v.reshape(-1), state.z), h, contacts,
-        blocks.by_contact(blocks.r, contacts.law), blocks.by_contact(blocks.u, contacts.law),
-        frozen(joint_r.copy()), () if solution is None else (solution,), terms,
-        _penetration(before, answer), float(errors.max(initial=0.0)), 0.0, after,
-        f"at t = {state.t:.9g} s {reason}" if reason else "", relaxation=_relaxation(before),
-        summed=True, joint_id=node.prepared.stops.row_id if joint_r.size else None,
+    return Step(
+        frozen_state(t, q, answer.v.reshape(-1), state.z), h,
+        blocks.by_contact(blocks.r, contacts.law), blocks.by_contact(blocks.u, contacts.law), after,
+        solves=() if solution is None else (solution,),
+        reason=f"at t = {state.t:.9g} s {reason}" if reason else "", relaxation=_relaxation(before),
+        bodies=BodyPart(
+            contacts, frozen(joint_r.copy()), terms, _penetration(before, answer),
+            float(errors.max(initial=0.0)), 0.0, summed=True,
+            joint_id=node.prepared.stops.row_id if joint_r.size else None,
+        ),
     )  # fmt: skip
 
 

@@ -18,13 +18,14 @@ Contact models: `cone` is Coulomb's law; `pyramid` has four directions of fricti
 (Stewart & Trinkle 1996), and `impact` no friction. The last two are relaxed models, and so are their runs.
 """
 
-import functools
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 
 import numpy as np
 from scipy.linalg import block_diag
 
-from stickslip.options import Options, iterations_option, option
+from stickslip.options import iterations_option, option
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import GlobalProblem, Level
 from stickslip.problem.convert.pyramid import pyramid_lcp
@@ -34,7 +35,9 @@ from stickslip.problem.residuals import Residuals, examine
 from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Solution, Status
 from stickslip.problem.step_problem import MODELS, RELAXATIONS
-from stickslip.schemes.step import Memory, Scheme, Solver, Step, arrays, frozen_state
+from stickslip.schemes.prepared_system import PreparedSystem
+from stickslip.schemes.step import InteractionPart, Memory, Solver, Step, arrays, frozen_state
+from stickslip.schemes.system_scheme import SystemScheme, explain_step, require_second_order
 from stickslip.schemes.variational_written_motion import (
     FORMS,
     Central,
@@ -43,7 +46,7 @@ from stickslip.schemes.variational_written_motion import (
     node_of,
     require_stable,
 )
-from stickslip.schemes.variational_written_ties import Output, Tie, components_of, joined, refuse
+from stickslip.schemes.variational_written_ties import Output, Tie, components_with, refuse
 from stickslip.state import BoolArray, ModelError, State
 from stickslip.systems.dynamics import SecondOrderDynamics
 from stickslip.systems.system import NonsmoothSystem, Place
@@ -57,8 +60,10 @@ ENERGY = "energy over the step [J]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Variational(Options, Scheme):
+class Variational(SystemScheme):
     """Variational time-stepping for second-order systems, with laws on the configuration at the end."""
+
+    level = Level.VELOCITY
 
     contact: str = option("cone", "law of friction; all but cone are relaxed models", choices=MODELS)
     form: str = option(
@@ -72,29 +77,25 @@ class Variational(Options, Scheme):
     )  # fmt: skip
     max_newton: int = iterations_option(50, "Newton iterations in a step")
 
-    def levels(self, system: NonsmoothSystem) -> tuple[Level, ...]:
-        return (Level.VELOCITY,) * len(system.interactions)
-
-    def begin(self, system: NonsmoothSystem, state: State, h: float) -> Memory:
-        for flow, _ in system.flows:
-            raise ModelError(
-                f"system {flow.name!r} is of first order; variational is for second order (use euler-moreau)"
-            )
-        prepared(system, self.form)
+    def _begin(self, prepared: PreparedSystem, state: State, h: float) -> Memory:
+        system = prepared.system
+        require_second_order(system, "variational")
+        prepared.part(Known.of, self.form)
         refuse(system, state.q, state.z, state.t)
         for body, place in system.mechanical:
             require_stable(body, state.t, state.q[place.q], state.v[place.v], state.z[place.z], h)
         return arrays(h=[0.0], approach=np.zeros(system.blocks), r=np.zeros(system.size))
 
-    def step(self, system: NonsmoothSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
+    def _step(self, prepared: PreparedSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
+        system = prepared.system
         z = system.update(state.t, state.q, state.v, state.z)
         with np.errstate(all="ignore"):  # what is not finite is named
-            known = prepared(system, self.form)
+            known = prepared.part(Known.of, self.form)
             now = _Now(known, system, state, z, memory, h)
             for part in known.parts:
                 _Passage(self, now, part).carry(solver)
             if not (np.isfinite(now.q).all() and np.isfinite(now.v).all()):
-                _explain(now)
+                now.explain()
             return self._finished(system, now)
 
     def _finished(self, system: NonsmoothSystem, now: "_Now") -> Step:
@@ -106,17 +107,17 @@ class Variational(Options, Scheme):
             u[one.components] = tie.velocity(now.v)
             y[one.components] = tie.gaps(now.q) + tie.bounce
             approach[one.blocks] = tie.remembered(now.r[one.components])
-        measures = {ENERGY: _energy(now)} if now.prepared.conservative else {}
+        measures = {ENERGY: _energy(now)} if now.known.conservative else {}
         return Step(
-            end, h, now.r, u, y, now.forecast, now.active, self.levels(system),
-            arrays(h=[h], approach=approach, r=now.r), tuple(now.solves), now.newton,
-            reason="; ".join(now.reasons), measures=measures, relaxation=_relaxation(self.contact, system),
-            components=tuple(now.components),
+            end, h, now.r, u, arrays(h=[h], approach=approach, r=now.r),
+            InteractionPart(y, now.forecast, now.active, self.levels(system), tuple(now.components)),
+            solves=tuple(now.solves), newton=now.newton, reason="; ".join(now.reasons), measures=measures,
+            relaxation=_relaxation(self.contact, system),
         )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class Known:
     """What is known of a system for good."""
 
     bodies: tuple[tuple[SecondOrderDynamics, Place, type[Node], bool], ...]
@@ -127,31 +128,30 @@ class Prepared:
     conservative: bool
     """Whether the potential of all forces is known."""
 
-
-@functools.lru_cache(maxsize=16)
-def prepared(system: NonsmoothSystem, form: str) -> Prepared:
-    """That of a system, made once; a ModelError where one of its systems cannot be carried."""
-    bodies = []
-    for body, place in system.mechanical:
-        kind = node_of(body, form)
-        bodies.append((body, place, kind, depends_on_velocity(body, kind)))
-    parts = tuple(
-        (numbers, tuple(k for k, one in enumerate(system.interactions) if one.systems[0] in numbers))
-        for numbers in system.parts
-    )
-    known = all(body.potential_known for body, _ in system.mechanical)
-    return Prepared(tuple(bodies), tuple(map(Output, system.interactions)), parts, known)
+    @classmethod
+    def of(cls, prepared: PreparedSystem, form: str) -> "Known":
+        """That of a system; a ModelError where one of its systems cannot be carried."""
+        system, bodies = prepared.system, []
+        for body, place in system.mechanical:
+            kind = node_of(body, form)
+            bodies.append((body, place, kind, depends_on_velocity(body, kind)))
+        parts = tuple(
+            (numbers, tuple(k for k, one in enumerate(system.interactions) if one.systems[0] in numbers))
+            for numbers in system.parts
+        )
+        conservative = all(body.potential_known for body, _ in system.mechanical)
+        return cls(tuple(bodies), tuple(map(Output, system.interactions)), parts, conservative)
 
 
 class _Now:
     """A step on its way: what it begins with, and what has been found."""
 
     def __init__(
-        self, known: Prepared, system: NonsmoothSystem, state: State, z: Array, memory: Memory, h: float
+        self, known: Known, system: NonsmoothSystem, state: State, z: Array, memory: Memory, h: float
     ):
         t, q, v = state.t, state.q, state.v
         before = float(memory["h"][0])
-        self.prepared, self.system, self.state, self.z, self.h = known, system, state, z, h
+        self.known, self.system, self.state, self.z, self.h = known, system, state, z, h
         self.weight = 0.5 * (h + before)
         """For which forces count [s]."""
         self.nodes = [
@@ -170,6 +170,10 @@ class _Now:
         """Where the impulses of each of them stand in r."""
         self.reasons: list[str] = []
         self.newton = 0
+
+    def explain(self) -> None:
+        """A ModelError that names what is not finite, or else what came of it."""
+        explain_step(self.system, self.state, self.z, self.state.t + self.h, self.q, self.v)
 
 
 @dataclass(eq=False)
@@ -346,8 +350,8 @@ class _Passage:
         now, contact = self.now, self.scheme.contact
         bounds = [tie.output.bound for tie in self.ties]
         some = [one for one in bounds if now.active[one.blocks].any()]
-        found = [components_of(one, now.active[one.blocks], contact, now.weight) for one in some]
-        return np.concatenate([part for part, _ in found]), joined([K for _, K in found])
+        found = [components_with(one, now.active[one.blocks], contact, now.weight) for one in some]
+        return np.concatenate([part for part, _ in found]), reduce(add, [K for _, K in found])
 
     def _problem(self, v: Array, keep: IntArray, K: ProductSet) -> _Problem:
         """The tangent problem at the iterate v, whose end `now` holds."""
@@ -366,7 +370,7 @@ class _Passage:
         H = rows[np.ix_(keep, self.velocities)].T
         f, bias = S @ v - np.concatenate(R), u[keep] - H.T @ v
         if not (np.isfinite(f).all() and np.isfinite(bias).all()):
-            _explain(now)
+            now.explain()
         faceted = self.scheme.contact == "pyramid" and has_facets(K)
         return _Problem(GlobalProblem(MassMatrix(S), f, H, bias, K), faceted)  # type: ignore[arg-type]
 
@@ -423,12 +427,3 @@ def _energy(now: _Now) -> float:
         total += 0.5 * float(v @ M @ v)
         total += 0.5 * (body.potential(t, node.q, z) + body.potential(t + now.h, q, z))
     return total
-
-
-def _explain(now: _Now) -> None:
-    """A ModelError that names what is not finite, or else what came of it."""
-    state = now.state
-    now.system.explain(state.t, state.q, state.v, now.z)
-    if np.isfinite(now.q).all() and np.isfinite(now.v).all():
-        now.system.explain(state.t + now.h, now.q, now.v, now.z)
-    raise ModelError(f"the step from t = {state.t:.9g} s is not finite; take a smaller h")

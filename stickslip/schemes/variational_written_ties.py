@@ -11,17 +11,19 @@ with which it was approached; in the next step bounce = h e |u_N⁻|, so it leav
 Bounds of dry joints are forces, which count as all forces do for half of the step before and half of this.
 """
 
+from functools import reduce
+from operator import add
+
 import numpy as np
 
 from stickslip.kernels import cones
 from stickslip.problem.checks import Array, IntArray
-from stickslip.problem.sets import ProductSet, blocks_of, nonnegative, spans
+from stickslip.problem.sets import ProductSet, blocks_of, nonnegative
+from stickslip.schemes.problems import components_of
+from stickslip.schemes.system_scheme import APART, require_closed
 from stickslip.state import BoolArray, ModelError
 from stickslip.systems.mechanical_outputs import WithInput
 from stickslip.systems.system import Bound, NonsmoothSystem
-
-APART = 1e-3
-"""A joint further open, or a contact further closed, than this at the start [m, rad] is a mistake in q0."""
 
 
 class Output:
@@ -85,15 +87,14 @@ class Tie:
         return speed
 
 
-def components_of(one: Bound, on: BoolArray, contact: str, weight: float) -> tuple[IntArray, ProductSet]:
+def components_with(one: Bound, on: BoolArray, contact: str, weight: float) -> tuple[IntArray, ProductSet]:
     """Components of the blocks that are on, in the flat r, and their set; forces count for `weight` [s].
 
     Without friction (`impact`) a block of friction keeps its normal component alone.
     """
-    K = one.law.impulses(weight)
-    which = np.flatnonzero(on)
+    K, which = one.law.impulses(weight), np.flatnonzero(on)
     if contact != "impact" or not (K.kind[which] == cones.FRICTION).any():
-        return one.components.start + spans(K.offset, which), blocks_of(K, which)
+        return components_of(one, on, weight)
     parts: list[IntArray] = []
     sets: list[ProductSet] = []
     for i in which.tolist():
@@ -103,15 +104,7 @@ def components_of(one: Bound, on: BoolArray, contact: str, weight: float) -> tup
         else:
             parts.append(np.arange(K.offset[i], K.offset[i + 1]))
             sets.append(blocks_of(K, np.array([i])))
-    return one.components.start + np.concatenate(parts), joined(sets)
-
-
-def joined(sets: list[ProductSet]) -> ProductSet:
-    """Their product."""
-    whole = sets[0]
-    for other in sets[1:]:
-        whole = whole + other
-    return whole
+    return one.components.start + np.concatenate(parts), reduce(add, sets)
 
 
 def refuse(system: NonsmoothSystem, q: Array, z: Array, t: float) -> None:
@@ -132,14 +125,8 @@ def refuse(system: NonsmoothSystem, q: Array, z: Array, t: float) -> None:
                 f"{who}: Poisson's impact has two phases of impulses; variational has Newton's restitution"
                 " only (see moreau-jean)"
             )
-        y, K = one.mechanical.y(t, q[one.q], np.zeros(one.law.size), z[one.z]), one.law.K
-        for i in np.flatnonzero(K.kind == cones.FREE):
-            opened = float(np.abs(y[K.offset[i] : K.offset[i + 1]]).max())
-            if opened > APART:
-                raise ModelError(
-                    f"{who}: at t = {t:.9g} s, y is {opened:.3g} away from 0, where its law wants it;"
-                    " begin where it holds"
-                )
+        y = one.mechanical.y(t, q[one.q], np.zeros(one.law.size), z[one.z])
+        require_closed(one, y, t)
         deepest = float(y[one.law.normals].min(initial=0.0))
         if deepest < -APART:
             raise ModelError(

@@ -15,7 +15,7 @@ from stickslip.problem.states import friction_states
 from stickslip.state import Array, IntArray
 
 if TYPE_CHECKING:
-    from stickslip.schemes.body_step import BodyStep
+    from stickslip.schemes.step import Step
     from stickslip.simulation.trajectory import Trajectory
 
 CONTACT_WIDTHS: dict[str, tuple[int, ...]] = {
@@ -72,7 +72,7 @@ class WorldContacts:
     known; 1 it is the same in every certified answer; 2 there are others, and it is that of least norm."""
 
     @classmethod
-    def of(cls, step: "BodyStep") -> "WorldContacts":
+    def of(cls, step: "Step") -> "WorldContacts":
         """Those of a step, as those of one record."""
         c = step.contacts
         choice = np.zeros(len(c), np.int64) if step.choice is None else step.choice
@@ -94,6 +94,15 @@ class WorldContacts:
         """Some rows, as the contacts of one record."""
         columns = {name: getattr(self, name)[rows] for name in CONTACT_WIDTHS}
         return WorldContacts(offset=np.array([0, len(columns["id"])]), **columns)
+
+    def of_records(self, which: slice) -> "WorldContacts":
+        """The contacts of some records."""
+        counts = np.diff(self.offset)
+        taken = np.zeros(len(counts), bool)
+        taken[which] = True
+        rows = np.repeat(taken, counts)
+        columns = {name: getattr(self, name)[rows] for name in CONTACT_WIDTHS}
+        return WorldContacts(offset=np.concatenate([[0], np.cumsum(counts[taken])]), **columns)
 
     @property
     def record(self) -> IntArray:

@@ -2,14 +2,13 @@
 
 from typing import Any
 
-from stickslip.schemes.body_step import BodyStep
 from stickslip.schemes.step import Step
 
 
 class SimulationFailure(RuntimeError):  # noqa: N818 (a failure is not an error of the caller)
     """A step missed its tolerance, and the run was told to stop at that; what was done is kept."""
 
-    def __init__(self, t: float, step: Step | BodyStep, trajectory: Any, more: str = ""):
+    def __init__(self, t: float, step: Step, trajectory: Any, more: str = ""):
         self.t, self.step, self.trajectory = t, step, trajectory
         bad = [one for one in step.solves if not one.ok]
         bad.sort(key=lambda one: -one.verdict.code)  # of a relaxed step only what was missed is to blame

@@ -23,6 +23,7 @@ from stickslip.mechanics.joints import column_of, coordinate
 from stickslip.mechanics.world import World
 from stickslip.schemes import registry
 from stickslip.schemes.body_world import PreparedWorld
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.step import Selector, Solver
 from stickslip.simulation.begun import Begun
 from stickslip.simulation.checkpoint import Checkpoint
@@ -135,8 +136,9 @@ class Live:
             steps = WorldSteps(self._prepared, model, begun, self._solver, self._select)
         else:
             assert isinstance(self.model, NonsmoothSystem)
-            begun = begun_system(self.model, self._h, self._scheme, start)
-            steps = SystemSteps(self.model, begun, self._solver, self._select)
+            prepared = PreparedSystem(self.model)
+            begun = begun_system(prepared, self._h, self._scheme, start)
+            steps = SystemSteps(prepared, begun, self._solver, self._select)
         steps.every = self._record
         self._begun: Begun = begun
         self._steps: Any = steps

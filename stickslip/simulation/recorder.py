@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from stickslip.problem.solution import Verdict
-from stickslip.schemes.step import Certified, Event, Memory
+from stickslip.schemes.step import Event, Memory, Step
 from stickslip.simulation.rows import Reduction, Rows
 from stickslip.simulation.store import MemoryStore
 from stickslip.state import IntArray, State
@@ -69,13 +69,13 @@ class Recorder:
         self.flush()
         return dict(self._reduction.totals)
 
-    def add(self, step: Certified, kept: Any, memory: Memory, index: int, closes: bool) -> None:
+    def add(self, step: Step, kept: Any, memory: Memory, index: int, closes: bool) -> None:
         """Take in a step as its stepper kept it, the clock's index at its end, and whether it is recorded."""
         self.steps += 1
         if not step.ok:
             self.missed += step.verdict is Verdict.MISSED
             self.relaxation = self.relaxation or step.replaced
-        self.events.extend(getattr(step, "events", ()))
+        self.events.extend(step.events)
         if closes:
             self._ends.append(self._count)
             self.memory, self.index = memory, index

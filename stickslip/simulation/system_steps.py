@@ -12,6 +12,7 @@ from stickslip.interrupts import Interrupts
 from stickslip.problem.contact import Level
 from stickslip.problem.solution import Verdict
 from stickslip.schemes import registry
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.registry import SchemeChoice
 from stickslip.schemes.starts import check_start
 from stickslip.schemes.step import CONTACT_WORK, Memory, Selector, Solver, Step, first_state, frozen_state
@@ -27,7 +28,6 @@ from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.written_forces import WrittenForces
 from stickslip.state import Array, ModelError, State
 from stickslip.systems.relations import FirstOrderOutput
-from stickslip.systems.system import NonsmoothSystem
 
 TOGETHER = 8192
 """Most steps in one compiled call."""
@@ -58,9 +58,10 @@ class _Together(NamedTuple):
 class SystemSteps:
     """Makes the steps of one run of a system, and the rows of its records."""
 
-    def __init__(self, system: NonsmoothSystem, begun: Begun, solver: Solver, select: Selector | None):
-        self.system, self.scheme, self.solver = system, begun.scheme, solver
-        self.model = Model.of(system, self.scheme.levels(system))
+    def __init__(self, prepared: PreparedSystem, begun: Begun, solver: Solver, select: Selector | None):
+        self.prepared, self.system = prepared, prepared.system
+        self.scheme, self.solver = begun.scheme, solver
+        self.model = Model.of(prepared.system, self.scheme.levels(prepared))
         self.notes: tuple[str, ...] = ()
         self.every = 1
         """Every how many steps are recorded."""
@@ -75,7 +76,7 @@ class SystemSteps:
 
     def step(self, state: State, memory: Memory, h: float) -> Step:
         """The step of length h that begins at `state`."""
-        return self.scheme.step(self.system, state, memory, h, self.solver)
+        return self.scheme.step(self.prepared, state, memory, h, self.solver)
 
     def again(self, state: State, memory: Memory, h: float) -> Callable[[], Step]:
         """What makes a step once more."""
@@ -108,7 +109,7 @@ class SystemSteps:
         times = clock.origin + np.arange(index, index + min(most, TOGETHER) + 1) * clock.h
         # Not within `run` of the interrupts: what ends a march is raised when its steps are kept.
         found = self._march(
-            self.system, state, memory, clock.h, len(times) - 1, self._tolerance, times, interrupts
+            self.prepared, state, memory, clock.h, len(times) - 1, self._tolerance, times, interrupts
         )
         if found is None:
             self._march = None
@@ -215,7 +216,7 @@ class SystemSteps:
         """What a trajectory of the records needs beside them."""
         least = None
         if self._select is not None:
-            least = WrittenForces(self.system, self.scheme, self.solver, self._select)
+            least = WrittenForces(self.prepared, self.scheme, self.solver, self._select)
         return {"derive": self._derive, "choose": least, "forces": "solver" if least is None else "least"}
 
     def written(self, of: Trajectory) -> None:
@@ -262,12 +263,13 @@ class SystemSteps:
                 raise ModelError(f"interaction {one.name!r}: at t = {state.t:.9g} s, y is not finite: {own}")
 
 
-def begun_system(system: NonsmoothSystem, h: float | None, scheme: SchemeChoice | None, start: Any) -> Begun:
+def begun_system(prepared: PreparedSystem, h: float | None, scheme: SchemeChoice | None, start: Any) -> Begun:
     """The scheme, and the state, memory and clock that a run of a system begins with."""
+    system = prepared.system
     if start is None:
         found, state = registry.chosen_for_system(scheme, system), first_state(system)
-        begun = begun_new(found, state, h, lambda state, h: found.begin(system, state, h))
-        check_start(system, state, begun.clock.h, found)
+        begun = begun_new(found, state, h, lambda state, h: found.begin(prepared, state, h))
+        check_start(prepared, state, begun.clock.h, found)
         return begun
     if not isinstance(start, Checkpoint) or not isinstance(start.model, Model):
         what = "of a world" if isinstance(start, Checkpoint) else type(start).__name__
@@ -278,7 +280,7 @@ def begun_system(system: NonsmoothSystem, h: float | None, scheme: SchemeChoice 
     start.model.check_same(Model.of(system, (Level.VELOCITY,) * len(system.interactions)))
     found = registry.remade(start.scheme, start.scheme_options) if scheme is None else registry.chosen(scheme)
     system.check_state(start.state)
-    return begun_from(start, found, h, lambda state, h: found.begin(system, state, h), numbers)
+    return begun_from(start, found, h, lambda state, h: found.begin(prepared, state, h), numbers)
 
 
 def _marched(kept: Sequence[_Together]) -> dict[str, Any]:

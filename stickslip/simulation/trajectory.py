@@ -503,9 +503,7 @@ class Trajectory(RunVerdict):
 
 def _rows_of(value: Any, which: slice) -> Any:
     """Rows of a column that was given in the place of another."""
-    if not isinstance(value, np.ndarray):
-        raise TypeError("contacts that were given in the place of others cannot be taken apart")
-    return value[which]
+    return value.of_records(which) if isinstance(value, WorldContacts) else value[which]
 
 
 def _read_only(array: Any) -> Any:

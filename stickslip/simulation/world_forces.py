@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stickslip.schemes.body_forces import with_least_forces
-from stickslip.schemes.body_step import BodyStep
-from stickslip.schemes.step import Selector
+from stickslip.schemes.step import Selector, Step
 
 if TYPE_CHECKING:
     from stickslip.simulation.trajectory import Trajectory
@@ -22,21 +21,21 @@ class WorldForces:
     """The recorded steps of a run whose impulses are still to be chosen, and those that were."""
 
     select: Selector
-    held: list[tuple[int, int, Callable[[int], BodyStep]]] = field(default_factory=list)
+    held: list[tuple[int, int, Callable[[int], Step]]] = field(default_factory=list)
     """First record, how many, and what gives the last step of each: steps made together are made again one by
     one."""
     size: float = 0.0
     """Of what is held, about [bytes]."""
-    told: dict[int, BodyStep] = field(default_factory=dict)
+    told: dict[int, Step] = field(default_factory=dict)
     """Steps as they are told, by the number of the record."""
     first: int = 0
     """Number of the first record that is not forgotten."""
 
-    def add(self, record: int, step: BodyStep) -> None:
+    def add(self, record: int, step: Step) -> None:
         """Hold the step that a record ends with."""
         self.hold(record, 1, lambda _: step, sum(_size(one.problem) for one in step.solves))
 
-    def hold(self, first: int, count: int, step: Callable[[int], BodyStep], size: float) -> None:
+    def hold(self, first: int, count: int, step: Callable[[int], Step], size: float) -> None:
         """Hold what gives the steps that records end with, which takes about so much memory [bytes]."""
         self.held.append((first, count, step))
         self.size += size
@@ -80,6 +79,6 @@ def _size(problem: Any) -> int:
     return int(2 * getattr(problem.H, "rows", np.zeros(0)).nbytes) if hasattr(problem, "H") else 0
 
 
-def _light(step: BodyStep) -> BodyStep:
+def _light(step: Step) -> Step:
     """The step without its problems."""
     return replace(step, solves=(), memory={})

@@ -17,9 +17,9 @@ from stickslip.problem.solution import Verdict
 from stickslip.schemes import registry
 from stickslip.schemes.body_forces import with_least_forces
 from stickslip.schemes.body_march import BodyMarch, Stretch
-from stickslip.schemes.body_step import BodyScheme, BodyStep
+from stickslip.schemes.body_step import BodyScheme
 from stickslip.schemes.body_world import PreparedWorld
-from stickslip.schemes.step import Memory, Selector, Solver
+from stickslip.schemes.step import Memory, Selector, Solver, Step
 from stickslip.simulation.begun import Begun, begun_from, begun_new
 from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.simulation.clock import Clock
@@ -111,20 +111,20 @@ class WorldSteps:
 
     # 1. The step.
 
-    def step(self, state: State, memory: Memory, h: float) -> BodyStep:
+    def step(self, state: State, memory: Memory, h: float) -> Step:
         """The step of length h that begins at `state`."""
         return self.scheme.step(self.prepared, state, memory, h, self.solver)  # type: ignore[no-any-return]
 
-    def again(self, state: State, memory: Memory, h: float) -> Callable[[], BodyStep]:
+    def again(self, state: State, memory: Memory, h: float) -> Callable[[], Step]:
         """What makes a step once more, whatever the inputs are by then."""
         return partial(self.scheme.step, self.prepared, state, memory, h, self.solver)
 
-    def check(self, step: BodyStep, state: State) -> None:
+    def check(self, step: Step, state: State) -> None:
         """Refuse a state that is not finite."""
         if not (_all_finite(state.q) and _all_finite(state.v)):
             self.prepared.world.check_state(state)
 
-    def explain(self, state: State, step: BodyStep, raised: bool) -> str:
+    def explain(self, state: State, step: Step, raised: bool) -> str:
         """Between which bodies the answer of a step is worst, as part of a sentence."""
         worst = next((one.residuals.worst for one in step.solves if not one.ok), -1)
         if not raised or step.reason or not 0 <= worst < len(step.contacts):
@@ -206,9 +206,7 @@ class WorldSteps:
         joints = Table(np.zeros(len(table), np.int64), {"r": np.zeros(0), "id": np.zeros(0, np.int64)})
         return Rows(columns, {"contacts": Table(each, found), "joints": joints})
 
-    def _again(
-        self, stretch: Stretch, starts: tuple[float, ...], memory: Memory, h: float, k: int
-    ) -> BodyStep:
+    def _again(self, stretch: Stretch, starts: tuple[float, ...], memory: Memory, h: float, k: int) -> Step:
         """Step k of a stretch whose steps are all recorded, made by itself; starts: of its steps [s]; memory:
         before the first."""
         q, v = stretch.room.q[k].reshape(-1), stretch.room.v[k].reshape(-1)
@@ -230,9 +228,7 @@ class WorldSteps:
 
     # 2. What is kept of it.
 
-    def keep(
-        self, step: BodyStep, before: State, state: State, index: int, closes: bool, told: bool
-    ) -> _Kept:
+    def keep(self, step: Step, before: State, state: State, index: int, closes: bool, told: bool) -> _Kept:
         """What rows need of a step that ended at `state`; told: whether its record is looked at now."""
         forces, contacts, joint_r, joint_id = self._forces, NOTHING, np.zeros(0), np.zeros(0, np.int64)
         sensors = tuple(np.zeros(shape) for shape in self._shapes)

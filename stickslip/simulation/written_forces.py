@@ -13,6 +13,7 @@ import numpy as np
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.schemes.body_forces import LEAST, UNIQUE
+from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.step import Scheme, Selector, Solver, Step
 from stickslip.simulation.clock import OFF_CLOCK
 from stickslip.simulation.trajectory import Trajectory
@@ -31,10 +32,15 @@ SAME_STEP = 1e-9
 class WrittenForces:
     """What chooses the impulses of a run."""
 
-    system: NonsmoothSystem
+    prepared: PreparedSystem
     scheme: Scheme
     solver: Solver
     select: Selector
+
+    @property
+    def system(self) -> NonsmoothSystem:
+        """Whose run it is."""
+        return self.prepared.system
 
     def __call__(self, of: Trajectory) -> dict[str, Any]:
         """Impulses r [N s], shape (n, size), and the choice of those of each block [-], shape (n, blocks)."""
@@ -90,7 +96,7 @@ class WrittenForces:
         values = of.model.values
         for _ in range(int(full)):
             try:
-                step = self.scheme.step(self.system, state, memory, float(of.h[k]), self.solver)
+                step = self.scheme.step(self.prepared, state, memory, float(of.h[k]), self.solver)
             except ModelError:
                 return None
             told = _least(self.system, step, self.select)

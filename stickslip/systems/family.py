@@ -9,9 +9,6 @@ from stickslip.problem.checks import Array
 from stickslip.state import ModelError
 from stickslip.systems.system import NonsmoothSystem
 
-KEPT = 512
-"""Most systems that a family keeps at once."""
-
 
 class Family:
     """`Family(make, length=1.0, masses=[1.0, 2.0])`: the systems make(length=..., masses=...).
@@ -29,7 +26,6 @@ class Family:
         self.make = make
         self.numbers: dict[str, Array] = {name: _numbers(name, value) for name, value in numbers.items()}
         """The numbers at which it is differentiated, by name [any]."""
-        self._made: dict[bytes, NonsmoothSystem] = {}
         self.system = self._make(self.numbers)
         """Its system at those numbers."""
 
@@ -41,12 +37,7 @@ class Family:
             name: np.asarray(numbers[name], float).reshape(own.shape) if name in numbers else own
             for name, own in self.numbers.items()
         }
-        key = b"".join(value.tobytes() for value in given.values())
-        if key not in self._made:
-            if len(self._made) >= KEPT:
-                self._made.clear()
-            self._made[key] = self._checked(self._make(given))
-        return self._made[key]
+        return self._checked(self._make(given))
 
     def _make(self, numbers: Mapping[str, Array]) -> NonsmoothSystem:
         given = {name: value if value.ndim else float(value) for name, value in numbers.items()}

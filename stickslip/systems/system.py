@@ -2,8 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -127,73 +126,52 @@ class NonsmoothSystem:
             Place(*(slice(int(a), int(b)) for a, b in zip(ends[i], ends[i + 1], strict=True)))
             for i in range(len(self.systems))
         )
+        self.q0: Array = np.concatenate([s.start.q for s in self.systems])
+        """Coordinates at the start [m, rad, or any], shape (nq,)."""
+        self.v0: Array = np.concatenate([s.start.v for s in self.systems])
+        """Velocities at the start [m/s, rad/s], shape (nv,)."""
+        self.z0: Array = np.concatenate([s.start.z for s in self.systems])
+        """Discrete parameters at the start [any], shape (nz,)."""
+        placed = tuple(zip(self.systems, self.places, strict=True))
+        self.mechanical = tuple((s, p) for s, p in placed if isinstance(s, SecondOrderDynamics))
+        """The second-order systems, and where their numbers stand."""
+        self.flows = tuple((s, p) for s, p in placed if isinstance(s, FirstOrderDynamics))
+        """The first-order systems, and where their numbers stand."""
         given = _tuple("interactions", interactions)
         for interaction in given:
             if not isinstance(interaction, Interaction):
                 raise ModelError(f"{_called(interaction)} is not an Interaction")
         _unique("interaction", [i.name for i in given])
         bound: list[Bound] = []
-        component = block = 0
         for interaction in given:
-            one = self._bound(interaction, component, block)
-            component, block = one.components.stop, one.blocks.stop
-            bound.append(one)
+            bound.append(self._bound(interaction, bound))
+        self._tie(bound)
+
+    def _tie(self, bound: Sequence[Bound]) -> None:
         self.interactions = tuple(bound)
-        self.size = component
-        """Number of components of r, u and y over all interactions."""
-        self.blocks = block
-        """Number of blocks over all interactions."""
-
-    @cached_property
-    def q0(self) -> Array:
-        """Coordinates at the start [m, rad, or any], shape (nq,)."""
-        return np.concatenate([s.start.q for s in self.systems])
-
-    @cached_property
-    def v0(self) -> Array:
-        """Velocities at the start [m/s, rad/s], shape (nv,)."""
-        return np.concatenate([s.start.v for s in self.systems])
-
-    @cached_property
-    def z0(self) -> Array:
-        """Discrete parameters at the start [any], shape (nz,)."""
-        return np.concatenate([s.start.z for s in self.systems])
-
-    @cached_property
-    def mechanical(self) -> tuple[tuple[SecondOrderDynamics, Place], ...]:
-        """The second-order systems, and where their numbers stand."""
-        pairs = zip(self.systems, self.places, strict=True)
-        return tuple((s, p) for s, p in pairs if isinstance(s, SecondOrderDynamics))
-
-    @cached_property
-    def flows(self) -> tuple[tuple[FirstOrderDynamics, Place], ...]:
-        """The first-order systems, and where their numbers stand."""
-        pairs = zip(self.systems, self.places, strict=True)
-        return tuple((s, p) for s, p in pairs if isinstance(s, FirstOrderDynamics))
-
-    @cached_property
-    def interaction(self) -> dict[str, Bound]:
+        self.interaction = {one.name: one for one in bound}
         """The interactions by name."""
-        return {one.name: one for one in self.interactions}
-
-    @cached_property
-    def parts(self) -> tuple[tuple[int, ...], ...]:
+        self.size, self.blocks = _ends(bound)
+        """Number of components of r, u and y, and of blocks, over all interactions."""
+        count = len(self.systems)
+        groups = tied([*((i,) for i in range(count)), *(one.systems for one in bound)])
+        self.parts = tuple(tuple(i for i in group if i < count) for group in groups)
         """Systems tied together by interactions, directly or through others: one tuple of numbers each."""
-        root = list(range(len(self.systems)))
 
-        def find(i: int) -> int:
-            while root[i] != i:
-                i = root[i]
-            return i
-
+    def part(self, numbers: Sequence[int], kind: "type[NonsmoothSystem] | None" = None) -> "NonsmoothSystem":
+        """Some systems and their interactions, which tie no others, as a nonsmooth system of their own."""
+        own = (kind or NonsmoothSystem)([self.systems[i] for i in numbers])
+        renumbered = {number: k for k, number in enumerate(numbers)}
+        bound: list[Bound] = []
         for one in self.interactions:
-            for other in one.systems[1:]:
-                a, b = sorted((find(one.systems[0]), find(other)))
-                root[b] = a
-        groups: dict[int, list[int]] = {}
-        for i in range(len(self.systems)):
-            groups.setdefault(find(i), []).append(i)
-        return tuple(tuple(group) for group in groups.values())
+            if one.systems[0] not in renumbered:
+                continue
+            systems = tuple(renumbered[k] for k in one.systems)
+            q, v, z = (own.where(systems, key) for key in ("q", "v", "z"))
+            components, blocks = _next(bound, one.law)
+            bound.append(replace(one, systems=systems, q=q, v=v, z=z, components=components, blocks=blocks))
+        own._tie(bound)
+        return own
 
     def update(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """Discrete parameters for the step that begins at t [any], shape (nz,)."""
@@ -268,7 +246,7 @@ class NonsmoothSystem:
                 return f"system {system.name!r}"
         return "an unknown system"
 
-    def _bound(self, interaction: Interaction, component: int, block: int) -> Bound:
+    def _bound(self, interaction: Interaction, before: Sequence[Bound]) -> Bound:
         for name in interaction.systems:
             if name not in self.number:
                 raise ModelError(
@@ -296,9 +274,8 @@ class NonsmoothSystem:
                 f" the other order than its systems {', '.join(interaction.systems)}"
             )
         return Bound(
-            interaction.name, law, output, numbers, where["q"], where["v"], where["z"],
-            slice(component, component + law.size), slice(block, block + len(law.K)),
-        )  # fmt: skip
+            interaction.name, law, output, numbers, where["q"], where["v"], where["z"], *_next(before, law)
+        )
 
     def where(self, numbers: tuple[int, ...], key: str) -> slice | IntArray:
         """Where `q`, `v` or `z` of those systems stand: a slice where they are neighbours, else indices."""
@@ -343,6 +320,37 @@ def _tuple(what: str, values: Iterable[Thing]) -> tuple[Thing, ...]:
 def _called(thing: object) -> str:
     """What to call something that is not what it should be."""
     return f"the class {thing.__name__}" if isinstance(thing, type) else f"a {type(thing).__name__}"
+
+
+def tied(ties: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Numbers of ties in groups that share what they tie, directly or through others, in their order."""
+    root: dict[int, int] = {}
+
+    def find(i: int) -> int:
+        root.setdefault(i, i)
+        while root[i] != i:
+            i = root[i]
+        return i
+
+    for first, *others in ties:
+        for other in others:
+            a, b = sorted((find(first), find(other)))
+            root[b] = a
+    groups: dict[int, list[int]] = {}
+    for k, tie in enumerate(ties):
+        groups.setdefault(find(tie[0]), []).append(k)
+    return list(groups.values())
+
+
+def _ends(bound: Sequence[Bound]) -> tuple[int, int]:
+    """Number of components and of blocks of interactions."""
+    return (bound[-1].components.stop, bound[-1].blocks.stop) if bound else (0, 0)
+
+
+def _next(before: Sequence[Bound], law: Law) -> tuple[slice, slice]:
+    """Components and blocks of an interaction of that law, which comes after others."""
+    component, block = _ends(before)
+    return slice(component, component + law.size), slice(block, block + len(law.K))
 
 
 def _length(part: slice) -> int:

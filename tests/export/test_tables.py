@@ -1,7 +1,6 @@
 """Tables of runs: what the run itself says, the same whatever the size of blocks, and back from files."""
 
 import sys
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -118,7 +117,7 @@ def test_energies_add_up(kind, request):
 def test_of_records_left_out_the_worst_is_kept(world):
     verdicts, natural = np.array(world.verdicts), np.array(world.natural)
     verdicts[7], natural[13] = Verdict.MISSED.code, 0.5
-    found = frame(replace(world, verdicts=verdicts, natural=natural), "energies", every=10)
+    found = frame(world.with_columns(verdicts=verdicts, natural=natural), "energies", every=10)
     np.testing.assert_array_equal(found["t [s]"], world.t[::10])
     assert (found["verdict"] == "missed").tolist() == [False, True, False, False, False]
     assert (found["natural [-]"] == 0.5).tolist() == [False, False, True, False, False]
@@ -220,5 +219,5 @@ def test_a_run_that_blew_up_is_exported_all_the_same(ending, tmp_path):
     q, v = np.array(run.q), np.array(run.v)
     q[3:, 7:], v[3:], q[5, 10:] = np.nan, np.inf, 0.0
     pytest.importorskip(PACKAGES.get(ending, "pxr"))
-    for place in write(replace(run, q=q, v=v), tmp_path / f"x{ending}"):
+    for place in write(run.with_columns(q=q, v=v), tmp_path / f"x{ending}"):
         assert place.stat().st_size > 0

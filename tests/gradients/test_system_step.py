@@ -13,7 +13,7 @@ H = 1e-3
 def compared(found, scheme, skip=()):
     """Every input that a step can be made with again."""
     laws = ("force", "mu", "mu_roll", "mu_spin", "e", "lower", "upper")
-    family = found._equations.made.family.numbers
+    family = found._equations.family.numbers
     names = [name for name in found.by if (name in family or name not in laws) and name not in skip]
     for name in names:
         expected = differences(found, scheme, name)

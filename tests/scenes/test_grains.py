@@ -84,14 +84,14 @@ def test_facts_of_piles_see_forces_that_are_not_there() -> None:
     scenario = runs.make("sphere-pile", **SMALL["sphere-pile"])
     trajectory = run(scenario)
     fewer = replace(trajectory.contacts, r=0.9 * trajectory.contacts.r)
-    assert any(
-        "momentum" in one for one in broken(scenario, replace(trajectory, raw_contacts=fewer, choose=None))
-    )
+    assert any("momentum" in one for one in broken(scenario, trajectory.with_columns(contacts=fewer)))
     law = trajectory.contacts.law.copy()
     law[:, 0] = 0.1
-    slippery = replace(trajectory, raw_contacts=replace(trajectory.contacts, law=law), choose=None)
+    slippery = trajectory.with_columns(contacts=replace(trajectory.contacts, law=law))
     assert any("beyond mu" in one for one in broken(scenario, slippery))
-    deep = replace(trajectory, penetration=trajectory.penetration + 0.01, balance=trajectory.balance + 1e-3)
+    deep = trajectory.with_columns(
+        penetration=trajectory.penetration + 0.01, balance=trajectory.balance + 1e-3
+    )
     found = broken(scenario, deep)
     assert any("overlap" in one for one in found)
     assert any("balance" in one for one in found)

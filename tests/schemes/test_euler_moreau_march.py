@@ -11,6 +11,7 @@ from stickslip.scenes import runs
 from stickslip.schemes import euler_moreau_march, registry
 from stickslip.schemes.euler_moreau_parts import parts
 from stickslip.schemes.step import first_state
+from stickslip.solvers import registry as solvers
 
 pytestmark = pytest.mark.skipif(not JIT, reason="the march is compiled")
 
@@ -151,11 +152,13 @@ def test_what_cannot_march_steps():
 
 
 def test_constant_matrices_are_made_once_for_each_length_of_step():
-    system = driven()
-    ss.simulate(system, until=0.1, h=0.01, scheme=Alone(ss.EulerMoreau()))
-    kept = [dict(part.kept) for part in parts(system)]
-    ss.simulate(system, until=0.15, h=0.01, scheme=Alone(ss.EulerMoreau()))
-    for part, before in zip(parts(system), kept, strict=True):
+    prepared, scheme, solver = ss.PreparedSystem(driven()), ss.EulerMoreau(), solvers.make("auto")
+    state = first_state(prepared.system)
+    memory = scheme.begin(prepared, state, 0.01)
+    step = scheme.step(prepared, state, memory, 0.01, solver)
+    kept = [dict(part.kept) for part in prepared.part(parts)]
+    scheme.step(prepared, step.state, step.memory, 0.01, solver)
+    for part, before in zip(prepared.part(parts), kept, strict=True):
         assert part.constant
         assert len(before) == 1
         assert all(part.kept[key] is value for key, value in before.items())

@@ -1,7 +1,5 @@
 """The compiled march makes the same steps as the scheme one by one, certificates included."""
 
-import copy
-
 import numpy as np
 import pytest
 
@@ -318,13 +316,6 @@ def test_it_ends_before_a_function_raises():
 
     system = NonsmoothSystem([Lagrangian("ball", M=1.0, q0=1.0, F_ext=late)])
     assert len(marched(system, MoreauJean(variant="semi-explicit"), 1e-3, 100)) == 11
-
-
-def test_a_system_that_has_marched_can_be_copied():
-    system = ball()
-    first = marched(system, MoreauJean(), 1e-3, 50)
-    again = marched(copy.deepcopy(system), MoreauJean(), 1e-3, 50)
-    assert first.q.tobytes() == again.q.tobytes()
 
 
 def test_an_interrupt_in_a_function_ends_the_march_before_its_step():

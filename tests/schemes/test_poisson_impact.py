@@ -2,10 +2,14 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from mechanical_runs import steps
 
 from stickslip.laws import Equality, NewtonImpact, PoissonImpact
+from stickslip.problem.sets import coulomb
 from stickslip.schemes.moreau_jean import MoreauJean
+from stickslip.schemes.poisson_expansion import expand
+from stickslip.solvers.registry import make
 from stickslip.systems.lagrangian import Lagrangian
 from stickslip.systems.lagrangian_relations import Scleronomous
 from stickslip.systems.system import Interaction, NonsmoothSystem
@@ -129,3 +133,24 @@ def test_rolling_friction_has_its_disc_in_the_expansion_too():
         assert np.linalg.norm(r[1:3]) <= 0.2 * r[0] * (1.0 + 1e-7)
         assert np.linalg.norm(r[3:]) == pytest.approx(0.05 * r[0], rel=1e-6)
     assert expansion[3:] @ step.state.v[3:] < 0.0
+
+
+def test_an_expansion_has_the_same_impulses_with_a_sparse_matrix():
+    rng = np.random.default_rng(3)
+    J = rng.normal(size=(12, 14))
+    K, u_free = coulomb([0.4, 0.2, 0.6, 0.3]), rng.normal(size=12)
+    kicked, kick, solver = np.array([0, 2]), np.array([0.3, 0.8]), make("auto", tolerance=1e-11)
+    W = J @ J.T
+    dense, one, left = expand(W, u_free, K, kicked, kick, solver)
+    sparse, other, _ = expand(sp.csr_array(W), u_free, K, kicked, kick, solver)
+    assert left == 0.0
+    assert one.ok
+    assert other.ok
+    np.testing.assert_allclose(dense, sparse, atol=1e-9)
+    u, rho = W @ dense + u_free, dense.copy()
+    rho[[0, 6]] += kick  # what both phases give back
+    assert (u[::3] > -1e-9).all()
+    assert (dense[[0, 6]] > -1e-9).all()
+    np.testing.assert_allclose(u[::3] * dense[::3], 0.0, atol=1e-8)
+    tangential = np.linalg.norm(rho.reshape(4, 3)[:, 1:], axis=1)
+    assert (tangential <= np.array([0.4, 0.2, 0.6, 0.3]) * rho[::3] + 1e-8).all()

@@ -1,6 +1,7 @@
 """Joints of a run by name: coordinates and reactions against closed forms and against Newton's law."""
 
-import h5py
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -202,13 +203,7 @@ def test_what_a_view_cannot_tell_is_said(tmp_path):
     run.save(tmp_path / "run.h5")
     back = ss.read_trajectory(tmp_path / "run.h5")
     np.testing.assert_array_equal(view(back, "pin").force, view(run, "pin").force)
-    with h5py.File(tmp_path / "run.h5", "a") as file:
-        group = file["stickslip_world_trajectory"]
-        for name in ("frame", "length", "lower", "upper"):
-            del group[f"world/joint_{name}"]
-        del group["joints/id"]
-    old = ss.read_trajectory(tmp_path / "run.h5")
+    old = ss.read_trajectory(Path(__file__).parents[1] / "files" / "old" / "world.h5")
     np.testing.assert_array_equal(old.joint_id, -1)
-    old.model.check_same(run.model)
     with pytest.raises(ModelError, match="joint 'pin': the trajectory does not tell its axes"):
         view(old, "pin")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.schemes.step import Step, arrays, frozen_state
+from stickslip.schemes.step import InteractionPart, Step, arrays, frozen_state
 from stickslip.state import State
 
 G = 9.81
@@ -29,7 +29,8 @@ class OneByOne:
         v = v + r
         q = state.q + h * v
         end = frozen_state(state.t + h, q, v, state.z)
-        return Step(end, h, r, v, q, q, r > 0.0, self.levels(system), arrays(r=r), newton=1)
+        part = InteractionPart(q, q, r > 0.0, self.levels(system))
+        return Step(end, h, r, v, arrays(r=r), part, newton=1)
 
 
 class Together(OneByOne):

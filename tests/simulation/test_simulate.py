@@ -5,7 +5,7 @@ import pytest
 
 import stickslip as ss
 from stickslip.schemes import registry
-from stickslip.schemes.step import Step, arrays, frozen_state
+from stickslip.schemes.step import InteractionPart, Step, arrays, frozen_state
 
 G = 9.81
 
@@ -166,8 +166,8 @@ class Stumbling:
         empty, none = np.zeros(0), np.zeros(0, bool)
         end = frozen_state(state.t + h, q, v, state.z)
         return Step(
-            end, h, empty, empty, empty, empty, none, (), arrays(count=memory["count"] + 1),
-            reason="stumbled" if bad else "",
+            end, h, empty, empty, arrays(count=memory["count"] + 1),
+            InteractionPart(empty, empty, none, ()), reason="stumbled" if bad else "",
         )  # fmt: skip
 
 

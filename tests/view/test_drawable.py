@@ -67,7 +67,7 @@ def test_places_of_shapes_and_gravity_may_be_anything(run, value):
 def test_states_may_be_anything(run, name, value):
     array = np.array(getattr(run, name))
     array[...] = value
-    check_drawn(replace(run, **{name: array}))
+    check_drawn(run.with_columns(**{name: array}))
 
 
 @pytest.mark.parametrize("value", BAD)
@@ -75,7 +75,7 @@ def test_states_may_be_anything(run, name, value):
 def test_contacts_may_be_anything(run, name, value):
     array = np.array(getattr(run.contacts, name))
     array[len(array) // 2 :] = value
-    check_drawn(replace(run, raw_contacts=replace(run.contacts, **{name: array}), choose=None))
+    check_drawn(run.with_columns(contacts=replace(run.contacts, **{name: array})))
 
 
 @pytest.mark.parametrize("value", [*BAD, 1e-200, -1.0, 0.0])

@@ -3,7 +3,6 @@
 import json
 import re
 import threading
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -50,7 +49,7 @@ def test_of_left_out_records_the_worst_is_kept(run):
     worst[17] = 0.5
     verdicts = np.zeros(len(run), np.int8)
     verdicts[3] = Verdict.MISSED.code
-    page = page_of(replace(run, natural_scaled=worst, penetration=worst, verdicts=verdicts), frames=5)
+    page = page_of(run.with_columns(natural_scaled=worst, penetration=worst, verdicts=verdicts), frames=5)
     found = rows(page)
     assert [row[0] for row in found] == ["0.00 s", "0.10 s", "0.20 s", "0.30 s", "0.40 s"]
     assert [row[1] for row in found] == ["0.00e+00 m"] * 2 + ["5.00e-01 m"] + ["0.00e+00 m"] * 2
@@ -130,7 +129,7 @@ def test_a_slow_motion_says_so(run):
 @pytest.mark.parametrize(("last", "text"), [(4e-12, "4e-12 s"), (1e300, "1e+300 s"), (0.04, "0.04 s")])
 def test_times_of_any_size_are_told_apart(run, last, text):
     times = last * np.linspace(0.0, 1.0, len(run))
-    assert f'"{text}"' in page_of(replace(run, t=times), frames=5)
+    assert f'"{text}"' in page_of(run.with_columns(t=times), frames=5)
 
 
 def test_a_link_to_a_page_stays_a_link(run, tmp_path):
