@@ -38,6 +38,7 @@ from stickslip.files.trajectory_parts import About, Field
 from stickslip.mechanics.joints import JointKind
 from stickslip.mechanics.world import BodyKind
 from stickslip.problem.contact import Level
+from stickslip.renames import SCHEMES_OF_WORLDS
 from stickslip.schemes.body_forces import CHOICES
 from stickslip.schemes.step import Event
 from stickslip.simulation.clock import Clock
@@ -285,7 +286,7 @@ def _distinct(shapes: tuple[ShapeRecord, ...]) -> tuple[list[ShapeRecord], list[
 def read_world(source: Source, group: Any) -> WorldTrajectory:
     """The trajectory in the group of a file; a `FormatError` says what is wrong with it."""
     about = About(source, group)
-    model, run = _read_world_model(source, group, about), about.run()
+    model, run = _read_world_model(source, group, about), about.run(SCHEMES_OF_WORLDS)
     columns = source.group(group, "columns")
     n = parts.read_times(source, columns).size
     found = parts.read_fields(source, columns, _world_columns(len(model), n))
