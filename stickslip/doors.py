@@ -55,6 +55,14 @@ def table(name: str) -> dict[str, str]:
     return {wanted: home for home, wanted in LINE.findall(source)}
 
 
+def public_modules() -> list[str]:
+    """Modules whose names are public: `stickslip` and those of its table."""
+    return [
+        "stickslip",
+        *(f"stickslip.{name}" for name, home in table("stickslip").items() if home == "stickslip"),
+    ]
+
+
 def public_names(name: str) -> list[str]:
     """Public names of a door: those of its table, and the functions and classes that it defines itself."""
     own = (

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import stickslip
-from stickslip.doors import table
+from stickslip.doors import public_modules, table
 
 ROOT = Path(stickslip.__file__).parent
 BELOW = {
@@ -179,10 +179,7 @@ def test_import_stickslip_loads_nothing_heavy():
     }
 
 
-DOORS = (
-    "stickslip",
-    *(f"stickslip.{name}" for name, home in table("stickslip").items() if home == "stickslip"),
-)
+DOORS = public_modules()
 """Modules whose names are public; most of them have a table of names that come on use."""
 TABLES = [name for name in DOORS if table(name)]
 

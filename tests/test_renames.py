@@ -1,5 +1,6 @@
 """Old names work, warn where they are used, and say the new ones."""
 
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -28,6 +29,14 @@ def test_old_places_give_what_is_at_the_new_ones(old):
         found = getattr(ss, old.removeprefix("stickslip."))
     assert found is at(new)
     assert [warning.filename for warning in caught] == [str(HERE)]
+
+
+@pytest.mark.parametrize("old", sorted(renames.PLACES))
+def test_the_changelog_has_a_row_for_every_old_name(old):
+    text = (HERE.parents[1] / "CHANGELOG.md").read_text()
+    (row,) = re.findall(rf"^\| .*`{old.replace('stickslip', 'ss')}`.* \| (.*) \|$", text, re.MULTILINE)
+    place, _, name = renames.PLACES[old].replace("stickslip", "ss").rpartition(".")
+    assert row in (f"the same names in `{place}`", f"`{place}.{name}`")
 
 
 def test_old_names_are_not_among_the_public_ones():

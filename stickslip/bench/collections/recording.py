@@ -69,6 +69,7 @@ class Recording:
     @classmethod
     def of(cls, scene: str, given: Mapping[str, Any], **how: Any) -> "Recording":
         """A recording of that scene with these parameters."""
+        scene = scenes.current_name(scene)
         known = scenes.parameters(scene)
         differs = {key: value for key, value in given.items() if key not in known or value != known[key]}
         made = cls(scene, known | differs, differs, **how)
