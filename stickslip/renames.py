@@ -53,6 +53,8 @@ SCHEMES_OF_WORLDS = dict.fromkeys(("moreau-jean", "moreau-jean-bodies"), "moreau
 """Old names of schemes for worlds. `moreau-jean` is the θ-scheme of systems, which is another one."""
 SCENES = {name: f"{name}-problem" for name in ("chute", "incline", "packing", "wall")}
 """Old names of scenes."""
+OPTIONS = {"pgs": {"omega": "relaxation"}}
+"""Old names of options, by solver."""
 ARGUMENTS = {"omega": "spin"}
 """Old names of arguments of forces on bodies."""
 

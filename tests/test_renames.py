@@ -85,6 +85,14 @@ def test_old_scenes(old):
     assert ss.fingerprint(then) == ss.fingerprint(scenes.make(f"{old}-problem"))
 
 
+def test_the_old_option_of_a_solver():
+    problem = ss.problem.lcp([[2.0, 1.0], [1.0, 2.0]], [-1.0, -1.0])
+    with pytest.warns(renames.RenamedWarning, match="the option of pgs 'omega' is now 'relaxation'"):
+        then = ss.solve(problem, "pgs", omega=1.3)
+    now = ss.solve(problem, ss.solvers.ProjectedGaussSeidel(relaxation=1.3))
+    np.testing.assert_array_equal(then.r, now.r)
+
+
 def test_the_old_catalogue_of_runs():
     with pytest.warns(renames.RenamedWarning, match=r"stickslip\.scenes\.runs is now stickslip\.scenes"):
         from stickslip.scenes import runs
