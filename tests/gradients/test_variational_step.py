@@ -207,11 +207,11 @@ def test_velocities_that_are_not_unique_have_no_derivative(velocity, spin, why):
     assert not why or any(why in note for note in found.notes)
 
 
-@pytest.mark.parametrize("scheme", ["moreau-jean", "variational"])
+@pytest.mark.parametrize("scheme", ["moreau-jean-semi-explicit", "variational"])
 def test_a_memory_that_is_none_is_refused(scheme):
     world = ball()
     memory = dict(ss.differentiate(world, h=H, scheme=scheme).step.memory)
-    name = "reserve" if scheme == "moreau-jean" else "potential"
+    name = "reserve" if scheme == "moreau-jean-semi-explicit" else "potential"
     for bad, words in (
         (3, "memory is int"), ({}, "memory has no"), (memory | {name: [1.0]}, f"{name} is list"),
         (memory | {name: memory[name] * np.nan}, f"{name} is not finite"),
