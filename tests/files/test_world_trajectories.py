@@ -17,7 +17,7 @@ ROOT = trajectories.WORLD_ROOT
 
 
 def sensed():
-    return balls(sensor=ss.PositionSensor("place β", "ball 0"), joint=True)
+    return balls(sensor=ss.sensors.PositionSensor("place β", "ball 0"), joint=True)
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def test_shapes_are_kept_as_numbers():
         ShapeRecord.of(shape)
         for shape in (
             ss.Sphere(0.5), ss.Plane(), ss.Cuboid((1, 2, 3)), ss.Capsule(0.1, 2), ss.Cylinder(0.2, 3),
-            ss.Ellipsoid((1, 2, 3)), ss.ConvexHull(points), ss.HeightField(np.zeros((2, 3)), (4, 5)),
+            ss.shapes.Ellipsoid((1, 2, 3)), ss.ConvexHull(points), ss.HeightField(np.zeros((2, 3)), (4, 5)),
         )
     ]  # fmt: skip
     assert [(one.kind, one.numbers) for one in records] == [
