@@ -37,10 +37,10 @@ RECORDED = {
 }
 """One file of each family, by a short name."""
 SCENES: dict[str, tuple[str, dict[str, Any]]] = {
-    "incline": ("incline", {}),
-    "wall": ("wall", {}),
-    "packing at rest": ("packing", {"spheres": 20}),
-    "packing thrown": ("packing", {"spheres": 60, "velocity": 1.0}),
+    "incline": ("incline-problem", {}),
+    "wall": ("wall-problem", {}),
+    "packing at rest": ("packing-problem", {"spheres": 20}),
+    "packing thrown": ("packing-problem", {"spheres": 60, "velocity": 1.0}),
 }
 """Scenes and their options, by a short name."""
 REPETITIONS = 4

@@ -21,7 +21,7 @@ from stickslip.problem.solution import Solution
 from stickslip.problem.step_problem import MODELS, StepProblem
 from stickslip.problem.step_tangent import step_blocks
 from stickslip.scenes.chains import quadruped
-from stickslip.solvers.step_point import InteriorPointStep
+from stickslip.solvers.step_point import StepInteriorPoint
 
 RUNS = 3
 TOLERANCE = 1e-8
@@ -35,7 +35,7 @@ class Counted:
     takes_steps = True
 
     def __init__(self) -> None:
-        self.inner = InteriorPointStep(tolerance=TOLERANCE)
+        self.inner = StepInteriorPoint(tolerance=TOLERANCE)
         self.took: list[tuple[int, int, int, float]] = []
         """Contacts, variables, iterations and seconds of each solve."""
 
@@ -92,7 +92,7 @@ def row(world: ss.World, until: float, h: float, model: str) -> dict[str, float]
     """Means over the steps with contacts of one run; the time is the least of several."""
     best: list[tuple[int, int, int, float]] = []
     for _ in range(RUNS):
-        solver, scheme = Counted(), ss.VariationalBodies(contact=model)
+        solver, scheme = Counted(), ss.schemes.VariationalBodies(contact=model)
         run = ss.simulate(world, until=until, h=h, scheme=scheme, solver=solver, on_failure="accept")
         if not best or sum(t[3] for t in solver.took) < sum(t[3] for t in best):
             best = solver.took

@@ -79,7 +79,7 @@ def splu(A: sp.csc_matrix) -> Any:
 def cholesky(contacts: int, peers: bool) -> dict[str, Any]:
     """One row: M + rho H H' of a packing by all methods."""
     spheres = SPHERES[contacts]
-    problem, centre = make("packing", spheres=spheres), deposit(spheres).centre
+    problem, centre = make("packing-problem", spheres=spheres), deposit(spheres).centre
     H, M = problem.H, problem.M.matrix
     assert isinstance(H, ContactBlocks)
     rho = float(np.median(M[:, 0, 0]))
@@ -123,7 +123,7 @@ def cholesky(contacts: int, peers: bool) -> dict[str, Any]:
 def quasi_definite(contacts: int) -> dict[str, Any]:
     """One row: [M H; H' -D] of a packing, D over eight decades."""
     spheres = SPHERES[contacts]
-    problem, centre = make("packing", spheres=spheres), deposit(spheres).centre
+    problem, centre = make("packing-problem", spheres=spheres), deposit(spheres).centre
     H, M = problem.H, problem.M.matrix
     assert isinstance(H, ContactBlocks)
     random = np.random.default_rng(0)

@@ -24,9 +24,10 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from stickslip import ContactProblem, GlobalProblem, Residuals, read
+from stickslip import ContactProblem, GlobalProblem, read
 from stickslip.bench.siconos.peer import METHODS, Peer, Run, find_siconos
 from stickslip.files.dat import kind_of
+from stickslip.problem import Residuals
 from stickslip.problem.convert import reduce_to_contacts
 from stickslip.problem.mass import MassMatrix
 from stickslip.solvers import registry

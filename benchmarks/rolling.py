@@ -32,8 +32,8 @@ CORRECTIONS = InteriorPoint().corrections
 def step(scene: str, contacts: int, velocity: float = 0.1) -> GlobalProblem:
     """Spheres of about 1 kg in steps of 0.01 s, which at velocities of about g h slide and roll."""
     return make(
-        scene, spheres=max(1, round(contacts / PER_SPHERE[scene])), mu=0.3, mu_roll=5e-3, radius=0.05,
-        density=2000.0, h=0.01, velocity=velocity,
+        f"{scene}-problem", spheres=max(1, round(contacts / PER_SPHERE[scene])), mu=0.3, mu_roll=5e-3,
+        radius=0.05, density=2000.0, h=0.01, velocity=velocity,
     )  # fmt: skip
 
 

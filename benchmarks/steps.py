@@ -20,7 +20,7 @@ import numpy as np
 from numba import njit
 
 import stickslip as ss
-from stickslip.scenes import runs
+from stickslip import scenes
 from stickslip.schemes import registry
 
 REPETITIONS = 3
@@ -141,7 +141,7 @@ def sphere(mu: float | None) -> ss.NonsmoothSystem:
         force=[0.0, 0.0, -9.81],
     )  # fmt: skip
     law = ss.NewtonImpact(e=0.5, mu=mu)
-    return ss.NonsmoothSystem([body], [ss.Interaction("floor", "sphere", ss.SpherePlane(0.1), law)])
+    return ss.NonsmoothSystem([body], [ss.Interaction("floor", "sphere", ss.systems.SpherePlane(0.1), law)])
 
 
 def tower() -> ss.NonsmoothSystem:
@@ -153,8 +153,9 @@ def tower() -> ss.NonsmoothSystem:
         for k in range(3)
     ]
     law = ss.NewtonImpact(mu=0.3)
-    ties = [ss.Interaction("floor", "s0", ss.SpherePlane(0.1), law)] + [
-        ss.Interaction(f"c{k}", (f"s{k + 1}", f"s{k}"), ss.SphereSphere(0.1, 0.1), law) for k in range(2)
+    ties = [ss.Interaction("floor", "s0", ss.systems.SpherePlane(0.1), law)] + [
+        ss.Interaction(f"c{k}", (f"s{k + 1}", f"s{k}"), ss.systems.SphereSphere(0.1, 0.1), law)
+        for k in range(2)
     ]
     return ss.NonsmoothSystem(spheres, ties)
 
@@ -171,12 +172,12 @@ def joined() -> ss.NonsmoothSystem:
         )
         for k in range(2)
     ]
-    floor = ss.BodyContact(
+    floor = ss.systems.BodyContact(
         gap=lambda q: q[2] - 0.35, normal=[0.0, 0.0, 1.0], point=lambda q: [q[0], q[1], q[2]]
     )
     ties = [
-        ss.Interaction("j0", "b0", ss.BallJoint((0.0, 0.0, 0.5)), ss.Equality(3)),
-        ss.Interaction("j1", ("b1", "b0"), ss.BallJoint((0.2, 0.0, 0.5)), ss.Equality(3)),
+        ss.Interaction("j0", "b0", ss.joints.BallJoint((0.0, 0.0, 0.5)), ss.laws.Equality(3)),
+        ss.Interaction("j1", ("b1", "b0"), ss.joints.BallJoint((0.2, 0.0, 0.5)), ss.laws.Equality(3)),
         ss.Interaction("floor", "b1", floor, ss.NewtonImpact(e=0.5, mu=0.2)),
     ]
     return ss.NonsmoothSystem(bodies, ties)
@@ -185,8 +186,8 @@ def joined() -> ss.NonsmoothSystem:
 def belt() -> ss.NonsmoothSystem:
     """A mass on a spring and a moving belt: it sticks and slips."""
     mass = ss.LagrangianLinear("mass", M=1.0, q0=0.0, v0=0.2, K=1.0)
-    moving = ss.Rheonomous(lambda t, q: q - 0.1 * t, 1.0, -0.1)
-    return ss.NonsmoothSystem([mass], [ss.Interaction("belt", "mass", moving, ss.Relay(0.5))])
+    moving = ss.systems.Rheonomous(lambda t, q: q - 0.1 * t, 1.0, -0.1)
+    return ss.NonsmoothSystem([mass], [ss.Interaction("belt", "mass", moving, ss.laws.Relay(0.5))])
 
 
 LC = ss.FirstOrderLinear("lc", A=[[0.0, -1e6], [1e2, 0.0]], x0=[10.0, 0.0])
@@ -194,16 +195,16 @@ LC = ss.FirstOrderLinear("lc", A=[[0.0, -1e6], [1e2, 0.0]], x0=[10.0, 0.0])
 
 def diode() -> ss.NonsmoothSystem:
     """The circuit of docs/circuits.md: L and C ring, a diode drains what is negative through a resistor."""
-    relation = ss.FirstOrderLinearRelation(C=[[1.0, 0.0]], D=[[100.0]], B=[[1e6], [0.0]])
-    return ss.NonsmoothSystem([LC], [ss.Interaction("diode", "lc", relation, ss.Complementarity())])
+    relation = ss.systems.FirstOrderLinearRelation(C=[[1.0, 0.0]], D=[[100.0]], B=[[1e6], [0.0]])
+    return ss.NonsmoothSystem([LC], [ss.Interaction("diode", "lc", relation, ss.laws.Complementarity())])
 
 
 def bent() -> ss.NonsmoothSystem:
     """The same with a load that is not linear, Jacobians by differences."""
-    load = ss.FirstOrderType2(
+    load = ss.systems.FirstOrderType2(
         h=lambda x, lam: [x[0] + 100.0 * lam[0] + 50.0 * np.tanh(lam[0])], g=lambda lam: [lam[0] * 1e6, 0.0]
     )
-    return ss.NonsmoothSystem([LC], [ss.Interaction("load", "lc", load, ss.Complementarity())])
+    return ss.NonsmoothSystem([LC], [ss.Interaction("load", "lc", load, ss.laws.Complementarity())])
 
 
 def rate(make: Callable[[], ss.NonsmoothSystem], steps: int, h: float, **options: Any) -> float:
@@ -224,7 +225,7 @@ def rate(make: Callable[[], ss.NonsmoothSystem], steps: int, h: float, **options
 
 def scene(name: str, steps: int, h: float | None = None) -> float:
     """Most steps per second of a scene, with its own scheme."""
-    made = runs.make(name)
+    made = scenes.make(name)
     scheme = registry.make(made.scheme, **made.options)
     return rate(lambda: made.system, steps, made.h if h is None else h, scheme=scheme)
 
@@ -266,7 +267,7 @@ def measured(quick: bool, python: str) -> Iterator[tuple[str, float, str]]:
         ("2 Newton-Euler bodies, ball joints, floor", joined),
     ):
         yield title, rate(made, few // 10, 1e-3), ""
-    events = ss.EventDriven()
+    events = ss.schemes.EventDriven()
     for title, made, h in (
         ("ball: plain", lambda: ball(False, 1.0), 1e-3),
         ("chain of 10 balls: plain", lambda: chain(False), 1e-3),
@@ -274,7 +275,7 @@ def measured(quick: bool, python: str) -> Iterator[tuple[str, float, str]]:
         ("Newton-Euler sphere, friction", lambda: sphere(0.3), 1e-3),
     ):
         yield f"event-driven, {title}", rate(made, few // 20, h, scheme=events), ""
-    scheme = ss.EulerMoreau(theta=0.5, gamma=0.5, relation="gamma")
+    scheme = ss.schemes.EulerMoreau(theta=0.5, gamma=0.5, relation="gamma")
     yield "one diode: compiled march", rate(diode, steps, 2e-6, scheme=scheme), ""
     yield "one diode, bent load: Newton, plain", rate(bent, few // 5, 2e-6, scheme=scheme), ""
     for name in ("diode-bridge", "rlc-diode", "relay"):

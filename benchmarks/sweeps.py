@@ -24,7 +24,7 @@ from stickslip.kernels import body_sweeps, gauss_seidel, schedule
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.convert import reduce_to_contacts
 from stickslip.scenes import make
-from stickslip.solvers.gauss_seidel import GaussSeidel, first_look
+from stickslip.solvers.gauss_seidel import NSGS, first_look
 
 SPHERES = {1_000: 352, 50_000: 16_900}
 """Spheres that make about so many contacts."""
@@ -60,7 +60,7 @@ def best_of(actions: dict[str, Callable[[], Any]], inner: int, repetitions: int 
 
 def sweeper(problem: ContactProblem, form: str) -> tuple[Callable[[], Any], np.ndarray, int]:
     """One sweep as a call, the impulses it works on, and the bytes it reads and writes."""
-    swept, work, _ = GaussSeidel(form=form).prepare(problem).args
+    swept, work, _ = NSGS(form=form).prepare(problem).args
     r, W, used = np.zeros(problem.size), swept.W, (swept.K.coefficient, swept.u_free)
     if form == "bodies":
         touched = (*W, W.w, *used, r, r)
@@ -78,7 +78,7 @@ def shares(problem: ContactProblem, r: np.ndarray) -> dict[str, float]:
 
 def sweep_cost(contacts: int) -> list[dict[str, Any]]:
     """Rows of the sweep table for one size of packing."""
-    problem = reduce_to_contacts(make("packing", spheres=SPHERES[contacts])).problem
+    problem = reduce_to_contacts(make("packing-problem", spheres=SPHERES[contacts])).problem
     actions, bytes_of, iterates = {}, {}, {}
     for form in ("bodies", "delassus"):
         actions[form], iterates[form], bytes_of[form] = sweeper(problem, form)
@@ -109,7 +109,9 @@ def sweep_cost(contacts: int) -> list[dict[str, Any]]:
 
 def packing_of_13(velocity: float, seed: int = 0, spheres: int = 7) -> ContactProblem | None:
     """A packing in the Delassus form, None unless it has 13 contacts."""
-    matrix_free = reduce_to_contacts(make("packing", spheres=spheres, velocity=velocity, seed=seed)).problem
+    matrix_free = reduce_to_contacts(
+        make("packing-problem", spheres=spheres, velocity=velocity, seed=seed)
+    ).problem
     K = matrix_free.K
     if len(K) != 13:
         return None
@@ -118,7 +120,7 @@ def packing_of_13(velocity: float, seed: int = 0, spheres: int = 7) -> ContactPr
 
 def small_solve(name: str, problem: ContactProblem, warm: bool, inner: int) -> dict[str, Any]:
     """One row: compiled work and whole call of a solve to 1e-8."""
-    solver, guess = GaussSeidel(tolerance=1e-8), None
+    solver, guess = NSGS(tolerance=1e-8), None
     if warm:  # the step before, had its free motion been 1 % slower
         before = ContactProblem(problem.W, 0.99 * problem.u_free, problem.K)
         guess = solver.solve(before).or_raise().r

@@ -15,11 +15,11 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from stickslip import scenes
 from stickslip.gradients.variational import VariationalDerivative, variational_derivative
-from stickslip.scenes import runs
 from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.variational import VariationalBodies
-from stickslip.solvers.step_point import InteriorPointStep
+from stickslip.solvers.step_point import StepInteriorPoint
 
 TOLERANCE = 1e-6
 CALLS = 200
@@ -41,8 +41,8 @@ def least(*calls: Callable[[], Any]) -> list[float]:
 
 def prepared(name: str, **options: Any) -> tuple[Any, ...]:
     """Scheme, world, state, memory, step and solver after a few steps of a scene."""
-    scene = runs.make(name, **options)
-    scheme, solver = VariationalBodies(), InteriorPointStep(tolerance=TOLERANCE)
+    scene = scenes.make(name, **options)
+    scheme, solver = VariationalBodies(), StepInteriorPoint(tolerance=TOLERANCE)
     world, state = PreparedWorld(scene.system), scene.system.start
     memory = scheme.begin(world, state, scene.h)
     for _ in range(FIRST):

@@ -99,7 +99,7 @@ def _class(name: str, cls: type, link: Link) -> list[str]:
     directive = "py:exception" if issubclass(cls, BaseException) else "py:class"
     lines = [f".. {directive}:: {name}{_constructor(cls)}", ""]
     body = rst(inspect.getdoc(cls) or "", link)
-    parents = [base.__name__ for base in cls.__bases__ if link(base.__name__) == f"{HOUSE}.{base.__name__}"]
+    parents = [base.__name__ for base in cls.__bases__ if link(base.__name__)]
     if parents:
         body += ["Is a " + markup(", ".join(f"`{each}`" for each in parents), link) + ".", ""]
     if issubclass(cls, Options):

@@ -12,6 +12,7 @@ Its directives, for the pages in docs/reference:
 
 import io
 from collections.abc import Callable, Iterator
+from functools import cache
 from importlib import import_module
 from inspect import getdoc
 from types import ModuleType
@@ -26,13 +27,13 @@ from sphinx.util.docutils import SphinxDirective
 
 from stickslip import scenes
 from stickslip.cli.main import build
+from stickslip.doors import public_modules, table
 from stickslip.problem.sets import KINDS
-from stickslip.scenes import runs
 from stickslip.schemes import registry as schemes
 from stickslip.solvers import registry as solvers
 
-DOORS = ("stickslip", "stickslip.bench", "stickslip.export", "stickslip.view")
-"""Modules whose `__all__` is public."""
+DOORS = public_modules()
+"""Modules whose `__all__` is public. What several of them have is described under the first."""
 
 PAGE_OF = {
     "solve": "solving",
@@ -42,7 +43,10 @@ PAGE_OF = {
     "stickslip.problem.existence": "solving",
     "stickslip.problem.residuals": "solving",
     "stickslip.problem.solution": "solving",
-    "stickslip.solvers": "solving",
+    "stickslip.solvers": "solvers",
+    "stickslip.solvers.existence": "solving",
+    "stickslip.solvers.impulses": "solving",
+    "stickslip.solvers.registry": "solving",
     "stickslip.files": "files",
     "stickslip.files.meshes": "worlds",
     "stickslip.laws": "systems",
@@ -59,6 +63,9 @@ PAGE_OF = {
     "stickslip.exhibits": "view",
     "stickslip.export": "export",
     "stickslip.view": "view",
+    "stickslip.rotations": "worlds",
+    "stickslip.scenes": "scenes",
+    "stickslip.studies": "bench",
 }
 """The page of a name, or of all names of a module and what is below it; the longest one counts."""
 
@@ -66,17 +73,26 @@ WIDTH = 88
 """Columns of the help that is shown."""
 
 
-def public_names() -> Iterator[tuple[str, str, ModuleType]]:
-    """Every public name: the door it goes through, itself, and the module where it is at home.
-
-    They come in the order of the door's table, which is by purpose; verbs of the door itself come first.
-    """
+@cache
+def public_names() -> dict[tuple[str, str], ModuleType]:
+    """Every public name, as (door, name), and the module where it is at home, in the order of the homes."""
+    found: dict[tuple[str, str], ModuleType] = {}
     for door in DOORS:
-        module = import_module(door)
-        where: dict[str, str] = getattr(module, "_WHERE", {})
-        known = getattr(module, "__all__", ())
-        for name in (*(each for each in known if each not in where), *where):
-            yield door, name, import_module(where[name]) if name in where else module
+        for name in import_module(door).__all__:
+            home = home_of(door, name)
+            if home != "stickslip" or name not in table("stickslip"):
+                found.setdefault((_first_door(door, name, home), name), import_module(home))
+    return dict(sorted(found.items(), key=lambda one: (DOORS.index(one[0][0]), one[1].__name__)))
+
+
+def home_of(door: str, name: str) -> str:
+    """The module where a public name is at home."""
+    home = table(door).get(name, door)
+    return home if home in (door, "stickslip") else home_of(home, name)
+
+
+def _first_door(door: str, name: str, home: str) -> str:
+    return "stickslip" if name in table("stickslip") and home_of("stickslip", name) == home else door
 
 
 def page_of(name: str, home: str) -> str:
@@ -91,15 +107,20 @@ def page_of(name: str, home: str) -> str:
 
 
 def link(name: str, door: str = "stickslip") -> str | None:
-    """The target of a public name, or of a member of one (`World.pose`); None where it is neither."""
+    """The target of a public name, or of a member of one (`World.pose`); None where it is neither.
+
+    A name is looked for in its own door and in `stickslip`, then, unless it is in lower case, in the others.
+    """
     head, _, member = name.partition(".")
-    for each in (door, "stickslip"):
-        module = import_module(each)
-        if head in getattr(module, "__all__", ()):
-            if member and (member.startswith("_") or not hasattr(getattr(module, head), member)):
-                return None
-            return f"{each}.{head}"
+    for each in (door, *DOORS):
+        if (each, head) in public_names() and (each in (door, "stickslip") or not head.islower()):
+            value = getattr(import_module(each), head)
+            return f"{each}.{head}" if _has(value, member) else None
     return None
+
+
+def _has(value: Any, member: str) -> bool:
+    return not member or (not member.startswith("_") and hasattr(value, member))
 
 
 class Written(SphinxDirective):
@@ -124,7 +145,7 @@ class PublicNames(Written):
     def lines(self) -> list[str]:
         """One description after the other, in the order of the doors' tables."""
         page, lines, last = self.arguments[0], [], ""
-        for door, name, home in public_names():
+        for (door, name), home in public_names().items():
             if page_of(name, home.__name__) != page:
                 continue
             if door != last:
@@ -145,7 +166,7 @@ class AllNames(Written):
             module = import_module(door)
             rows = [
                 (f":py:obj:`{name} <{door}.{name}>`", markup(first_line(getattr(module, name), home, name)))
-                for each, name, home in public_names()
+                for (each, name), home in public_names().items()
                 if each == door
             ]
             if rows:
@@ -168,7 +189,9 @@ class SolverOptions(Written):
             if entry.extra:
                 said.append(f'Needs an extra: ``pip install "stickslip[{entry.extra}]"``.')
             lines += [*_heading(name), markup(entry.summary), "", " ".join(said), ""]
-            lines += options_table(entry.options)
+            home = import_module(entry.module)
+            lines += [".. py:currentmodule:: stickslip.solvers", ""]
+            lines += described(entry.cls, entry.load(), home, lambda each: link(each, "stickslip.solvers"))
         return lines
 
 
@@ -181,7 +204,9 @@ class SchemeOptions(Written):
         for name in schemes.names():
             entry = schemes.entry(name)
             carried = "worlds of bodies" if entry.order == schemes.BODIES else f"{entry.order}-order systems"
-            told = markup(f"Carries {carried}. In Python: `{entry.cls}`.", link)
+            told = markup(
+                f"Carries {carried}. In Python: `{entry.cls}`.", lambda each: link(each, "stickslip.schemes")
+            )
             lines += [*_heading(name), markup(entry.summary), "", told, ""]
             lines += options_table(entry.options)
         return lines
@@ -192,15 +217,12 @@ class SceneParameters(Written):
 
     def lines(self) -> list[str]:
         """A section for every scene: what it is, its parameters."""
-        lines = _heading("Scenes that run", "=")
-        for name in runs.names():
-            lines += _heading(name)
-            lines += _scene(getdoc(runs.function(name)) or "", runs.parameters(name), runs.meanings(name))
-        lines += _heading("Scenes that are problems", "=")
-        for name in scenes.names():
-            lines += _heading(f"{name} (problem)")
-            doc = getdoc(scenes.function(name)) or ""
-            lines += _scene(doc, scenes.parameters(name), scenes.meanings(name))
+        lines: list[str] = []
+        for heading, kind in (("Scenes that run", scenes.RUN), ("Scenes that are problems", scenes.PROBLEM)):
+            lines += _heading(heading, "=")
+            for name in scenes.names(kind):
+                doc = getdoc(scenes.function(name)) or ""
+                lines += [*_heading(name), *_scene(doc, scenes.parameters(name), scenes.meanings(name))]
         return lines
 
 

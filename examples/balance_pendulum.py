@@ -30,7 +30,7 @@ def pendulum(lean):
     b.body("pole", ss.Cuboid((0.04, 0.04, L)), position=middle, quaternion=turned, mass=0.2)
     b.joint("rail", "slider", "base", None, point=(0, 0, 0), axis=(1, 0, 0), friction=FRICTION)
     b.joint("hinge", "hinge", "pole", "base", point=(0, 0, 0), axis=(0, 1, 0))
-    b.force(ss.Actuator("motor", "rail", 0.0))
+    b.force(ss.forces.Actuator("motor", "rail", 0.0))
     b.apart_groups("default", "default")
     return b.build()
 
@@ -48,7 +48,7 @@ def main():
     X = solve_discrete_are(A, B, COST, PRICE)
     gain = np.linalg.solve(PRICE + B.T @ X @ B, B.T @ X @ A)[0]
     world, states, pushes = pendulum(LEAN), [np.array([0.0, LEAN, 0.0, 0.0])], []
-    state, memory, numbers = world.start, None, ss.Parameters.of(world)
+    state, memory, numbers = world.start, None, ss.mechanics.Parameters.of(world)
     for _ in range(STEPS):
         pushes.append(float(-gain @ states[-1]))
         pushed = numbers.with_(effort=pushes[-1:]).applied(world)

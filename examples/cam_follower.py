@@ -18,7 +18,7 @@ CRITICAL = math.sqrt(K / M + P / (M * A))  # rad/s
 def ride(w, scheme, h):
     """The run over one turn of the cam at the speed w [rad/s]; it begins where the cam is lowest."""
     follower = ss.LagrangianLinear("follower", M=M, K=K, F_ext=-P, q0=-A)
-    above = ss.Rheonomous(
+    above = ss.systems.Rheonomous(
         lambda t, q: q + A * math.cos(w * t), dy_dq=[[1.0]], dy_dt=lambda t: -A * w * math.sin(w * t)
     )
     cam = ss.Interaction("cam", "follower", above, ss.NewtonImpact(e=0.0))

@@ -16,13 +16,13 @@ def main():
     """Times [s], the capacitor's voltage [V], and in the middle of each step the load's voltage [V]."""
     # State (v, i). lam: reverse voltages of two diodes, whose sum is the load's; currents of the other two.
     oscillator = ss.FirstOrderLinear("oscillator", A=[[0.0, -1.0 / C], [1.0 / L, 0.0]], x0=[V0, 0.0])
-    bridge = ss.FirstOrderLinearRelation(
+    bridge = ss.systems.FirstOrderLinearRelation(
         C=[[0.0, 0.0], [0.0, 0.0], [-1.0, 0.0], [1.0, 0.0]],
         D=[[1 / R, 1 / R, -1.0, 0.0], [1 / R, 1 / R, 0.0, -1.0], [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]],
         B=[[0.0, 0.0, -1.0 / C, 1.0 / C], [0.0, 0.0, 0.0, 0.0]],
     )
-    diodes = ss.Interaction("bridge", "oscillator", bridge, ss.Complementarity(4))
-    midpoint = ss.EulerMoreau(theta=0.5, gamma=0.5, relation="gamma")
+    diodes = ss.Interaction("bridge", "oscillator", bridge, ss.laws.Complementarity(4))
+    midpoint = ss.schemes.EulerMoreau(theta=0.5, gamma=0.5, relation="gamma")
     run = ss.simulate(ss.NonsmoothSystem([oscillator], [diodes]), until=1e-3, h=H, scheme=midpoint)
     return run.t, run.system("oscillator").x[:, 0], run.interaction("bridge").r[1:, :2].sum(axis=1)
 

@@ -27,7 +27,7 @@ def main():
     floor = ss.Interaction("floor", "block", ss.Scleronomous(lambda q: q[2:], rows), ss.NewtonImpact(mu=MU))
     system = ss.NonsmoothSystem([block], [floor])
     return {
-        model: ss.simulate(system, until=UNTIL, h=H, scheme=ss.Variational(contact=model))
+        model: ss.simulate(system, until=UNTIL, h=H, scheme=ss.schemes.Variational(contact=model))
         for model in ("cone", "pyramid", "impact")
     }
 

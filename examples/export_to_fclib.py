@@ -28,8 +28,8 @@ class Recorder:
         if self.met % self.every == 0:
             path = self.folder / f"dominoes-{self.met:04d}.hdf5"
             info = {"title": "dominoes", "description": f"problem {self.met} of three dominoes that fall"}
-            answer = ss.StoredSolution(solution.r, solution.u, solution.v, solution.lam)
-            ss.write(path, ss.ProblemRecord(problem, info, answer))
+            answer = ss.files.StoredSolution(solution.r, solution.u, solution.v, solution.lam)
+            ss.write(path, ss.files.ProblemRecord(problem, info, answer))
             self.files[path] = ss.fingerprint(problem)
         self.met += 1
         return solution
@@ -47,7 +47,7 @@ def main():
         ss.simulate(b.build(), until=0.4, h=2e-3, solver=recorder)
         found = []
         for path, written in recorder.files.items():
-            record = ss.read_record(path)
+            record = ss.files.read_record(path)
             judged = ss.judge(record.problem, record.solution.r)
             found.append((path.name, written, ss.fingerprint(record.problem), judged))
     return found

@@ -5,7 +5,6 @@ until predicted tosses are the seen ones, made up here; `identify_tosses.py` tak
 """
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 import stickslip as ss
 
@@ -15,11 +14,6 @@ GUESS = np.array([0.25, 0.2, 2.2e-3, 2.2e-3, 2.2e-3, 0.0, 0.0, 0.0])
 UNIT = np.array([0.1, 0.1, 1e-3, 1e-3, 1e-3, 1e-2, 1e-2, 1e-2])
 
 
-def matrix(p):
-    """The rotation matrices of quaternions."""
-    return Rotation.from_quat(np.roll(p, -1, axis=-1)).as_matrix()
-
-
 def predicted(numbers, toss):
     """Centres, orientations, and how they are displaced by all numbers, shape (FRAMES, 6, 8)."""
     (place, p, velocity, spin), c = toss, numbers[5:]
@@ -27,17 +21,18 @@ def predicted(numbers, toss):
     b.material("default", mu=numbers[0], e=numbers[1])
     b.body("table", ss.Plane(), fixed=True)
     b.body("cube", ss.Cuboid(SIZE), position=(0, 0, 1), mass=1.0, inertia=numbers[2:5], centre=c)
-    world, R = b.build(), matrix(p)
-    by = {"q": np.zeros((12, 8)), "v": np.zeros((12, 8))}
-    by |= {name: np.zeros((size, 8)) for name, size in ss.Parameters.of(world).sizes.items() if size}
+    world, R = b.build(), ss.rotations.matrices(p)
+    sizes = {"q": 12, "v": 12, **ss.mechanics.Parameters.of(world).sizes}
+    by = {name: np.zeros((size, 8)) for name, size in sizes.items() if size}
     by["mu"][-1, 0] = by["e"][-1, 1] = 1.0  # the only pair of materials; the cube is the second body
     by["inertia"][6:9, 2:5], by["place"][3:6, 5:] = np.eye(3), -np.eye(3)
     by["q"][6:9, 5:], by["v"][6:9, 5:] = R, R @ np.cross(np.eye(3), spin)
     q, v = np.concatenate([world.start.q[:7], place + R @ c, p]), np.zeros(12)
     v[6:9], v[9:] = velocity + R @ np.cross(spin, c), spin
     run = {"until": FRAMES / RATE, "h": 1.0 / (STEPS * RATE), "record": STEPS, "start": ss.State(0.0, q, v)}
-    s = ss.sensitivity(world, by=by, scheme=ss.MoreauJeanBodies(parts=4, correction=False), **run)
-    turns, moved = matrix(s.q[1:, 10:]), s.dq[1:, 6:]
+    scheme = ss.schemes.SemiExplicitMoreauJean(parts=4, correction=False)
+    s = ss.sensitivity(world, by=by, scheme=scheme, **run)
+    turns, moved = ss.rotations.matrices(s.q[1:, 10:]), s.dq[1:, 6:]
     moved[:, :3] += turns @ np.cross(np.eye(3), c) @ moved[:, 3:]
     moved[:, :3, 5:] -= turns
     return s.q[1:, 7:10] - turns @ c, turns, moved

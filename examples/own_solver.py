@@ -24,7 +24,7 @@ class Mine:
     def solve(self, problem):
         """The impulses r [N s]; whether they are a solution is for the judge to say."""
         if not isinstance(problem, ss.ContactProblem):
-            problem = ss.reduce_to_contacts(problem).problem
+            problem = ss.problem.reduce_to_contacts(problem).problem
         K, W, u_free = problem.K, problem.W.dense(), problem.u_free
         values, V = np.linalg.eigh(W)
         rho, (z, y) = 0.1 * values[-1], np.zeros((2, problem.size))
@@ -46,7 +46,8 @@ class Mine:
 
 def main():
     """By problem and solver: the judge's last word, and its residuals on the way."""
-    wall, spheres = scenes.make("wall", rows=4, columns=5), scenes.make("packing", spheres=20, velocity=0.1)
+    wall = scenes.make("wall-problem", rows=4, columns=5)
+    spheres = scenes.make("packing-problem", spheres=20, velocity=0.1)
     found = {}
     for name, problem in (("A wall that stands", wall), ("Spheres that slide", spheres)):
         mine = Mine()

@@ -25,7 +25,7 @@ def main():
     b.body("floor", ss.Plane(), fixed=True, material="wood")
     b.body("box", ss.Cuboid((0.2, 0.2, 0.1)), position=(0.0, 0.0, 0.05), mass=M, material="wood")
     world = b.build()
-    numbers, way, slopes, exist = ss.Parameters.of(world), [], {kappa: [] for kappa in KAPPAS}, []
+    numbers, way, slopes, exist = ss.mechanics.Parameters.of(world), [], {kappa: [] for kappa in KAPPAS}, []
     for push in PUSHES:
         wrench = np.zeros((2, 6))
         wrench[1, 0] = push

@@ -20,7 +20,7 @@ def main(path=None):
     with tempfile.TemporaryDirectory() as folder:
         if path is None:
             path = Path(folder) / "packing.hdf5"
-            ss.write(path, scenes.make("packing", spheres=200, velocity=0.1))
+            ss.write(path, scenes.make("packing-problem", spheres=200, velocity=0.1))
         return ss.solve(ss.read(path), tolerance=1e-10)
 
 
@@ -28,7 +28,7 @@ def by_hand(solution):
     """What is left of each line of the law, for r and u in units of their largest components."""
     problem = solution.problem
     if isinstance(problem, ss.GlobalProblem):  # M v = f + H r: eliminate v
-        problem = ss.reduce_to_contacts(problem).problem
+        problem = ss.problem.reduce_to_contacts(problem).problem
     mu = problem.K.friction()
     r, u = problem.K.rows(solution.r), problem.K.rows(problem.velocity(solution.r))
     r, u = r / np.abs(r).max(), u / np.abs(problem.u_free).max()

@@ -27,7 +27,7 @@ def main():
     touch = ss.Scleronomous(lambda q: q[1:], dy_dq=[[0.0, 1.0], [1.0, 0.0]])
     slope = ss.Interaction("slope", "block", touch, ss.NewtonImpact(e=0.0, mu=MU, dimension=2))
     system = ss.NonsmoothSystem([block], [slope])
-    springs = ss.Compliant(stiffness=K, slip_velocity=SLIP)
+    springs = ss.schemes.Compliant(stiffness=K, slip_velocity=SLIP)
     return {
         "exact": ss.simulate(system, until=0.3, h=H),
         "relaxed": ss.simulate(system, until=0.3, h=H, solver="apgd", on_failure="accept"),

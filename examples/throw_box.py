@@ -40,7 +40,7 @@ def main():
     tried, found = [FIRST], []
     for _ in range(MOST):
         world = thrown(tried[-1])
-        g = ss.gradient(world, ss.AtEnd(missed), until=UNTIL, h=H, scheme="variational", by=("v",))
+        g = ss.gradient(world, ss.gradients.AtEnd(missed), until=UNTIL, h=H, scheme="variational", by=("v",))
         found.append(g)
         if g.value < NEAR**2:
             break

@@ -15,11 +15,13 @@
     builder.body("box", ss.Cuboid((1, 1, 1)), position=(0, 0, 0.5), velocity=(1, 0, 0))
     print(ss.simulate(builder.build(), until=1.0, h=1e-3))
 
-Everything public is a name of this module; nothing heavy is imported until it is used.
+What most models need is a name of this module; the rest stands in `ss.problem`, `ss.solvers`, `ss.schemes`,
+`ss.systems`, `ss.laws`, `ss.joints`, `ss.shapes`, ... Nothing heavy is imported until it is used.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from stickslip.doors import door
 
 __version__ = "0.1.0"
 
@@ -30,258 +32,73 @@ SYSTEM_TOLERANCE = 1e-10
 WORLD_TOLERANCE = 1e-8
 """Tolerance of the steps of worlds, unless given [-]."""
 
-_HOME = {
-    "stickslip.problem.contact": ("ContactProblem", "GlobalProblem", "Level"),
-    "stickslip.problem.box": ("BoxProblem", "lcp", "live", "mlcp", "relay"),
-    "stickslip.problem.nonlinear": ("NonlinearProblem",),
-    "stickslip.problem.program": ("ConeProgram", "judge_program"),
-    "stickslip.problem.step": ("velocity_step",),
-    "stickslip.problem.convert": (
-        "dual_program", "motion_mcp", "primal_program", "pyramid_lcp", "reduce_to_contacts",
-    ),
-    "stickslip.problem.sets": (
-        "ProductSet", "coulomb", "free", "friction", "interval", "nonnegative", "rolling", "torsional",
-    ),
-    "stickslip.problem.jacobian": ("ContactBlocks", "contact_blocks"),
-    "stickslip.problem.checks": ("ProblemError",),
-    "stickslip.problem.certificate": ("Certificate", "check_certificate"),
-    "stickslip.problem.existence": ("Existence",),
-    "stickslip.problem.residuals": ("Residuals", "judge"),
-    "stickslip.problem.solution": ("Solution", "SolverFailure", "Status", "Verdict"),
-    "stickslip.problem.fingerprint": ("fingerprint",),
-    "stickslip.solvers.existence": ("existence",),
-    "stickslip.files": ("FormatError", "ProblemRecord", "StoredSolution", "read", "read_record", "write"),
-    "stickslip.files.runs": ("read_trajectory",),
-    "stickslip.laws": (
-        "Box", "Complementarity", "Equality", "Law", "Mixed", "NewtonImpact", "PoissonImpact", "Relay",
-    ),
-    "stickslip.systems.first_order": ("FirstOrder", "FirstOrderLinear"),
-    "stickslip.systems.first_order_relations": (
-        "FirstOrderLinearRelation", "FirstOrderRelation", "FirstOrderType1", "FirstOrderType2",
-    ),
-    "stickslip.systems.lagrangian": ("Lagrangian", "LagrangianLinear"),
-    "stickslip.systems.lagrangian_relations": (
-        "CompliantRelation", "LagrangianLinearRelation", "LagrangianNonlinear", "Rheonomous",
-        "Scleronomous",
-    ),
-    "stickslip.systems.newton_euler": ("NewtonEuler",),
-    "stickslip.systems.newton_euler_joints": (
-        "BallJoint", "DistanceJoint", "FixedJoint", "HingeJoint", "SliderJoint",
-    ),
-    "stickslip.systems.newton_euler_relations": (
-        "BodyContact", "PointOnPlane", "SpherePlane", "SphereSphere", "Touch",
-    ),
-    "stickslip.systems.first_order_view": ("first_order",),
-    "stickslip.systems.relative_degree": ("relative_degree",),
-    "stickslip.systems.system": ("Interaction", "NonsmoothSystem"),
-    "stickslip.state": ("ModelError", "State"),
-    "stickslip.schemes.step": ("Event", "Scheme", "Step"),
-    "stickslip.schemes.moreau_jean": ("MoreauJean",),
-    "stickslip.schemes.euler_moreau": ("EulerMoreau",),
-    "stickslip.schemes.schatzman_paoli": ("SchatzmanPaoli",),
-    "stickslip.schemes.event_driven": ("EventDriven",),
-    "stickslip.schemes.compliant": ("Compliant",),
-    "stickslip.mechanics.world": ("BodyKind", "World"),
-    "stickslip.mechanics.builder": ("WorldBuilder",),
-    "stickslip.mechanics.shapes": (
-        "Capsule", "Cuboid", "Cylinder", "Ellipsoid", "Plane", "Shape", "Sphere",
-    ),
-    "stickslip.mechanics.hulls": ("ConvexHull",),
-    "stickslip.mechanics.height_fields": ("HeightField",),
-    "stickslip.mechanics.compounds": ("Compound",),
-    "stickslip.mechanics.given": ("rotation",),
-    "stickslip.mechanics.forces": ("Actuator", "BodyForce", "Damper", "Spring"),
-    "stickslip.mechanics.joints": ("JointKind",),
-    "stickslip.mechanics.sensors": (
-        "DistanceSensor", "JointSensor", "PositionSensor", "Reading", "Sensor", "VelocitySensor",
-    ),
-    "stickslip.mechanics.step_sensors": (
-        "Accelerometer", "ContactSensor", "ForceSensor", "Gyroscope", "TorqueSensor",
-    ),
-    "stickslip.mechanics.inputs": ("DeclaredInput", "Input"),
-    "stickslip.files.meshes": ("Mesh", "read_mesh"),
-    "stickslip.detection.detector": ("Detector",),
-    "stickslip.detection.overlaps": ("Overlap", "overlaps"),
-    "stickslip.schemes.bodies": ("MoreauJeanBodies",),
-    "stickslip.schemes.body_world": ("PreparedWorld",),
-    "stickslip.schemes.prepared_system": ("PreparedSystem",),
-    "stickslip.detection.contacts": ("ContactSet",),
-    "stickslip.schemes.body_step": ("BodyScheme",),
-    "stickslip.runs": ("live", "simulate"),
-    "stickslip.simulation.joint_view": ("JointView",),
-    "stickslip.simulation.checkpoint": ("Checkpoint",),
-    "stickslip.simulation.failure": ("SimulationFailure",),
-    "stickslip.simulation.contacts": ("ContactTable",),
-    "stickslip.simulation.live": ("Live",),
-    "stickslip.simulation.record": ("Record",),
-    "stickslip.simulation.trajectory": ("Trajectory",),
-    "stickslip.differentiation": ("differentiate", "gradient", "sensitivity", "step_function"),
-    "stickslip.gradients.derivative": ("Derivative",),
-    "stickslip.gradients.solution": ("SolutionDerivative",),
-    "stickslip.gradients.step": ("StepDerivative",),
-    "stickslip.gradients.system_step": ("SystemStepDerivative",),
-    "stickslip.systems.family": ("Family",),
-    "stickslip.gradients.trajectory": ("AtEnd", "TrajectoryGradient"),
-    "stickslip.gradients.trajectory_sensitivity": ("TrajectorySensitivity",),
-    "stickslip.mechanics.parameters": ("Parameters",),
-    "stickslip.schemes.variational": ("VariationalBodies",),
-    "stickslip.schemes.variational_written": ("Variational",),
-}  # fmt: skip
-_WHERE = {name: module for module, names in _HOME.items() for name in names}
-
-__all__ = [
-    "Accelerometer", "Actuator", "AtEnd", "BallJoint", "BodyContact", "BodyForce", "BodyKind",
-    "BodyScheme", "Box", "BoxProblem", "Capsule", "Certificate", "Checkpoint", "Complementarity",
-    "Compliant", "CompliantRelation", "Compound", "ConeProgram", "ContactBlocks", "ContactProblem",
-    "ContactSensor", "ContactSet", "ContactTable", "ConvexHull", "Cuboid", "Cylinder", "Damper",
-    "DeclaredInput", "Derivative", "Detector", "DistanceJoint", "DistanceSensor", "Ellipsoid", "Equality",
-    "EulerMoreau", "Event", "EventDriven", "Existence", "Family", "FirstOrder", "FirstOrderLinear",
-    "FirstOrderLinearRelation", "FirstOrderRelation", "FirstOrderType1", "FirstOrderType2", "FixedJoint",
-    "ForceSensor", "FormatError", "GlobalProblem", "Gyroscope", "HeightField", "HingeJoint", "Input",
-    "Interaction", "JointKind", "JointSensor", "JointView", "Lagrangian", "LagrangianLinear",
-    "LagrangianLinearRelation", "LagrangianNonlinear", "Law", "Level", "Live", "Mesh", "Mixed",
-    "ModelError", "MoreauJean", "MoreauJeanBodies", "NewtonEuler", "NewtonImpact", "NonlinearProblem",
-    "NonsmoothSystem", "Overlap", "Parameters", "Plane", "PointOnPlane", "PoissonImpact",
-    "PositionSensor", "PreparedSystem", "PreparedWorld", "ProblemError", "ProblemRecord", "ProductSet",
-    "Reading", "Record", "Relay", "Residuals", "Rheonomous", "SchatzmanPaoli", "Scheme", "Scleronomous",
-    "Sensor", "Shape", "SimulationFailure", "SliderJoint", "Solution", "SolutionDerivative",
-    "SolverFailure", "Sphere", "SpherePlane", "SphereSphere", "Spring", "State", "Status", "Step",
-    "StepDerivative", "StoredSolution", "SystemStepDerivative", "TorqueSensor", "Touch", "Trajectory",
-    "TrajectoryGradient", "TrajectorySensitivity", "Variational", "VariationalBodies", "VelocitySensor",
-    "Verdict", "World", "WorldBuilder", "check_certificate", "contact_blocks", "coulomb", "differentiate",
-    "dual_program", "existence", "fingerprint", "first_order", "free", "friction", "gradient", "interval",
-    "judge", "judge_program", "lcp", "live", "mlcp", "motion_mcp", "nonnegative", "overlaps",
-    "primal_program", "pyramid_lcp", "read", "read_mesh", "read_record", "read_trajectory",
-    "reduce_to_contacts", "relative_degree", "relay", "rolling", "rotation", "sensitivity", "simulate",
-    "solve", "step_function", "torsional", "velocity_step", "write",
-]  # fmt: skip
-
 if TYPE_CHECKING:
-    from stickslip.detection.contacts import ContactSet
-    from stickslip.detection.detector import Detector
-    from stickslip.detection.overlaps import Overlap, overlaps
-    from stickslip.differentiation import differentiate, gradient, sensitivity, step_function
-    from stickslip.files import FormatError, ProblemRecord, StoredSolution, read, read_record, write
-    from stickslip.files.meshes import Mesh, read_mesh
-    from stickslip.files.runs import read_trajectory
-    from stickslip.gradients.derivative import Derivative
-    from stickslip.gradients.solution import SolutionDerivative
-    from stickslip.gradients.step import StepDerivative
-    from stickslip.gradients.system_step import SystemStepDerivative
-    from stickslip.gradients.trajectory import AtEnd, TrajectoryGradient
-    from stickslip.gradients.trajectory_sensitivity import TrajectorySensitivity
-    from stickslip.laws import Box, Complementarity, Equality, Law, Mixed, NewtonImpact, PoissonImpact, Relay
-    from stickslip.mechanics.builder import WorldBuilder
-    from stickslip.mechanics.compounds import Compound
-    from stickslip.mechanics.forces import Actuator, BodyForce, Damper, Spring
-    from stickslip.mechanics.given import rotation
-    from stickslip.mechanics.height_fields import HeightField
-    from stickslip.mechanics.hulls import ConvexHull
-    from stickslip.mechanics.inputs import DeclaredInput, Input
-    from stickslip.mechanics.joints import JointKind
-    from stickslip.mechanics.parameters import Parameters
-    from stickslip.mechanics.sensors import (
-        DistanceSensor,
-        JointSensor,
-        PositionSensor,
-        Reading,
-        Sensor,
-        VelocitySensor,
-    )
-    from stickslip.mechanics.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Plane, Shape, Sphere
-    from stickslip.mechanics.step_sensors import (
-        Accelerometer,
-        ContactSensor,
-        ForceSensor,
-        Gyroscope,
-        TorqueSensor,
-    )
-    from stickslip.mechanics.world import BodyKind, World
-    from stickslip.problem.box import BoxProblem, lcp, mlcp, relay
-    from stickslip.problem.certificate import Certificate, check_certificate
-    from stickslip.problem.checks import ProblemError
-    from stickslip.problem.contact import ContactProblem, GlobalProblem, Level
-    from stickslip.problem.convert import (
-        dual_program,
-        motion_mcp,
-        primal_program,
-        pyramid_lcp,
-        reduce_to_contacts,
-    )
-    from stickslip.problem.existence import Existence
-    from stickslip.problem.fingerprint import fingerprint
-    from stickslip.problem.jacobian import ContactBlocks, contact_blocks
-    from stickslip.problem.nonlinear import NonlinearProblem
-    from stickslip.problem.program import ConeProgram, judge_program
-    from stickslip.problem.residuals import Residuals, judge
-    from stickslip.problem.sets import (
-        ProductSet,
-        coulomb,
-        free,
-        friction,
-        interval,
-        nonnegative,
-        rolling,
-        torsional,
-    )
-    from stickslip.problem.solution import Solution, SolverFailure, Status, Verdict
-    from stickslip.problem.step import velocity_step
-    from stickslip.runs import live, simulate
-    from stickslip.schemes.bodies import MoreauJeanBodies
-    from stickslip.schemes.body_step import BodyScheme
-    from stickslip.schemes.body_world import PreparedWorld
-    from stickslip.schemes.compliant import Compliant
-    from stickslip.schemes.euler_moreau import EulerMoreau
-    from stickslip.schemes.event_driven import EventDriven
-    from stickslip.schemes.moreau_jean import MoreauJean
-    from stickslip.schemes.prepared_system import PreparedSystem
-    from stickslip.schemes.schatzman_paoli import SchatzmanPaoli
-    from stickslip.schemes.step import Event, Scheme, Step
-    from stickslip.schemes.variational import VariationalBodies
-    from stickslip.schemes.variational_written import Variational
-    from stickslip.simulation.checkpoint import Checkpoint
-    from stickslip.simulation.contacts import ContactTable
-    from stickslip.simulation.failure import SimulationFailure
-    from stickslip.simulation.joint_view import JointView
-    from stickslip.simulation.live import Live
-    from stickslip.simulation.record import Record
-    from stickslip.simulation.trajectory import Trajectory
-    from stickslip.solvers.existence import existence
-    from stickslip.state import ModelError, State
-    from stickslip.systems.family import Family
-    from stickslip.systems.first_order import FirstOrder, FirstOrderLinear
-    from stickslip.systems.first_order_relations import (
-        FirstOrderLinearRelation,
-        FirstOrderRelation,
-        FirstOrderType1,
-        FirstOrderType2,
-    )
-    from stickslip.systems.first_order_view import first_order
-    from stickslip.systems.lagrangian import Lagrangian, LagrangianLinear
-    from stickslip.systems.lagrangian_relations import (
-        CompliantRelation,
-        LagrangianLinearRelation,
-        LagrangianNonlinear,
-        Rheonomous,
-        Scleronomous,
-    )
-    from stickslip.systems.newton_euler import NewtonEuler
-    from stickslip.systems.newton_euler_joints import (
-        BallJoint,
-        DistanceJoint,
-        FixedJoint,
-        HingeJoint,
-        SliderJoint,
-    )
-    from stickslip.systems.newton_euler_relations import (
-        BodyContact,
-        PointOnPlane,
-        SpherePlane,
-        SphereSphere,
-        Touch,
-    )
-    from stickslip.systems.relative_degree import relative_degree
-    from stickslip.systems.system import Interaction, NonsmoothSystem
+    from stickslip import bench as bench
+    from stickslip import detection as detection
+    from stickslip import export as export
+    from stickslip import files as files
+    from stickslip import forces as forces
+    from stickslip import gradients as gradients
+    from stickslip import joints as joints
+    from stickslip import laws as laws
+    from stickslip import mechanics as mechanics
+    from stickslip import problem as problem
+    from stickslip import rotations as rotations
+    from stickslip import scenes as scenes
+    from stickslip import schemes as schemes
+    from stickslip import sensors as sensors
+    from stickslip import shapes as shapes
+    from stickslip import simulation as simulation
+    from stickslip import solvers as solvers
+    from stickslip import studies as studies
+    from stickslip import systems as systems
+    from stickslip import view as view
+    from stickslip.differentiation import differentiate as differentiate
+    from stickslip.differentiation import gradient as gradient
+    from stickslip.differentiation import sensitivity as sensitivity
+    from stickslip.differentiation import step_function as step_function
+    from stickslip.files import FormatError as FormatError
+    from stickslip.files import read as read
+    from stickslip.files import read_trajectory as read_trajectory
+    from stickslip.files import write as write
+    from stickslip.laws import NewtonImpact as NewtonImpact
+    from stickslip.mechanics import World as World
+    from stickslip.mechanics import WorldBuilder as WorldBuilder
+    from stickslip.mechanics import rotation as rotation
+    from stickslip.problem import BoxProblem as BoxProblem
+    from stickslip.problem import ContactProblem as ContactProblem
+    from stickslip.problem import GlobalProblem as GlobalProblem
+    from stickslip.problem import NonlinearProblem
+    from stickslip.problem import ProblemError as ProblemError
+    from stickslip.problem import Solution as Solution
+    from stickslip.problem import SolverFailure as SolverFailure
+    from stickslip.problem import Status as Status
+    from stickslip.problem import coulomb as coulomb
+    from stickslip.problem import judge as judge
+    from stickslip.problem.fingerprint import fingerprint as fingerprint
+    from stickslip.runs import live as live
+    from stickslip.runs import simulate as simulate
+    from stickslip.shapes import Capsule as Capsule
+    from stickslip.shapes import ConvexHull as ConvexHull
+    from stickslip.shapes import Cuboid as Cuboid
+    from stickslip.shapes import Cylinder as Cylinder
+    from stickslip.shapes import HeightField as HeightField
+    from stickslip.shapes import Plane as Plane
+    from stickslip.shapes import Sphere as Sphere
+    from stickslip.simulation import SimulationFailure as SimulationFailure
+    from stickslip.simulation import Trajectory as Trajectory
+    from stickslip.state import ModelError as ModelError
+    from stickslip.state import State as State
+    from stickslip.systems import FirstOrder as FirstOrder
+    from stickslip.systems import FirstOrderLinear as FirstOrderLinear
+    from stickslip.systems import Interaction as Interaction
+    from stickslip.systems import Lagrangian as Lagrangian
+    from stickslip.systems import LagrangianLinear as LagrangianLinear
+    from stickslip.systems import NewtonEuler as NewtonEuler
+    from stickslip.systems import NonsmoothSystem as NonsmoothSystem
+    from stickslip.systems import Scleronomous as Scleronomous
+else:
+    __getattr__, __dir__ = door(__name__)
 
 
 def solve(
@@ -326,20 +143,3 @@ def solve(
         )
     with Interrupts() as interrupts:
         return interrupts.run(solver.solve, problem, guess=guess)
-
-
-def __getattr__(name: str) -> Any:
-    if name in _WHERE:
-        return getattr(import_module(_WHERE[name]), name)
-    if name == "BodyStep":  # the old name, which warns
-        return import_module("stickslip.schemes.body_step").BodyStep
-    if name.startswith("_"):
-        raise AttributeError(f"module 'stickslip' has no attribute {name!r}")
-    from stickslip.names import suggestion
-
-    close = suggestion(name, __all__)
-    raise AttributeError(f"module 'stickslip' has no attribute {name!r}{'; ' if close else ''}{close}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_WHERE})

@@ -105,14 +105,14 @@ def _problem_advice(given: Any) -> str:
 def _name_advice(text: str, call: str) -> str:
     """For a text: it names a scene, or a file that is to be read."""
     from stickslip import scenes
-    from stickslip.scenes import runs
 
     solves = call.startswith("solve")
-    if text in (scenes.names() if solves else runs.names()):
-        made = f"scenes.make({text!r})" if solves else f"scenes.runs.make({text!r}).system"
+    known = scenes.names(scenes.PROBLEM if solves else scenes.RUN)
+    if text in known:
+        made = f"scenes.make({text!r})" + ("" if solves else ".system")
         return f"make the scene, {call.format(made)}"
     if Path(text).suffix:
         read = "read" if solves else "read_trajectory"
         return f"read the file first, {call.format(f'{read}({text!r})') if solves else f'{read}({text!r})'}"
-    close = suggestion(text, scenes.names() if solves else runs.names())
+    close = suggestion(text, known)
     return f"a text names neither a scene nor a file{'; ' if close else ''}{close}"

@@ -68,8 +68,8 @@ def differentiate(
     thing   a certified `Solution` of a contact problem; or a `World`, a `NonsmoothSystem` or a `Family` of
             systems, of which the step of length `h` [s] from `state` (where it starts unless given) is made
             and differentiated; who differentiates many steps holds a `PreparedWorld` or a `PreparedSystem`
-    scheme  `moreau-jean` (unless given) or `variational`, or a scheme. Of worlds, Moreau-Jean by name is
-            without position correction, which has no derivative
+    scheme  `moreau-jean`, of worlds `moreau-jean-semi-explicit`, unless given; `variational`, or a scheme.
+            The scheme of worlds by name is without position correction, which has no derivative
     solver  a name or a solver; a named one is made with `tolerance`, 1e-10 unless given. Of a solution,
             `tolerance` is what it is accurate to, the solver's unless given
     memory  what the step before left (`Step.memory`), for the middle of a run

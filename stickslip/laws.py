@@ -29,6 +29,8 @@ from stickslip.problem.checks import Array, IntArray, ProblemError, count, float
 from stickslip.problem.sets import ProductSet, free, friction, interval, nonnegative
 from stickslip.state import BoolArray
 
+__all__ = ["Box", "Complementarity", "Equality", "Law", "Mixed", "NewtonImpact", "PoissonImpact", "Relay"]
+
 Coefficients = float | Sequence[float]
 COEFFICIENTS = ("mu", "mu_roll", "mu_spin", "e")
 """What a contact law is made of, in the order in which tables have it."""

@@ -13,6 +13,7 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 from stickslip.names import alternatives, suggestion
+from stickslip.renames import OPTIONS, current
 
 LARGEST_INT = 2**63 - 1
 """Largest integer that kernels can count to."""
@@ -145,6 +146,8 @@ class Listed:
 
     def make(self, **given: Any) -> Any:
         """An object of the class; an unknown option is a `TypeError` that lists the known."""
+        renamed = OPTIONS.get(self.name, {})
+        given = {current(f"option of {self.name}", key, renamed): value for key, value in given.items()}
         check_names(self.name, given, self.options)
         return self.load()(**given)
 

@@ -15,6 +15,11 @@ from stickslip.kernels.bodies import rotation as kernels
 from stickslip.kernels.jit import formula
 from stickslip.state import Array, BoolArray
 
+__all__ = [
+    "about", "between", "conjugate", "cross", "exponential", "exponential_slope", "frame", "logarithm",
+    "matrices", "product", "rates", "skew", "turned", "turned_back_dp", "turned_dp", "units",
+]  # fmt: skip
+
 Numbers = NDArray[Any]
 """Real or complex numbers."""
 _ENTRIES, _PRODUCT, _TURNED = (formula(f) for f in (kernels.entries, kernels.product, kernels.turned))

@@ -5,7 +5,7 @@ import numpy as np
 import stickslip as ss
 from stickslip.mechanics.parameters import Parameters
 
-MOREAU = ss.MoreauJeanBodies(correction=False)
+MOREAU = ss.schemes.SemiExplicitMoreauJean(correction=False)
 
 
 def thrown(height=0.105, gravity=9.81, velocity=(1.5, 0.3, -0.8)):

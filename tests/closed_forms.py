@@ -4,12 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stickslip import (
-    BoxProblem,
-    ContactProblem,
-    GlobalProblem,
+from stickslip import BoxProblem, ContactProblem, GlobalProblem, coulomb
+from stickslip.problem import (
     contact_blocks,
-    coulomb,
     free,
     interval,
     lcp,

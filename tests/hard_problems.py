@@ -9,7 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from closed_forms import anisotropic_slip, block_on_slope, table_with_four_legs
 
-from stickslip import Certificate, ContactProblem, GlobalProblem, Level, contact_blocks, coulomb, nonnegative
+from stickslip import ContactProblem, GlobalProblem, coulomb
+from stickslip.problem import Certificate, Level, contact_blocks, nonnegative
 from stickslip.problem.convert import reduce_to_contacts, rescale
 from stickslip.scenes.rigid import box_inertia, one_step
 

@@ -33,7 +33,7 @@ def bouncing(h=1e-4, until=0.3):
 def compiled():
     """Balls on springs without any function: the march never leaves compiled code."""
     balls = [ss.LagrangianLinear(f"b{k}", M=1.0, q0=0.1 * k, K=100.0, F_ext=-9.81) for k in range(6)]
-    gap = ss.LagrangianLinearRelation([[-1.0, 1.0]], [-0.09])
+    gap = ss.systems.LagrangianLinearRelation([[-1.0, 1.0]], [-0.09])
     ties = [ss.Interaction(f"c{k}", (f"b{k}", f"b{k + 1}"), gap, ss.NewtonImpact(e=0.5)) for k in range(5)]
     return ss.NonsmoothSystem(balls, ties), {"until": 0.5, "h": 1e-4}
 
@@ -48,8 +48,8 @@ def circuit():
     """A first-order system, whose source is a Python function that is asked for ahead."""
     A, B, C = [[0.0, -1.0], [1.0, 0.0]], [[1.0], [0.0]], [[1.0, 0.0]]
     tank = ss.FirstOrderLinear("tank", A=A, b=lambda t: [math.sin(9 * t), 0.0], x0=[1.0, 0.0])
-    relation = ss.FirstOrderLinearRelation(C=C, B=B, D=[[1.0]])
-    diode = ss.Interaction("diode", "tank", relation, ss.Complementarity())
+    relation = ss.systems.FirstOrderLinearRelation(C=C, B=B, D=[[1.0]])
+    diode = ss.Interaction("diode", "tank", relation, ss.laws.Complementarity())
     return ss.NonsmoothSystem([tank], [diode]), {"until": 2.0, "h": 1e-4, "scheme": "euler-moreau"}
 
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from stickslip import ContactProblem, GlobalProblem, contact_blocks, coulomb, free, nonnegative, rolling
+from stickslip import ContactProblem, GlobalProblem, coulomb
+from stickslip.problem import contact_blocks, free, nonnegative, rolling
 
 
 def random_problem(nc=20, seed=0, ridge=0.5, mu=0.5):

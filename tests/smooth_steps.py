@@ -35,7 +35,7 @@ def cart(effort=0.3):
     )
     builder.joint("rail", "slider", "cart", None, point=(0, 0, 1), axis=(1, 0, 0))
     builder.apart("cart", "ball")
-    builder.force(ss.Actuator("motor", "rail", effort))
+    builder.force(ss.forces.Actuator("motor", "rail", effort))
     return builder.build()
 
 

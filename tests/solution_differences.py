@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 import stickslip as ss
-from stickslip import ContactProblem, GlobalProblem, ProductSet
+from stickslip import ContactProblem, GlobalProblem
 from stickslip.kernels.cones import FRICTION, INTERVAL
+from stickslip.problem import ProductSet
 
 TOLERANCE = 1e-13
 

@@ -141,7 +141,7 @@ def tumbling(seed, mu_spin=0.003):
     turn = ss.rotation((0.3, 1, 0.1), 0.4)
     up = R[:, 2] @ matrices(turn)
     low = max(0.05 - 0.1 * up[0], 0.1 * up[0] + 0.05 * np.abs(up).sum())
-    pair = ss.Compound((ss.Sphere(0.05), (0.1, 0, 0)), (ss.Cuboid((0.1, 0.1, 0.1)), (-0.1, 0, 0)))
+    pair = ss.shapes.Compound((ss.Sphere(0.05), (0.1, 0, 0)), (ss.Cuboid((0.1, 0.1, 0.1)), (-0.1, 0, 0)))
     b.body("compound", pair, position=put(-2, 0, low + 0.001), material="hard", quaternion=turn,
            **thrown(1.5, 0.2))  # fmt: skip
     return b.build()
@@ -151,8 +151,8 @@ def control(position, velocity, t):
     return np.sin(t) - 3.0 * position - velocity
 
 
-def wind(t, x, p, v, omega):
-    return [x[0] * v[1], p[1] * t, omega[2] * p[0]]
+def wind(t, x, p, v, spin):
+    return [x[0] * v[1], p[1] * t, spin[2] * p[0]]
 
 
 def jointed(kind, seed=0):
@@ -176,19 +176,23 @@ def jointed(kind, seed=0):
     b.joint("joint", "distance" if kind == "rope" else kind, "one", "two", point=(0, 0.2, 0.05), **how)
     b.joint("hung", "ball", "two", None, point=(0, 0.6, 0.3))
     b.force(
-        ss.Spring("spring", "one", "two", stiffness=30.0, length=0.2, damping=0.2, first_point=(0, 0.1, 0))
+        ss.forces.Spring(
+            "spring", "one", "two", stiffness=30.0, length=0.2, damping=0.2, first_point=(0, 0.1, 0)
+        )
     )
-    b.force(ss.Spring("soft", "one", stiffness=5.0, length=0.0, second_point=(1, 1, 1)))
-    b.force(ss.Damper("drag", "one", "two", linear=0.4, angular=0.3, point=(0, 0.1, 0.1)))
-    b.force(ss.Damper("air", "two", linear=0.1, angular=0.2))
+    b.force(ss.forces.Spring("soft", "one", stiffness=5.0, length=0.0, second_point=(1, 1, 1)))
+    b.force(ss.forces.Damper("drag", "one", "two", linear=0.4, angular=0.3, point=(0, 0.1, 0.1)))
+    b.force(ss.forces.Damper("air", "two", linear=0.1, angular=0.2))
     if kind not in ("fixed", "ball"):
-        b.force(ss.Actuator("motor", "joint", 2.0))
-        b.force(ss.Actuator("control", "joint", control))
+        b.force(ss.forces.Actuator("motor", "joint", 2.0))
+        b.force(ss.forces.Actuator("control", "joint", control))
     if kind == "cylindrical":
-        b.force(ss.Actuator("turn", "joint", 1.5, turn=True))
-        b.force(ss.Actuator("hold", "joint", lambda position, velocity: -position - velocity, turn=True))
+        b.force(ss.forces.Actuator("turn", "joint", 1.5, turn=True))
+        b.force(
+            ss.forces.Actuator("hold", "joint", lambda position, velocity: -position - velocity, turn=True)
+        )
     push = {"moment": (0.1, 0.2, 0.3), "point": (0.1, 0, 0.2)}
-    b.force(ss.BodyForce("wind", "one", force=wind, **push))
+    b.force(ss.forces.BodyForce("wind", "one", force=wind, **push))
     return b.build()
 
 
@@ -206,8 +210,8 @@ def linked(count):
             b.joint(
                 f"hinge {i}", "hinge", name, f"ball {i - 1}", point=(0.3 * i - 0.15, 0, 0.15), axis=(0, 1, 0)
             )
-            b.force(ss.Actuator(f"motor {i}", f"hinge {i}", 0.5 - 0.1 * i))
-            b.force(ss.Damper(f"drag {i}", name, f"ball {i - 1}", linear=0.2, angular=0.1))
+            b.force(ss.forces.Actuator(f"motor {i}", f"hinge {i}", 0.5 - 0.1 * i))
+            b.force(ss.forces.Damper(f"drag {i}", name, f"ball {i - 1}", linear=0.2, angular=0.1))
         if i > 1:
-            b.force(ss.Spring(f"spring {i}", name, f"ball {i - 2}", stiffness=20.0, length=0.5))
+            b.force(ss.forces.Spring(f"spring {i}", name, f"ball {i - 2}", stiffness=20.0, length=0.5))
     return b.build()

@@ -12,14 +12,14 @@ from stickslip.state import State
 SOLVER = made_solver("auto", 1e-13)
 TIGHT = {"newton_tolerance": 1e-14}
 MOREAU_JEAN = {
-    "nearly implicit": ss.MoreauJean(**TIGHT),
-    "semi-explicit": ss.MoreauJean(variant="semi-explicit"),
-    "complete": ss.MoreauJean(variant="complete", theta=0.7, **TIGHT),
-    "current frame": ss.MoreauJean(frame="current", **TIGHT),
-    "global": ss.MoreauJean(form="global", **TIGHT),
-    "by distance": ss.MoreauJean(activation="distance", delta=1e-2, **TIGHT),
+    "nearly implicit": ss.schemes.MoreauJean(**TIGHT),
+    "semi-explicit": ss.schemes.MoreauJean(variant="semi-explicit"),
+    "complete": ss.schemes.MoreauJean(variant="complete", theta=0.7, **TIGHT),
+    "current frame": ss.schemes.MoreauJean(frame="current", **TIGHT),
+    "global": ss.schemes.MoreauJean(form="global", **TIGHT),
+    "by distance": ss.schemes.MoreauJean(activation="distance", delta=1e-2, **TIGHT),
 }
-VARIATIONAL = {"cone": ss.Variational(), "impact": ss.Variational(contact="impact")}
+VARIATIONAL = {"cone": ss.schemes.Variational(), "impact": ss.schemes.Variational(contact="impact")}
 SCHEMES = MOREAU_JEAN | VARIATIONAL
 
 
@@ -50,7 +50,7 @@ def dry(level=3.0, m=2.0, speed=0.5):
     """A mass that slides with dry friction along a curved output."""
     body = ss.Lagrangian("mass", M=m, q0=0.0, v0=speed, F_ext=-1.0)
     way = ss.Scleronomous(lambda q: [q[0] + 0.1 * np.sin(q[0])], dy_dq=lambda q: [[1.0 + 0.1 * np.cos(q[0])]])
-    return ss.NonsmoothSystem([body], [ss.Interaction("dry", "mass", way, ss.Relay(level))])
+    return ss.NonsmoothSystem([body], [ss.Interaction("dry", "mass", way, ss.laws.Relay(level))])
 
 
 def rod(length=1.0, m=2.0):
@@ -58,7 +58,7 @@ def rod(length=1.0, m=2.0):
     start = [0.6 * length, -0.8 * length]
     body = ss.Lagrangian("bob", M=m * np.eye(2), q0=start, v0=[0.8, 0.6], F_ext=[0.0, -9.81 * m])
     held = ss.Scleronomous(lambda q: [0.5 * (q @ q - length**2)], dy_dq=lambda q: [q])
-    return ss.NonsmoothSystem([body], [ss.Interaction("rod", "bob", held, ss.Equality(1))])
+    return ss.NonsmoothSystem([body], [ss.Interaction("rod", "bob", held, ss.laws.Equality(1))])
 
 
 def ball(mu=0.3, mass=2.0, speed=1.0):
@@ -68,7 +68,7 @@ def ball(mu=0.3, mass=2.0, speed=1.0):
         v0=[speed, 0.3, -0.1, 0.2, 3, -1], force=[0, 0, -9.81 * mass],
     )  # fmt: skip
     law = ss.NewtonImpact(mu=mu)
-    return ss.NonsmoothSystem([body], [ss.Interaction("floor", "ball", ss.SpherePlane(0.2), law)])
+    return ss.NonsmoothSystem([body], [ss.Interaction("floor", "ball", ss.systems.SpherePlane(0.2), law)])
 
 
 def pair(m=1.0, masses=(2.0, 1.0), e=0.3):
@@ -83,16 +83,16 @@ def pair(m=1.0, masses=(2.0, 1.0), e=0.3):
 def soft(stiffness=1000.0):
     """A compliant contact: its law is on positions."""
     body = ss.Lagrangian("mass", M=1.0, q0=-0.01, v0=-0.5, F_ext=-9.81)
-    pad = ss.CompliantRelation(lambda q, lam: [q[0] + lam[0] / stiffness])
-    return ss.NonsmoothSystem([body], [ss.Interaction("pad", "mass", pad, ss.Complementarity())])
+    pad = ss.systems.CompliantRelation(lambda q, lam: [q[0] + lam[0] / stiffness])
+    return ss.NonsmoothSystem([body], [ss.Interaction("pad", "mass", pad, ss.laws.Complementarity())])
 
 
 FAMILIES = {
-    "swing": ss.Family(swing, m=1.0, length=0.7, mu=0.3),
-    "dry": ss.Family(dry, level=3.0, m=2.0),
-    "rod": ss.Family(rod, length=1.0, m=2.0),
-    "ball": ss.Family(ball, mass=2.0),
-    "pair": ss.Family(pair, m=1.0, masses=[2.0, 1.0]),
+    "swing": ss.systems.Family(swing, m=1.0, length=0.7, mu=0.3),
+    "dry": ss.systems.Family(dry, level=3.0, m=2.0),
+    "rod": ss.systems.Family(rod, length=1.0, m=2.0),
+    "ball": ss.systems.Family(ball, mass=2.0),
+    "pair": ss.systems.Family(pair, m=1.0, masses=[2.0, 1.0]),
 }
 
 

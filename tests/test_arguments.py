@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.scenes import runs
+from stickslip import scenes
 
 BALL = ss.Lagrangian("ball", M=1.0, q0=1.0, F_ext=-9.81)
-PROBLEM = ss.lcp([[1.0]], [-1.0])
+PROBLEM = ss.problem.lcp([[1.0]], [-1.0])
 
 
 def builder():
@@ -21,10 +21,10 @@ SIMULATED = {
     "problem": (lambda: PROBLEM, r"BoxProblem, expected .* solve\(problem\) solves it"),
     "one system": (lambda: BALL, r"Lagrangian, expected .* NonsmoothSystem\(\[ball\], \[interactions\]\)"),
     "a list": (lambda: [BALL], r"list, expected .* NonsmoothSystem\(\[systems\]"),
-    "a name": (lambda: "bouncing-ball", r"runs\.make\('bouncing-ball'\)\.system"),
+    "a name": (lambda: "bouncing-ball", r"scenes\.make\('bouncing-ball'\)\.system"),
     "a wrong name": (lambda: "bouncing-bal", "did you mean 'bouncing-ball'"),
     "a file": (lambda: "run.h5", r"read_trajectory\('run\.h5'\)"),
-    "a scene": (lambda: runs.make("bouncing-ball"), r"give its model, simulate\(scene\.system"),
+    "a scene": (lambda: scenes.make("bouncing-ball"), r"give its model, simulate\(scene\.system"),
     "a class": (lambda: ss.World, "is the class World, expected a NonsmoothSystem or a World$"),
     "nothing": (lambda: None, "is NoneType, expected"),
 }
@@ -58,8 +58,8 @@ def test_what_cannot_be_differentiated(verb):
         (lambda: builder().build(), r"not World: simulate\(it, until"),
         (builder, r"not WorldBuilder: call \.build\(\)"),
         (lambda: "problem.hdf5", r"not str: read the file first, solve\(read\('problem\.hdf5'\)\)"),
-        (lambda: "wall", r"solve\(scenes\.make\('wall'\)\)"),
-        (lambda: ss.ProblemRecord(PROBLEM), r"solve\(record\.problem\)"),
+        (lambda: "wall-problem", r"solve\(scenes\.make\('wall-problem'\)\)"),
+        (lambda: ss.files.ProblemRecord(PROBLEM), r"solve\(record\.problem\)"),
         (lambda: np.eye(3), r"ContactProblem\(W, u_free"),
         (lambda: 3, "a problem is needed, not int$"),
     ],
@@ -81,7 +81,9 @@ def test_a_trajectory_where_a_problem_is_read_and_the_other_way_round(tmp_path):
         ss.read_trajectory(place)
 
 
-@pytest.mark.parametrize("verb", [ss.Detector, lambda world: ss.overlaps(world, None)])
+@pytest.mark.parametrize(
+    "verb", [ss.detection.Detector, lambda world: ss.detection.find_overlaps(world, None)]
+)
 def test_detection_wants_a_world(verb):
     with pytest.raises(
         ss.ModelError, match=r"world is WorldBuilder, expected a World, such as builder\.build"

@@ -151,7 +151,7 @@ def test_the_derivatives_of_the_docs(capsys):
         exec(compile(code, "derivatives.md", "exec"), names)
     assert names["g"].kept <= 5
     assert names["g"].gradient["mu"].shape == (1,)
-    assert ss.Parameters.of(names["slippery"]).size.tolist() == [0.11]
+    assert ss.mechanics.Parameters.of(names["slippery"]).size.tolist() == [0.11]
     blow = names["d"]
     np.testing.assert_allclose(blow.jacobian("v", "e"), [[3.0]], rtol=1e-9)
     np.testing.assert_allclose(blow.jacobian("r", "mass")[0], blow.step.r[0] / 2.0, rtol=1e-9)

@@ -101,5 +101,5 @@ def test_damping_does_not_follow_from_a_bias(folder):
     system = import_module("test_threshold_impact").dropped()
     with pytest.raises(ss.ModelError, match=r"'floor': ThresholdImpact says itself .* take damping='ratio'"):
         ss.simulate(system, until=0.1, h=1e-2, scheme="compliant")
-    run = ss.simulate(system, until=0.1, h=1e-2, scheme=ss.Compliant(damping="ratio"))
+    run = ss.simulate(system, until=0.1, h=1e-2, scheme=ss.schemes.Compliant(damping="ratio"))
     assert run.q[-1, 0] == pytest.approx(1.0 - 0.5 * 9.81 * 0.01, abs=1e-6)

@@ -36,7 +36,7 @@ def test_the_box_by_coulomb_and_by_the_relaxation(names):
     problem = names["box"]()
     np.testing.assert_allclose(row(problem, names["exact"].r), shown("Coulomb's law"), atol=1e-6)
     np.testing.assert_allclose(row(problem, names["relaxed"].r), shown("dual or primal"), atol=1e-6)
-    loop = shift_loop(ss.dual_program(problem), problem.K, lambda a: problem.velocity(a.r), 20)
+    loop = shift_loop(ss.problem.dual_program(problem), problem.K, lambda a: problem.velocity(a.r), 20)
     np.testing.assert_allclose(row(problem, loop[0].r), shown("dual or primal"), atol=1e-6)
     np.testing.assert_allclose(row(problem, loop[-1].r), shown("Coulomb's law"), atol=1e-6)
 
@@ -44,7 +44,7 @@ def test_the_box_by_coulomb_and_by_the_relaxation(names):
 def test_the_wrong_sign_opens_twice_as_fast(names):
     """u_N - s in K* with s = mu |u_T|: the loop settles at u_N = 2 mu |u_T|."""
     problem = names["box"]()
-    conversion = ss.dual_program(problem)
+    conversion = ss.problem.dual_program(problem)
     s = np.zeros(1)
     for _ in range(20):
         answer = conversion.recover(*solve_program(conversion.shifted(-s)))

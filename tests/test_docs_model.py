@@ -55,7 +55,7 @@ def pendulum(e=0.5):
 
 def test_moreau_jean():
     theta, h = 0.6, 0.05
-    run = certified_run(pendulum(), ss.MoreauJean(theta=theta), h, 8)
+    run = certified_run(pendulum(), ss.schemes.MoreauJean(theta=theta), h, 8)
     k = int(np.argmax(run.r[:, 0] > 0.0))
     q, v, r = run.q[:, 0], run.v[:, 0], run.r[:, 0]
     F = -9.0 * np.sin(q)
@@ -70,7 +70,7 @@ def test_moreau_jean():
 
 def test_schatzman_paoli():
     h, e = 0.01, 0.5
-    run = certified_run(pendulum(e), ss.SchatzmanPaoli(theta=0.0), h, 30)
+    run = certified_run(pendulum(e), ss.schemes.SchatzmanPaoli(theta=0.0), h, 30)
     q, r = run.q[:, 0], run.r[:, 0]
     k = int(np.argmax(r > 0.0))
     assert k > 2
@@ -83,9 +83,11 @@ def test_schatzman_paoli():
 def test_euler_moreau(theta, gamma):
     h = 0.1
     flow = ss.FirstOrderLinear("tank", A=[[0.0, 1.0], [-4.0, -0.2]], x0=[1.0, 0.5], b=[0.1, 0.0])
-    relation = ss.FirstOrderLinearRelation(C=[[1.0, 0.0]], B=[[1.0], [0.3]], D=[[0.5]])
-    system = ss.NonsmoothSystem([flow], [ss.Interaction("valve", "tank", relation, ss.Complementarity(1))])
-    run = certified_run(system, ss.EulerMoreau(theta=theta, gamma=gamma), h, 20)
+    relation = ss.systems.FirstOrderLinearRelation(C=[[1.0, 0.0]], B=[[1.0], [0.3]], D=[[0.5]])
+    system = ss.NonsmoothSystem(
+        [flow], [ss.Interaction("valve", "tank", relation, ss.laws.Complementarity(1))]
+    )
+    run = certified_run(system, ss.schemes.EulerMoreau(theta=theta, gamma=gamma), h, 20)
     x, lam = run.q, run.r
     f = x @ np.array([[0.0, 1.0], [-4.0, -0.2]]).T + [0.1, 0.0]
     r = lam @ np.array([[1.0, 0.3]])

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from stickslip.doors import public_modules
+
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 PAGE = ROOT / "docs" / "examples.md"
-ROOMS = ("bench", "exhibits", "scenes", "studies", "view")
-PUBLIC = {"stickslip", *(f"stickslip.{room}" for room in ROOMS)}
+PUBLIC = {"stickslip.exhibits", *public_modules()}
 LONGEST, HEAVIEST = 80, 150_000
 
 
@@ -95,7 +96,7 @@ def test_a_file_of_ones_own_is_solved(tmp_path):
     import stickslip as ss
     from stickslip import scenes
 
-    problem = scenes.make("incline")
+    problem = scenes.make("incline-problem")
     ss.write(tmp_path / "incline.hdf5", problem)
     example = loaded(ROOT / "examples" / "solve_a_file.py")
     solution = example.main(tmp_path / "incline.hdf5")

@@ -5,7 +5,6 @@ import pytest
 import stickslip as ss
 from stickslip import scenes, studies
 from stickslip.names import alternatives, listing, suggestion
-from stickslip.scenes import runs
 from stickslip.schemes import registry
 from stickslip.solvers import registry as solvers
 
@@ -61,9 +60,9 @@ UNKNOWN = {
     "scheme of a world": (lambda: ss.simulate(world(), until=1.0, h=0.1, scheme="moreu"), "moreau-jean"),
     "scheme": (lambda: ss.simulate(system(), until=1.0, h=0.1, scheme="event-drivn"), "event-driven"),
     "solver": (lambda: ss.simulate(system(), until=1.0, h=0.1, solver="nsg"), "nsgs"),
-    "solver of a problem": (lambda: ss.solve(ss.lcp([[1.0]], [1.0]), "lemk"), "lemke"),
-    "scene": (lambda: scenes.make("wal"), "wall"),
-    "scene that runs": (lambda: runs.make("bouncing-bal"), "bouncing-ball"),
+    "solver of a problem": (lambda: ss.solve(ss.problem.lcp([[1.0]], [1.0]), "lemk"), "lemke"),
+    "scene": (lambda: scenes.make("wal"), "wall-problem"),
+    "scene that runs": (lambda: scenes.make("bouncing-bal"), "bouncing-ball"),
     "study": (lambda: studies.load("tossses"), "tosses"),
     "body": (lambda: ss.simulate(world(), until=0.1, h=0.1).body("bxo"), "box"),
     "body of a world": (lambda: world().body("bxo"), "box"),
@@ -85,12 +84,12 @@ def test_every_unknown_name_is_one_error_with_a_suggestion(case):
     ("call", "error", "meant"),
     [
         (material, ss.ModelError, "rubber"),
-        (lambda: ss.MoreauJean(thetta=0.5), TypeError, "theta"),
+        (lambda: ss.schemes.MoreauJean(thetta=0.5), TypeError, "theta"),
         (lambda: registry.make("moreau-jean", thetta=0.5), TypeError, "theta"),
-        (lambda: ss.solve(ss.lcp([[1.0]], [1.0]), "nsgs", tolerence=1e-3), TypeError, "tolerance"),
+        (lambda: ss.solve(ss.problem.lcp([[1.0]], [1.0]), "nsgs", tolerence=1e-3), TypeError, "tolerance"),
         (lambda: solvers.make("nsgs", form="bodys"), ValueError, "bodies"),
-        (lambda: runs.make("stack", bodys=3), TypeError, "bodies"),
-        (lambda: scenes.make("wall", row=3), TypeError, "rows"),
+        (lambda: scenes.make("stack", bodys=3), TypeError, "bodies"),
+        (lambda: scenes.make("wall-problem", row=3), TypeError, "rows"),
         (lambda: ss.simulate(system(), until=1.0, h=0.1, on_failure="rase"), ss.ModelError, "raise"),
         (lambda: ss.Spere, AttributeError, "Sphere"),
     ],

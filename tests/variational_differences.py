@@ -13,13 +13,13 @@ from stickslip.rotations import rates
 from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.variational import VariationalBodies
 from stickslip.solvers import registry
-from stickslip.solvers.step_point import InteriorPointStep
+from stickslip.solvers.step_point import StepInteriorPoint
 from stickslip.state import State
 
 H = 0.01
 SOLVER = registry.make("newton-ac", tolerance=1e-13)
 """From tangent to tangent: its answers are closer than those of an interior point can be."""
-PATH = InteriorPointStep(tolerance=1e-12)
+PATH = StepInteriorPoint(tolerance=1e-12)
 CONE = VariationalBodies()
 SCALE = {
     "q": 3e-5, "v": 1e-3, "h": 1e-3 * H, "h_before": 1e-3 * H, "approach": 1e-3, "joint_approach": 1e-3,

@@ -33,13 +33,22 @@ def problems() -> list[object]:
     from stickslip.scenes import make
 
     rng = np.random.default_rng(0)
-    few, mixed = ss.coulomb([0.3, 0.4]), ss.coulomb([0.4]) + ss.rolling([0.2], [0.1]) + ss.nonnegative(1)
+    few, mixed = (
+        ss.coulomb([0.3, 0.4]),
+        ss.coulomb([0.4]) + ss.problem.rolling([0.2], [0.1]) + ss.problem.nonnegative(1),
+    )
     made: list[object] = []
     for K in (few, mixed):
         A = rng.normal(size=(K.size, K.size))
         made.append(ss.ContactProblem(A @ A.T + np.eye(K.size), rng.normal(size=K.size), K))
-    packing = make("packing", spheres=40)
-    return [*made, make("incline"), make("wall"), packing, ss.lcp(np.eye(3) + 0.1, [-1.0, 1.0, -2.0])]
+    packing = make("packing-problem", spheres=40)
+    return [
+        *made,
+        make("incline-problem"),
+        make("wall-problem"),
+        packing,
+        ss.problem.lcp(np.eye(3) + 0.1, [-1.0, 1.0, -2.0]),
+    ]
 
 
 def solvers() -> None:
@@ -87,12 +96,14 @@ def bodies() -> None:
     b.body("bob", ss.Sphere(0.1), position=(0, 0, 0.5))
     b.joint("pivot", "hinge", "rod", point=(0, 0, 1.3), axis=(0, 1, 0))
     b.joint("link", "ball", "rod", "bob", point=(0, 0, 0.7))
-    b.force(ss.Spring("spring", "bob", first_point=(0, 0, 0.5), second_point=(1, 0, 0.5), stiffness=10.0))
+    b.force(
+        ss.forces.Spring("spring", "bob", first_point=(0, 0, 0.5), second_point=(1, 0, 0.5), stiffness=10.0)
+    )
     ss.simulate(b.build(), until=0.2, h=2e-3)
     b = ss.WorldBuilder()
     b.body("belt", ss.Cuboid((2, 2, 0.1)), position=(0, 0, -0.05), motion=((0.5, 0, 0), (0, 0, 0)))
     b.body("box", ss.Cuboid((0.2, 0.2, 0.2)), position=(0, 0, 0.1))
-    b.force(ss.BodyForce("push", "box", force=(1.0, 0.0, 0.0)))
+    b.force(ss.forces.BodyForce("push", "box", force=(1.0, 0.0, 0.0)))
     ss.simulate(b.build(), until=0.2, h=2e-3)
 
 
@@ -101,7 +112,7 @@ MIXED = (
     ss.Capsule(0.1, 0.2),
     ss.Sphere(0.1),
     ss.Cuboid((0.2, 0.2, 0.2)),
-    ss.Ellipsoid((0.1, 0.15, 0.1)),
+    ss.shapes.Ellipsoid((0.1, 0.15, 0.1)),
 )
 """Shapes of all kinds."""
 

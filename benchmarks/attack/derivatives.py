@@ -58,7 +58,7 @@ def plan_of(seed: int, index: int) -> tuple[runs.Plan, np.random.Generator]:
             continue
         if len(few) > 1 and any(one.shape != "ball" for one in few):
             few = few[:1]
-        options = {"correction": False} if plan.scheme == "moreau-jean-bodies" else {"contact": "cone"}
+        options = {"correction": False} if plan.scheme == "moreau-jean-semi-explicit" else {"contact": "cone"}
         joints = plan.joints if len(few) == len(plan.bodies) else ()
         return replace(plan, bodies=few, joints=joints, options=options, solver="auto"), rng
 

@@ -92,14 +92,14 @@ def _step(plan: Plan, run: Record, k: int, first: int) -> list[str]:
             if which >= first:
                 total[which - first] += sign * push[c]
     found = []
-    kick = h if plan.scheme == "moreau-jean-bodies" or k > 1 else 0.5 * h
+    kick = h if plan.scheme == "moreau-jean-semi-explicit" or k > 1 else 0.5 * h
     if not plan.joints:
         missed = mass[:, None] * (new[:, :3] - old[:, :3] - kick * g) - total
         if np.abs(missed).max() > 100.0 * FLOOR * size:
             found.append(f"linear momentum is off by {np.abs(missed).max():.3e} of {size:.3e} N s")
     found += _places(plan, run, k, first, h, speed)
     found += _cones(plan, run.r[rows], size)
-    if plan.scheme == "moreau-jean-bodies":
+    if plan.scheme == "moreau-jean-semi-explicit":
         # The correction turns bodies and leaves Ω in their frames: the spin of the record is then another.
         if plan.isotropic and not plan.joints and run.correction[k] == 0.0:
             found += _turning(plan, run, k, first, rows, push, h, size)
@@ -290,7 +290,9 @@ def _joints(plan: Plan, run: Record, first: int) -> list[str]:
         length = np.linalg.norm(ends[0] - ends[1], axis=1)
         opened = float(np.abs(length - length[0]).max())
         fast = float(np.abs(run.v).max()) * plan.h
-        bound = 1e-9 + (4.0 * run.t.size * fast**2 / 0.2 if plan.scheme == "moreau-jean-bodies" else 1e-6)
+        bound = 1e-9 + (
+            4.0 * run.t.size * fast**2 / 0.2 if plan.scheme == "moreau-jean-semi-explicit" else 1e-6
+        )
         if opened > bound:
             found.append(f"joint of {i} and {j} opens by {opened:.3e} m; {bound:.3e} m is due")
     return found

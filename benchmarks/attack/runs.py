@@ -83,17 +83,17 @@ def system_of(plan: systems.Plan) -> ss.NonsmoothSystem:
     if plan.scheme == "euler-moreau":
         one = ss.FirstOrderLinear("x", A=a["A"], x0=a["x0"], b=a["b"])
         m = a["e"].size
-        relation = ss.FirstOrderLinearRelation(C=a["C"], B=a["B"], D=a["D"], e=a["e"])
-        law = ss.Complementarity(m) if np.isinf(plan.upper) else ss.Relay(plan.upper, m)
+        relation = ss.systems.FirstOrderLinearRelation(C=a["C"], B=a["B"], D=a["D"], e=a["e"])
+        law = ss.laws.Complementarity(m) if np.isinf(plan.upper) else ss.laws.Relay(plan.upper, m)
         return ss.NonsmoothSystem([one], [ss.Interaction("law", "x", relation, law)])
     K = a["K"] if a["K"].any() else None
     body = ss.LagrangianLinear("q", M=a["M"], q0=a["q0"], v0=a["v0"], K=K, F_ext=a["F"])
     d, n = plan.dimension, a["C"].shape[0]
     ties = []
     for i in range(n // d):
-        impact = ss.PoissonImpact if plan.impact == "poisson" else ss.NewtonImpact
+        impact = ss.laws.PoissonImpact if plan.impact == "poisson" else ss.NewtonImpact
         law = impact(e=plan.e) if d == 1 else impact(e=plan.e, mu=plan.mu, dimension=d)
-        relation = ss.LagrangianLinearRelation(C=a["C"][i * d : i * d + d])
+        relation = ss.systems.LagrangianLinearRelation(C=a["C"][i * d : i * d + d])
         ties.append(ss.Interaction(f"contact {i}", "q", relation, law))
     return ss.NonsmoothSystem([body], ties)
 

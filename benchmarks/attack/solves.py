@@ -52,16 +52,16 @@ def solver_names(external: bool = False) -> list[str]:
     return [e.name for e in entries if e.accepts and (not e.package or (external and e.installed))]
 
 
-def product_set(case: Case) -> ss.ProductSet:
+def product_set(case: Case) -> ss.problem.ProductSet:
     """The blocks as stickslip takes them."""
-    K = ss.nonnegative(0)
+    K = ss.problem.nonnegative(0)
     for b in case.blocks:
         if b.kind == "friction":
-            K = K + ss.friction(b.groups, [b.mu])
+            K = K + ss.problem.friction(b.groups, [b.mu])
         elif b.kind == "interval":
-            K = K + ss.interval(b.lower, b.upper)
+            K = K + ss.problem.interval(b.lower, b.upper)
         else:
-            K = K + (ss.free(b.size) if b.kind == "free" else ss.nonnegative(1))
+            K = K + (ss.problem.free(b.size) if b.kind == "free" else ss.problem.nonnegative(1))
     return K
 
 
@@ -86,7 +86,7 @@ def problem_of(case: Case) -> ss.ContactProblem | ss.GlobalProblem | ss.BoxProbl
         for side, body in enumerate(touched):
             rows[part, side] = H[body].T
         sides.append([*touched, -1, -1][:2])
-    return ss.GlobalProblem(M, a["f"], ss.contact_blocks(sides, rows, K), a["u_bias"], K)
+    return ss.GlobalProblem(M, a["f"], ss.problem.contact_blocks(sides, rows, K), a["u_bias"], K)
 
 
 def kinds_of(case: Case) -> set[str]:
@@ -173,7 +173,7 @@ def _solve(tally: Tally, case: Case, name: str, seed: int, index: int, folder: P
 def _existence(tally: Tally, case: Case, seed: int, index: int, folder: Path | None) -> None:
     """`existence(problem)` on the same problem: what it says holds must, and on its witness."""
     try:
-        told = ss.existence(problem_of(case))
+        told = ss.solvers.prove_existence(problem_of(case))
     except Exception as error:
         tally.claims["existence", type(error).__name__] += 1
         _note(tally, case, "existence", "error", [f"{type(error).__name__}: {error}"], seed, index, folder)
@@ -209,7 +209,7 @@ def replay(path: Path) -> list[str]:
     """Solve the problem of a file again and print what is claimed and why it is wrong."""
     case, about = cases.load(path)
     if about["solver"] == "existence":
-        told = ss.existence(problem_of(case))
+        told = ss.solvers.prove_existence(problem_of(case))
         print(told)
         holds = told.holds and told.witness is not None
         why = proofs.refute_existence(case, np.asarray(told.witness)) if holds else []

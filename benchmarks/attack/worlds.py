@@ -93,7 +93,7 @@ class Plan:
     """Step [s]."""
     steps: int
     scheme: str
-    """moreau-jean-bodies or variational-bodies."""
+    """moreau-jean-semi-explicit or variational-bodies."""
     options: dict[str, Any] = field(default_factory=dict)
     """Of the scheme."""
     solver: str = "auto"
@@ -165,8 +165,8 @@ def plan(rng: Random) -> Plan:
     elif rng.random() < 0.3:
         options = {"impact": "poisson"} if rng.random() < 0.5 else {"correction": False}
     return Plan(
-        family, tuple(made), ground, gravity, mu, mu_roll, e, tuple(joints), h,
-        int(rng.integers(5, 25)), "variational-bodies" if variational else "moreau-jean-bodies", options,
+        family, tuple(made), ground, gravity, mu, mu_roll, e, tuple(joints), h, int(rng.integers(5, 25)),
+        "variational-bodies" if variational else "moreau-jean-semi-explicit", options,
         "auto" if variational else str(rng.choice(["auto", "nsgs", "anderson"], p=[0.8, 0.1, 0.1])),
         forces=str(rng.choice(["least", "solver"])),
     )  # fmt: skip

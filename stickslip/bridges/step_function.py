@@ -49,7 +49,7 @@ class ArraysFunction(ABC):
     """[s]."""
     solver: Solver
     scheme: Any = None
-    """A name, a scheme, or None for `moreau-jean`."""
+    """A name, a scheme, or None for `moreau-jean-semi-explicit`."""
     inputs: Sequence[str] = ()
     """Names of what comes after q and v."""
     steps: int = 1

@@ -47,7 +47,7 @@ def record(
     For example:
       stickslip bench record stack --every 100 --bodies 20 --out stacks
       stickslip bench record soup --every 50 --from 0.5 --most 5
-      stickslip bench record wall --rows 12
+      stickslip bench record wall-problem --rows 12
 
     Parameters
     ----------
@@ -64,6 +64,7 @@ def record(
     solver
         Solver of the contact problems, as `stickslip solvers` lists them.
     """
+    from stickslip import scenes
     from stickslip.bench.collections import recording
     from stickslip.simulation.failure import SimulationFailure
     from stickslip.state import ModelError
@@ -71,7 +72,7 @@ def record(
     folder, failure = Path(scene) if out is None else out, ""
     rows: list[tuple[str, ...]] = []
     with refused(KeyError, TypeError, ValueError), usable(folder):
-        known, alone = recording.parameters_of(scene), recording.is_one_problem(scene)
+        known, alone = scenes.parameters(scene), scenes.kind_of(scene) == scenes.PROBLEM
         texts = with_options(read_settings(settings or []), given)
         check_known(f"{scene} has no such parameter", texts, tuple(known), signature(record).parameters)
         parameters = ({"h": h} if alone and h is not None else {}) | chosen(known, texts)

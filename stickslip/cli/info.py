@@ -277,12 +277,12 @@ def _of_problem(record: ProblemRecord, existence: bool) -> Facts:
 def _of_existence(record: ProblemRecord) -> Facts:
     """Whether a solution is sure to exist; null for box problems, which the condition is not for."""
     from stickslip.problem.box import BoxProblem
-    from stickslip.solvers.existence import existence
+    from stickslip.solvers.existence import prove_existence
 
     said: dict[str, Any] = {"holds": None, "margin": None, "self_stress": []}
     sentence = "not looked at: the condition is for contact and global problems"
     if not isinstance(record.problem, BoxProblem):
-        found = existence(record.problem)
+        found = prove_existence(record.problem)
         said = {"holds": found.holds, "margin": found.margin, "self_stress": list(found.contacts)}
         sentence = str(found)
     yield "existence", said | {"sentence": sentence}, "existence", sentence

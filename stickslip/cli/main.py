@@ -7,17 +7,20 @@ milliseconds more, but then cyclopts shows no summary beside them, or no docstri
 
 import os
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 
 from cyclopts import App, CycloptsError, Parameter
 
 from stickslip import __version__
 from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, stop_code, stop_word, stoppable
+from stickslip.renames import RenamedWarning
 
 VERBS = (
-    "info", "solve", "convert", "solvers", "schemes", "run", "view", "plot", "export", "demo", "study",
-    "cache",
+    "info", "solve", "convert", "solvers", "schemes", "scenes", "run", "view", "plot", "export", "demo",
+    "study", "cache",
 )  # fmt: skip
 """One module of this room each, with a function of that name."""
 BENCH_VERBS = ("record", "collect", "run", "report")
@@ -78,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not os.environ.get("COLUMNS", "80").isdigit() or int(os.environ.get("COLUMNS", "80")) < NARROWEST:
         os.environ.pop("COLUMNS")  # rich does not end on a terminal of two columns
     try:
-        with stoppable():
+        with stoppable(), _sentences():
             code = build()(list(sys.argv[1:] if arguments is None else arguments))
         if sys.stdout is not None:
             sys.stdout.flush()  # a full disk or a closed pipe is met here, not at exit
@@ -105,6 +108,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError as error:
         complain(f"out of memory{': ' if str(error) else ''}{error}")
     return ExitCode.BAD_INPUT
+
+
+@contextmanager
+def _sentences() -> Iterator[None]:
+    """Inside it warnings of old names are shown, as sentences on stderr."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", RenamedWarning)
+        warnings.showwarning = lambda message, *_, **__: complain(str(message))
+        yield
 
 
 def _abandon_stdout() -> None:

@@ -23,6 +23,7 @@ from stickslip.cli.errors import (
 from stickslip.cli.parameters import Flag, Host, NoBrowser, Port, Scene, Step, Until
 from stickslip.cli.places import FCLIB, PLOTS, check_not_itself, check_writable, load_run
 from stickslip.cli.progress import watch_time
+from stickslip.cli.scenes import show_parameters
 from stickslip.cli.settings import check_known, chosen, read_settings, with_options
 from stickslip.cli.tables import table
 from stickslip.cli.view import live_view, serve
@@ -104,12 +105,12 @@ def run(
     parameters
         List the parameters of the scene and the options of the scheme, and simulate nothing.
     """
-    from stickslip.scenes import runs
+    from stickslip import scenes
 
     if name is None:
         if given or settings or parameters:
             raise InputError("NAME is missing: which scene is to be run?")
-        rows = [(each, runs.make(each).summary) for each in runs.names()]
+        rows = [(each, scenes.summary(each)) for each in scenes.names(scenes.RUN)]
         table(("scene", "summary"), rows, folds=("summary",))
         return ExitCode.FINE
     if parameters:
@@ -162,44 +163,40 @@ def run(
 
 def _scene(name: str, scheme: str | None, given: dict[str, str]) -> tuple[Scenario, Any]:
     """The scene with its parameters set, and the scheme with its options."""
-    from stickslip.scenes import runs
+    from stickslip import scenes
     from stickslip.schemes import registry
 
-    known = runs.parameters(name)
-    scene = runs.make(name, **chosen(known, given))
-    found = runs.scheme_name(scene, scheme)
+    known = scenes.parameters(name)
+    scene = _run_of(name, **chosen(known, given))
+    found = scenes.scheme_name(scene, scheme)
     defaults = {spec.name: spec.default for spec in registry.entry(found).options}
     rest = {key: text for key, text in given.items() if key not in known}
     owner = f"{name} has no such parameter and {found} no such option"
     check_known(owner, rest, (*known, *defaults), signature(run).parameters)
-    return scene, runs.scheme_of(scene, scheme, **chosen(defaults, rest))
+    return scene, scenes.scheme_of(scene, scheme, **chosen(defaults, rest))
+
+
+def _run_of(name: str, **given: Any) -> Scenario:
+    """The scene `name`, if it runs."""
+    from stickslip import scenes
+
+    if scenes.kind_of(name) != scenes.RUN:
+        raise InputError(f"{name} is a problem and does not run; `stickslip scenes` lists those that do")
+    return cast("Scenario", scenes.make(name, **given))
 
 
 def _show_parameters(name: str, scheme: str | None) -> int:
     """A table of the parameters of a scene, and the options of its scheme."""
+    from stickslip import scenes
     from stickslip.cli.solvers import show_options
-    from stickslip.scenes import runs
     from stickslip.schemes import registry
 
     with refused(KeyError, ValueError):
-        known, meanings = runs.parameters(name), runs.meanings(name)
-        found = runs.scheme_name(runs.make(name), scheme)
-    rows = [
-        (f"--{key.replace('_', '-')}", _shown(value), meanings.get(key, "")) for key, value in known.items()
-    ]
-    table(("parameter", "default", "meaning"), rows, folds=("meaning",))
+        found = scenes.scheme_name(_run_of(name), scheme)
+    show_parameters(name)
     print(f"\n{found}")
     show_options(registry.entry(found).options)
     return ExitCode.FINE
-
-
-def _shown(value: Any) -> str:
-    """A default as it is typed."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, tuple | list):
-        return ",".join(map(_shown, value))
-    return f"{value:g}" if isinstance(value, float) else "" if value is None else str(value)
 
 
 def simulated(system: Any, *, watch: LiveView | None = None, **how: Any) -> tuple[Trajectory, str, ExitCode]:

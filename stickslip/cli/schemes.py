@@ -29,12 +29,12 @@ def schemes(name: Annotated[str | None, Parameter(name="NAME")] = None, /, *, js
     from stickslip.schemes import registry
 
     entries = look_up(
-        "scheme", registry, name, json, lambda entry: {"order": entry.order},
-        lambda entry: [("carries", _carried(entry.order))],
+        registry, name, json, lambda entry: {"class": entry.cls, "order": entry.order},
+        lambda entry: [("class", f"stickslip.schemes.{entry.cls}"), ("carries", _carried(entry.order))],
     )  # fmt: skip
     if entries:
-        rows = [(each.name, _carried(each.order), each.summary) for each in entries]
-        table(("scheme", "carries", "summary"), rows, folds=("summary",))
+        rows = [(each.name, each.cls, _carried(each.order), each.summary) for each in entries]
+        table(("scheme", "class", "carries", "summary"), rows, folds=("summary",))
     return 0
 
 

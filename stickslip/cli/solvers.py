@@ -9,10 +9,9 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from stickslip import DEFAULT_SOLVER
-from stickslip.cli.errors import InputError
+from stickslip.cli.errors import refused
 from stickslip.cli.parameters import Json
 from stickslip.cli.tables import pairs, print_json, table
-from stickslip.names import alternatives
 
 
 def solvers(name: Annotated[str | None, Parameter(name="NAME")] = None, /, *, json: Json = False) -> int:
@@ -35,34 +34,38 @@ def solvers(name: Annotated[str | None, Parameter(name="NAME")] = None, /, *, js
 
     def facts(entry: Any) -> dict[str, Any]:
         return {
-            "accepts": sorted(entry.accepts), "exact": entry.exact, "here": entry.availability
+            "class": entry.cls, "accepts": sorted(entry.accepts), "exact": entry.exact,
+            "here": entry.availability,
         }  # fmt: skip
 
     def rows(entry: Any) -> list[tuple[str, str]]:
         law = "Coulomb's law" if entry.exact else entry.instead
         here = entry.availability if entry.package else ""
-        return [("accepts", _accepted(entry)), ("solves", law), ("here", here)]
+        return [
+            ("class", f"stickslip.solvers.{entry.cls}"),
+            ("accepts", _accepted(entry)),
+            ("solves", law),
+            ("here", here),
+        ]
 
-    entries = look_up("solver", registry, name, json, facts, rows)
+    entries = look_up(registry, name, json, facts, rows)
     if entries:
-        shown = [(each.name, _accepted(each), each.availability, each.summary) for each in entries]
-        table(("solver", "accepts", "here", "summary"), shown, folds=("accepts", "here", "summary"))
+        shown = [(each.name, each.cls, _accepted(each), each.availability, each.summary) for each in entries]
+        table(("solver", "class", "accepts", "here", "summary"), shown, folds=("accepts", "here", "summary"))
         print(f"\n{DEFAULT_SOLVER} is used where none is named; `stickslip solvers NAME` shows its options")
     return 0
 
 
 def look_up(
-    what: str, registry: Any, name: str | None, json: bool, facts: Callable[[Any], dict[str, Any]],
+    registry: Any, name: str | None, json: bool, facts: Callable[[Any], dict[str, Any]],
     rows: Callable[[Any], list[tuple[str, str]]],
 ) -> list[Any]:  # fmt: skip
     """Show one entry of a registry, or print JSON of it or of all; else all entries, to be shown.
 
     facts: what JSON says of an entry between its summary and its options; rows: the lines for a reader.
     """
-    known = registry.names()
-    if name is not None and name not in known:
-        raise InputError(f"no {what} {name!r}; {alternatives(name, known)}")
-    entries = [registry.entry(each) for each in ([name] if name else known)]
+    with refused(KeyError):
+        entries = [registry.entry(each) for each in (registry.names() if name is None else [name])]
     if json:
         said = [
             {"name": each.name, "summary": each.summary, **facts(each),
@@ -72,7 +75,7 @@ def look_up(
         print_json(said[0] if name else said)
         return []
     if name:
-        pairs(name, [("summary", entries[0].summary), *rows(entries[0])])
+        pairs(entries[0].name, [("summary", entries[0].summary), *rows(entries[0])])
         show_options(entries[0].options)
         return []
     return entries

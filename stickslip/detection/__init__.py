@@ -1,1 +1,13 @@
 """Where bodies touch: spheres by a grid, every other shape by MuJoCo, contacts with lasting ids."""
+
+from typing import TYPE_CHECKING
+
+from stickslip.doors import door
+
+if TYPE_CHECKING:
+    from stickslip.detection.contacts import ContactSet as ContactSet
+    from stickslip.detection.detector import Detector as Detector
+    from stickslip.detection.overlaps import Overlap as Overlap
+    from stickslip.detection.overlaps import find_overlaps as find_overlaps
+else:
+    __getattr__, __dir__ = door(__name__)

@@ -27,7 +27,7 @@ class Overlap(NamedTuple):
     """How far the one would have to go for them only to touch, at the deepest of their contacts [m]."""
 
 
-def overlaps(
+def find_overlaps(
     world: World, state: State, tolerance: float = TOLERANCE, *, detector: Detector | None = None
 ) -> tuple[Overlap, ...]:
     """Pairs of bodies that overlap by more than `tolerance` times the smaller one's size, deepest first.
@@ -52,7 +52,7 @@ def check_overlaps(
     world: World, state: State, tolerance: float = TOLERANCE, *, detector: Detector | None = None
 ) -> None:
     """Refuse a state in which bodies overlap by more than `tolerance` times the smaller one's size."""
-    found = overlaps(world, state, tolerance, detector=detector)
+    found = find_overlaps(world, state, tolerance, detector=detector)
     if found:
         listed = "; ".join(f"{one.first!r} and {one.second!r} by {one.depth:.3g} m" for one in found[:SHOWN])
         more = f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else ""

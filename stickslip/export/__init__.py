@@ -6,27 +6,14 @@ write(run, "run.vtkhdf", every=10)
 log_run(run)
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-_HOME = {
-    "stickslip.export.records": ("ExportError",),
-    "stickslip.export.rerun_stream": ("log_run",),
-    "stickslip.export.tables": ("frame",),
-    "stickslip.export.writer": ("write",),
-}
-_WHERE = {name: module for module, names in _HOME.items() for name in names}
-
-__all__ = ["ExportError", "frame", "log_run", "write"]
+from stickslip.doors import door
 
 if TYPE_CHECKING:
-    from stickslip.export.records import ExportError
-    from stickslip.export.rerun_stream import log_run
-    from stickslip.export.tables import frame
-    from stickslip.export.writer import write
-
-
-def __getattr__(name: str) -> Any:
-    if name in _WHERE:
-        return getattr(import_module(_WHERE[name]), name)
-    raise AttributeError(f"module 'stickslip.export' has no attribute {name!r}")
+    from stickslip.export.records import ExportError as ExportError
+    from stickslip.export.rerun_stream import log_run as log_run
+    from stickslip.export.tables import frame as frame
+    from stickslip.export.writer import write as write
+else:
+    __getattr__, __dir__ = door(__name__)

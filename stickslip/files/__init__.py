@@ -6,9 +6,18 @@
 Whatever is wrong with a file is a `FormatError` that says where and what.
 """
 
-from stickslip.files.dat import KINDS
-from stickslip.files.errors import FormatError
-from stickslip.files.problems import read, read_record, write
-from stickslip.files.record import ProblemRecord, StoredSolution
+from typing import TYPE_CHECKING
 
-__all__ = ["KINDS", "FormatError", "ProblemRecord", "StoredSolution", "read", "read_record", "write"]
+from stickslip.doors import door
+
+if TYPE_CHECKING:
+    from stickslip.files.dat import KINDS as KINDS
+    from stickslip.files.errors import FormatError as FormatError
+    from stickslip.files.problems import read as read
+    from stickslip.files.problems import read_record as read_record
+    from stickslip.files.problems import write as write
+    from stickslip.files.record import ProblemRecord as ProblemRecord
+    from stickslip.files.record import StoredSolution as StoredSolution
+    from stickslip.files.runs import read_trajectory as read_trajectory
+else:
+    __getattr__, __dir__ = door(__name__)

@@ -13,6 +13,7 @@ from stickslip.files import run_parts as parts
 from stickslip.files.hdf5 import Source
 from stickslip.files.run_models import CHOSEN, MOST_INDEX, column_fields, contact_fields, read_model
 from stickslip.files.run_parts import About, Field
+from stickslip.renames import SCHEMES_OF_WORLDS
 from stickslip.simulation.clock import Clock
 from stickslip.simulation.rows import Rows, Table
 from stickslip.simulation.store import MemoryStore
@@ -26,7 +27,8 @@ def read_old(source: Source, root: str) -> Trajectory:
     """The run in a file of version 1."""
     group = source.group(source.root, root)
     about = About(source, group, VERSION)
-    model, run, clock = read_model(source, group, about), about.run(), Clock(*about.clock())
+    run = about.run(SCHEMES_OF_WORLDS if root == ROOTS[1] else None)
+    model, clock = read_model(source, group, about), Clock(*about.clock())
     columns = source.group(group, "columns")
     n = parts.read_times(source, columns).size
     found = parts.read_fields(source, columns, column_fields(model, n))

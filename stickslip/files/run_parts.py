@@ -91,9 +91,13 @@ class About:
         if len(set(given)) < len(list(given)):
             self.source.fail(self.place, f"{what} with names of their own", "two of the same name")
 
-    def run(self) -> dict[str, Any]:
-        """Fields that both kinds of trajectory have; files from before a field was told have its default."""
+    def run(self, renamed: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Fields that both kinds of trajectory have; files from before a field was told have its default.
+
+        renamed: old names of schemes, and the new ones.
+        """
         scheme, options = self.get("scheme", "text"), self.get("scheme_options", "object")
+        scheme = (renamed or {}).get(scheme, scheme)
         told = "relaxation" in self.top
         return {
             "scheme": scheme, "scheme_options": options,

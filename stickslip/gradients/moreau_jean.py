@@ -33,7 +33,7 @@ from stickslip.linalg.threads import single_threaded
 from stickslip.mechanics.world import World
 from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.states import SEPARATING
-from stickslip.schemes.bodies import MoreauJeanBodies
+from stickslip.schemes.bodies import SemiExplicitMoreauJean
 from stickslip.schemes.body_joints import PARTS
 from stickslip.schemes.body_start import Start
 from stickslip.schemes.body_world import PreparedWorld
@@ -46,7 +46,7 @@ NEAR = 1e-9
 
 @single_threaded
 def moreau_jean_derivative(
-    scheme: MoreauJeanBodies, world: World | PreparedWorld, state: State, memory: Memory, h: float,
+    scheme: SemiExplicitMoreauJean, world: World | PreparedWorld, state: State, memory: Memory, h: float,
     solver: Solver, *, kappa: float = 0.0,
 ) -> "MoreauJeanDerivative":  # fmt: skip
     """Make a step of length h [s] and differentiate it; kappa: smoothing of the laws [J], 0 for none.
@@ -71,7 +71,7 @@ def moreau_jean_derivative(
 
 
 class MoreauJeanDerivative(WorldDerivative):
-    """The derivative of a step of `MoreauJeanBodies`."""
+    """The derivative of a step of `SemiExplicitMoreauJean`."""
 
     def __init__(
         self, equations: MoreauJeanEquations, step: Step, response: Response, kappa: float,
@@ -145,7 +145,7 @@ def _bearing(step: Step) -> BoolArray:
 
 
 def kinks_of(
-    scheme: MoreauJeanBodies, step: Step, equations: MoreauJeanEquations, response: Response
+    scheme: SemiExplicitMoreauJean, step: Step, equations: MoreauJeanEquations, response: Response
 ) -> tuple[str, ...]:
     """A sentence for each thing that has no derivative, beside what the laws of contact say."""
     start = Start.of(scheme.theta, equations.prepared, equations.state, equations.h)

@@ -19,7 +19,7 @@ from stickslip.gradients.world_step import Equations, Part
 from stickslip.kernels.bodies.joint_geometry import DRY, LOWER, UPPER
 from stickslip.kernels.derivatives.along import accelerated
 from stickslip.laws import components, groups
-from stickslip.schemes.bodies import MoreauJeanBodies
+from stickslip.schemes.bodies import SemiExplicitMoreauJean
 from stickslip.schemes.body_redundancy import project_redundant_rows
 from stickslip.schemes.body_world import PreparedWorld
 from stickslip.state import Array, BoolArray, IntArray, State
@@ -84,8 +84,8 @@ class MoreauJeanEquations(Equations):
     """Of the dynamic bodies, after the impulses [m/s, rad/s], shape (6 nd,)."""
 
     def __init__(
-        self, scheme: MoreauJeanBodies, prepared: PreparedWorld, state: State, h: float, contacts: ContactSet,
-        bears: BoolArray, joints: JointBlocks,
+        self, scheme: SemiExplicitMoreauJean, prepared: PreparedWorld, state: State, h: float,
+        contacts: ContactSet, bears: BoolArray, joints: JointBlocks,
     ):  # fmt: skip
         """bears: which contacts must have a closed form, shape (nc,)."""
         super().__init__(prepared, state, {}, h)

@@ -18,14 +18,14 @@ from stickslip.state import ModelError, State
 
 _GRADIENTS = "stickslip.gradients."
 _TABLE = {
-    "moreau-jean-bodies": (_GRADIENTS + "moreau_jean", "moreau_jean_derivative"),
+    "moreau-jean-semi-explicit": (_GRADIENTS + "moreau_jean", "moreau_jean_derivative"),
     "variational-bodies": (_GRADIENTS + "variational", "variational_derivative"),
 }
 """Schemes whose steps have derivatives, and where these are."""
 
 
 _REMEMBERED = {
-    "moreau-jean-bodies": ("joint_id", "joint_size", "joint_r", "reserve"),
+    "moreau-jean-semi-explicit": ("joint_id", "joint_size", "joint_r", "reserve"),
     "variational-bodies": ("h", "id", "approach", "joint_id", "joint_approach", "potential"),
 }
 """What their memory has, whatever the world."""

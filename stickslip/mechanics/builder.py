@@ -11,7 +11,8 @@ from stickslip.mechanics import materials, placement
 from stickslip.mechanics.forces import Force, Forces, bound
 from stickslip.mechanics.given import new_name, numbers
 from stickslip.mechanics.inputs import declared_inputs
-from stickslip.mechanics.joint_start import JointRow, joint_row, joint_table
+from stickslip.mechanics.joint_start import JointRow, PlacedJoint, joint_row, joint_table, kind_and_places
+from stickslip.mechanics.joints import JointKind
 from stickslip.mechanics.motions import Motion, Motions, velocities
 from stickslip.mechanics.placement import ORIGIN, STILL, UPRIGHT, Placed, Solid
 from stickslip.mechanics.sensors import Reading, Sensing
@@ -143,7 +144,7 @@ class WorldBuilder:
         return name
 
     def joint(
-        self, name: str, kind: str, first: str, second: str | None = None, *,
+        self, name: str, kind: str | JointKind | PlacedJoint, first: str, second: str | None = None, *,
         point: ArrayLike | None = None, axis: ArrayLike | None = None,
         limits: tuple[float | None, float | None] | None = None,
         turn_limits: tuple[float | None, float | None] | None = None,
@@ -152,12 +153,13 @@ class WorldBuilder:
     ) -> str:  # fmt: skip
         """A joint of body `first` to body `second`, or to the inertial frame where that is None.
 
-        kind: fixed, ball, hinge, slider, cylindrical or distance. `point` [m] and `axis` are inertial, at the
-        start, where the coordinates of hinges [rad] and sliders [m] are zero; they grow as the first body
-        turns about or slides along the axis against the second. `limits` (lower, upper) are stops of that
-        coordinate (None: no stop) with restitution e, `friction` its dry friction [N m for a hinge, N for a
-        slider]. A cylindrical joint has those of sliding, and `turn_limits`, `turn_friction` of turning. A
-        distance joint holds the length from `point` to `second_point`, or between `limits` [m].
+        kind: fixed, ball, hinge, slider, cylindrical or distance; or a joint that has its point and axis
+        itself, such as `HingeJoint(point, axis)`. `point` [m] and `axis` are inertial, at the start, where
+        the coordinates of hinges [rad] and sliders [m] are zero; they grow as the first body turns about or
+        slides along the axis against the second. `limits` (lower, upper) are stops of that coordinate (None:
+        no stop) with restitution e, `friction` its dry friction [N m for a hinge, N for a slider]. A
+        cylindrical joint has those of sliding, and `turn_limits`, `turn_friction` of turning. A distance
+        joint holds the length from `point` to `second_point`, or between `limits` [m].
 
         The two bodies do not touch each other unless `collide`.
         """
@@ -169,9 +171,11 @@ class WorldBuilder:
         sides = [None if side is None else self._bodies[side] for side in (first, second)]
         if not any(side is not None and side.kind == BodyKind.DYNAMIC for side in sides):
             raise ModelError(f"{owner}: neither {first!r} nor {second!r} is dynamic, nothing answers to it")
+        places = {"point": point, "axis": axis, "second_point": second_point}
+        known, places = kind_and_places(owner, kind, places)
         self._joints[name] = joint_row(
-            name, kind, numbers, sides, point=point, axis=axis, limits=limits, turn_limits=turn_limits,
-            friction=friction, turn_friction=turn_friction, e=e, second_point=second_point,
+            name, known, numbers, sides, limits=limits, turn_limits=turn_limits, friction=friction,
+            turn_friction=turn_friction, e=e, **places,
         )  # fmt: skip
         if not collide and second is not None:
             self._apart.add((min(numbers), max(numbers)))

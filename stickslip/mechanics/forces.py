@@ -99,7 +99,7 @@ class Actuator(Force):
 @dataclass(frozen=True, eq=False)
 class BodyForce(Force):
     """A force [N] at a point of a body and a moment [N m], inertial: constants, inputs, or functions of
-    any of (t, x, p, v, omega): place and velocity of the centre of mass, quaternion and spin, inertial."""
+    any of (t, x, p, v, spin): place and velocity of the centre of mass, quaternion and spin, inertial."""
 
     body: str
     _: KW_ONLY

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.renames import ARGUMENTS, current
 from stickslip.rotations import about
 from stickslip.state import Array, ModelError
 
@@ -100,7 +101,13 @@ def of_all(owner: str, field: str, given: Function, arguments: tuple[str, ...]) 
         parameters = list(signature(getattr(given, "py_func", given)).parameters.values())
     except (TypeError, ValueError):
         raise ModelError(f"{owner}: the arguments of {field} cannot be read; wrap it in a lambda") from None
-    wanted = [p for p in parameters if p.default is Parameter.empty and p.kind is not p.VAR_KEYWORD]
+    wanted = [
+        p.replace(name=current(f"argument of {field}", p.name, ARGUMENTS))
+        if ARGUMENTS.get(p.name) in arguments
+        else p
+        for p in parameters
+        if p.default is Parameter.empty and p.kind is not p.VAR_KEYWORD
+    ]
     if any(p.name not in arguments or p.kind in (p.KEYWORD_ONLY, p.VAR_POSITIONAL) for p in wanted):
         raise ModelError(
             f"{owner}: {field} takes ({', '.join(str(p) for p in wanted)});"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from math import inf
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -16,6 +16,33 @@ from stickslip.state import Array, ModelError
 
 JointRow = tuple[Any, ...]
 """A joint: its name, and its row of each array of `Joints`."""
+
+
+class PlacedJoint(Protocol):
+    """A joint of `stickslip.joints`, with places of its own: `point` and `axis`, or `first` and `second`."""
+
+    kind: ClassVar[str]
+    """What `WorldBuilder.joint` calls it."""
+
+
+def kind_and_places(
+    owner: str, joint: str | JointKind | PlacedJoint, places: dict[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """The name of the kind of a joint, and its places: those given beside a name, or its own."""
+    if isinstance(joint, JointKind):
+        return joint.name.lower(), places
+    if isinstance(joint, str) or not hasattr(joint, "kind"):
+        return joint, places  # type: ignore[return-value]  # `joint_row` refuses what is no name
+    if any(given is not None for given in places.values()):
+        raise ModelError(f"{owner}: {type(joint).__name__} has its own {', '.join(places)}")
+    if getattr(joint, "length", None) is not None:
+        raise ModelError(f"{owner}: a distance joint of a world has its length at the start, or limits")
+    names = {"point": ("point", "first"), "axis": ("axis",), "second_point": ("second",)}
+    own = {
+        key: next((getattr(joint, n) for n in known if hasattr(joint, n)), None)
+        for key, known in names.items()
+    }
+    return joint.kind, own
 
 
 def joint_row(

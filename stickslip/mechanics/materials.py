@@ -70,7 +70,7 @@ def law_coefficients(owner: str, law: Any) -> dict[str, float]:
     if type(law) is not NewtonImpact:
         raise ModelError(
             f"{owner}: law is {law!r}; give a NewtonImpact. Poisson's impact is an option of the scheme,"
-            " MoreauJeanBodies(impact='poisson')"
+            " SemiExplicitMoreauJean(impact='poisson')"
         )
     if law.contacts != 1 or law.dimension != 3:
         raise ModelError(f"{owner}: law is {law!r}; give the law of one contact in space")

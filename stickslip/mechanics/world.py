@@ -119,7 +119,7 @@ class World:
     def law(self, first: str, second: str, impact: str = "newton") -> NewtonImpact | PoissonImpact:
         """The law of a contact of two materials, as interactions of a system have it.
 
-        impact: `newton`, or `poisson` for steps of MoreauJeanBodies(impact="poisson").
+        impact: `newton`, or `poisson` for steps of SemiExplicitMoreauJean(impact="poisson").
         """
         if impact not in IMPACTS:
             raise UnknownNameError(f"no impact {impact!r}; {alternatives(impact, IMPACTS)}")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from stickslip.mechanics.world import World
 
 EFFORT = ("t", "position", "velocity")
-BODY = ("t", "x", "p", "v", "omega")
+BODY = ("t", "x", "p", "v", "spin")
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,9 +121,9 @@ class WrittenForce:
         """Add its wrench to F, shape (n, 6); q and v are read-only, and so is what users see of them."""
         i = self.point.body
         x, p, rate = q[7 * i : 7 * i + 3], q[7 * i + 3 : 7 * i + 7], v[6 * i : 6 * i + 3]
-        omega = turned(p, v[6 * i + 3 : 6 * i + 6])
-        f = np.zeros(3) if self.force is None else self.force(t, x, p, rate, omega)
-        moment = np.zeros(3) if self.moment is None else self.moment(t, x, p, rate, omega)
+        spin = turned(p, v[6 * i + 3 : 6 * i + 6])
+        f = np.zeros(3) if self.force is None else self.force(t, x, p, rate, spin)
+        moment = np.zeros(3) if self.moment is None else self.moment(t, x, p, rate, spin)
         add_wrench(i, turned(p, self.point.local), f, moment, 1.0, q, F)
 
 

@@ -298,7 +298,7 @@ def quadruped(
         ])  # fmt: skip
 
     return scene("quadruped", "A robot of 13 bodies stands or trots on four feet.", builder.build(), until, h,
-                 facts, figure, ("variational-bodies", "moreau-jean-bodies"))  # fmt: skip
+                 facts, figure, ("variational-bodies", "moreau-jean-semi-explicit"))  # fmt: skip
 
 
 def _leg(builder: WorldBuilder, leg: str, ahead: int, left: int, height: float, gait: str) -> None:

@@ -9,14 +9,10 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from importlib import import_module
 from inspect import getdoc, signature
 from numbers import Integral, Real
 from operator import ge, gt, le, lt
-from typing import Any, Generic, ParamSpec, TypeVar, cast
-
-from stickslip.names import alternatives
-from stickslip.state import UnknownNameError
+from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 Made = TypeVar("Made")
@@ -133,38 +129,3 @@ def lengths(name: str, value: Sequence[float], parts: Sequence[str]) -> tuple[fl
 def defaults(scene: Callable[..., Any]) -> dict[str, Any]:
     """Parameters of a scene and their defaults."""
     return {name: one.default for name, one in signature(scene).parameters.items()}
-
-
-class Catalogue(Generic[Made]):
-    """Scenes by name, each a function of keyword parameters with defaults, imported on use."""
-
-    def __init__(self, which: str, where: Mapping[str, str]):
-        self.which, self.where = which, where
-
-    def names(self) -> list[str]:
-        """Names of the scenes."""
-        return sorted(self.where)
-
-    def parameters(self, name: str) -> dict[str, Any]:
-        """Parameters of the scene `name` and their defaults."""
-        return defaults(self.function(name))
-
-    def meanings(self, name: str) -> dict[str, str]:
-        """What the parameters of the scene `name` are, as its docstring says: lines `parameter: meaning`."""
-        return documented(self.function(name))
-
-    def make(self, name: str, **given: Any) -> Made:
-        """The scene `name`. An unknown name is an UnknownNameError, an unknown parameter a TypeError."""
-        scene, known = self.function(name), self.parameters(name)
-        for key in given:
-            if key not in known:
-                others = alternatives(key, known, "it has:")
-                raise TypeError(f"scene {name} has no parameter {key!r}; {others}")
-        return scene(**given)
-
-    def function(self, name: str) -> Callable[..., Made]:
-        """The function that makes the scene `name`."""
-        if name not in self.where:
-            raise UnknownNameError(f"no scene {name!r}{self.which}; {alternatives(name, self.names())}")
-        module, _, function = self.where[name].partition(":")
-        return cast("Callable[..., Made]", getattr(import_module(module), function))

@@ -11,7 +11,7 @@ from stickslip.systems.system import NonsmoothSystem
 
 GRAVITY = 9.81
 """Acceleration of gravity, along -z [m/s²]."""
-BODIES = ("moreau-jean-bodies",)
+BODIES = ("moreau-jean-semi-explicit",)
 """Schemes of a scene that is a world, unless it says others."""
 
 

@@ -45,7 +45,7 @@ from stickslip.state import Array, State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MoreauJeanBodies(Options):
+class SemiExplicitMoreauJean(Options):
     """Moreau-Jean time-stepping for worlds of bodies."""
 
     theta: float = option(

@@ -1,6 +1,6 @@
 """Many steps of a world in one compiled call, where nobody asks between them.
 
-`kernels/steps/bodies.py` makes them, with the same bits as `MoreauJeanBodies.step`. Worlds with joints
+`kernels/steps/bodies.py` makes them, with the same bits as `SemiExplicitMoreauJean.step`. Worlds with joints
 or forces that are Python functions, other solvers than `auto`, Poisson's law and impacts in parts have their
 steps made one by one.
 """
@@ -18,7 +18,7 @@ from stickslip.kernels.bodies.layout import LastContacts
 from stickslip.kernels.steps import bodies as kernels
 from stickslip.kernels.steps.bodies import Drives, Room, Settings
 from stickslip.mechanics.motions import Motions
-from stickslip.schemes.bodies import MoreauJeanBodies
+from stickslip.schemes.bodies import SemiExplicitMoreauJean
 from stickslip.schemes.body_world import Bodies, PreparedWorld
 from stickslip.schemes.step import Memory, Solver
 from stickslip.state import Array, State
@@ -77,7 +77,11 @@ class BodyMarch:
     @classmethod
     def of(cls, prepared: PreparedWorld, scheme: Any, solver: Solver) -> "BodyMarch | None":
         """For a run of a world; None where its steps are made one by one."""
-        if not JIT or type(scheme) is not MoreauJeanBodies or not getattr(solver, "compiled_steps", False):
+        if (
+            not JIT
+            or type(scheme) is not SemiExplicitMoreauJean
+            or not getattr(solver, "compiled_steps", False)
+        ):
             return None
         world, bodies, detector = prepared.world, prepared.bodies, prepared.detector
         plain = scheme.impact == "newton" and scheme.parts == 1
@@ -155,7 +159,7 @@ class BodyMarch:
 
 
 def _memory(ids: Array, local: Array, frame: Array, r: Array, reserve: float) -> Memory:
-    """A memory as `MoreauJeanBodies` leaves it where there are no joints."""
+    """A memory as `SemiExplicitMoreauJean` leaves it where there are no joints."""
     none = np.zeros(0)
     made = {
         "id": ids, "point": local, "frame": frame, "r": r, "joint_r": none, "reserve": np.array([reserve]),

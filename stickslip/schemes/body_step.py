@@ -1,8 +1,7 @@
 """One step of a world as data: state in, step out, nothing hidden."""
 
-import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from stickslip.detection.contacts import ContactSet
 from stickslip.kernels.bodies.layout import Energies
@@ -80,10 +79,3 @@ class BodyScheme(Protocol):
 
     def step(self, world: "PreparedWorld", state: State, memory: Memory, h: float, solver: Solver) -> Step:
         """The step of length h that begins at `state`."""
-
-
-def __getattr__(name: str) -> Any:
-    if name != "BodyStep":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    warnings.warn("BodyStep is Step now, for worlds too; write stickslip.Step", DeprecationWarning, 2)
-    return Step

@@ -11,6 +11,7 @@ from typing import Any
 from stickslip.names import alternatives
 from stickslip.options import Listed
 from stickslip.problem.step_problem import RELAXATIONS, SPRINGS
+from stickslip.renames import SCHEMES_OF_WORLDS, current
 from stickslip.schemes.body_step import BodyScheme
 from stickslip.schemes.step import Scheme
 from stickslip.state import ModelError, UnknownNameError
@@ -37,9 +38,9 @@ DEFAULTS = {"second": "moreau-jean", "first": "euler-moreau"}
 """The scheme of a system when none is named, by the order of its systems."""
 BODIES = "bodies"
 """What schemes for worlds carry."""
-DEFAULT_BODIES = "moreau-jean-bodies"
+DEFAULT_BODIES = "moreau-jean-semi-explicit"
 """The scheme for worlds when none is named."""
-FOR_BODIES = {"moreau-jean": DEFAULT_BODIES, "variational": "variational-bodies"}
+FOR_BODIES = {"variational": "variational-bodies"}
 """Schemes for worlds that have the name of one for systems."""
 COMPOSITE = (_SCHEMES + "composite", "Composite")
 """The scheme that a choice of one scheme per system becomes."""
@@ -52,7 +53,7 @@ _TABLE = {
         Entry("schatzman-paoli", _SCHEMES + "schatzman_paoli", "SchatzmanPaoli", "second"),
         Entry("variational", _SCHEMES + "variational_written", "Variational", "second", has_models=True),
         Entry("event-driven", _SCHEMES + "event_driven", "EventDriven", "second"),
-        Entry("moreau-jean-bodies", _SCHEMES + "bodies", "MoreauJeanBodies", BODIES),
+        Entry("moreau-jean-semi-explicit", _SCHEMES + "bodies", "SemiExplicitMoreauJean", BODIES),
         Entry("variational-bodies", _SCHEMES + "variational", "VariationalBodies", BODIES, has_models=True),
         Entry("compliant", _SCHEMES + "compliant", "Compliant", "second", relaxation=SPRINGS),
     )
@@ -66,10 +67,11 @@ def names() -> list[str]:
 
 def entry(name: str) -> Entry:
     """The line of one scheme; an unknown name is an `UnknownNameError` that lists the known ones."""
-    try:
-        return _TABLE[name]
-    except KeyError:
-        raise UnknownNameError(f"no scheme {name!r}; {alternatives(name, names())}") from None
+    if name not in _TABLE:
+        name = current("scheme", name, SCHEMES_OF_WORLDS)
+    if name not in _TABLE:
+        raise UnknownNameError(f"no scheme {name!r}; {alternatives(name, names())}")
+    return _TABLE[name]
 
 
 def make(name: str, **options: Any) -> Scheme:
@@ -162,7 +164,7 @@ def chosen_for_bodies(scheme: "str | BodyScheme | None") -> BodyScheme:
     if scheme is None:
         scheme = DEFAULT_BODIES
     elif isinstance(scheme, str):
-        scheme = FOR_BODIES.get(scheme, scheme)
+        scheme = name_for_bodies(scheme)
     known = [one.name for one in _TABLE.values() if one.order == BODIES]
     carries = f"worlds are carried by {', '.join((*FOR_BODIES, *known))}"
     if isinstance(scheme, str):
@@ -175,8 +177,13 @@ def chosen_for_bodies(scheme: "str | BodyScheme | None") -> BodyScheme:
         raise ModelError(f"the scheme {name} carries systems, not worlds of bodies; {carries}")
     verbs = (getattr(scheme, verb, None) for verb in ("begin", "step"))
     if isinstance(scheme, type) or not all(map(callable, verbs)):
-        raise ModelError(f"scheme is {scheme!r}; {carries}, or a scheme such as MoreauJeanBodies()")
+        raise ModelError(f"scheme is {scheme!r}; {carries}, or a scheme such as SemiExplicitMoreauJean()")
     return scheme
+
+
+def name_for_bodies(name: str) -> str:
+    """The name that a scheme has in the table of those for worlds; old names warn."""
+    return FOR_BODIES.get(name) or current("scheme of a world", name, SCHEMES_OF_WORLDS)
 
 
 def remade_for_bodies(name: str, options: Mapping[str, Any]) -> BodyScheme:

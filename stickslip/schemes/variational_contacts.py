@@ -109,8 +109,8 @@ class StepShapes:
         raise ModelError(
             f"the {first} and the {second} may meet, and the gap between such shapes has no closed form: the"
             " variational scheme has those of spheres, capsules and boxes to planes, and of spheres to"
-            " spheres. Take VariationalBodies(other_pairs='linearised'), scheme='moreau-jean', or let them"
-            " through each other: apart(first, second)"
+            " spheres. Take VariationalBodies(other_pairs='linearised'), scheme='moreau-jean-semi-explicit',"
+            " or let them through each other: apart(first, second)"
         )
 
     def _point_plane(self) -> Candidates:

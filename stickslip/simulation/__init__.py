@@ -1,1 +1,17 @@
-"""The only loop over time: `simulate` carries a system to the end and keeps what happened."""
+"""Runs: one live stepper, of which `simulate` is a loop, one trajectory, whatever the model."""
+
+from typing import TYPE_CHECKING
+
+from stickslip.doors import door
+
+if TYPE_CHECKING:
+    from stickslip.simulation.checkpoint import Checkpoint as Checkpoint
+    from stickslip.simulation.contacts import ContactTable as ContactTable
+    from stickslip.simulation.contacts import WorldContacts as WorldContacts
+    from stickslip.simulation.failure import SimulationFailure as SimulationFailure
+    from stickslip.simulation.joint_view import JointView as JointView
+    from stickslip.simulation.live import Live as Live
+    from stickslip.simulation.record import Record as Record
+    from stickslip.simulation.trajectory import Trajectory as Trajectory
+else:
+    __getattr__, __dir__ = door(__name__)

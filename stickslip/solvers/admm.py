@@ -112,7 +112,7 @@ class Splitting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Admm(FirstOrder):
+class ADMM(FirstOrder):
     """ADMM on the exact law: one factorisation per rho, then cheap steps; over-relaxed, balanced."""
 
     name, patience = "admm", 1_000

@@ -53,7 +53,7 @@ from stickslip.solvers.effort import (
     sweeps_allowed,
 )
 from stickslip.solvers.enumeration import Enumeration
-from stickslip.solvers.gauss_seidel import COULOMB, Anderson, GaussSeidel
+from stickslip.solvers.gauss_seidel import COULOMB, NSGS, Anderson
 from stickslip.solvers.infeasibility import find_certificate
 from stickslip.solvers.interior_point import SHIFTABLE, InteriorPoint
 from stickslip.solvers.lemke import Lemke
@@ -282,9 +282,7 @@ def _sweep(
 ) -> Attempt:
     """The same for other blocks, and matrix-free."""
     allowed, cost = plain_allowed(problem)
-    found = GaussSeidel(max_iterations=int(allowed)).attempt(
-        problem, guess, tolerance, progress, hopeful=True
-    )
+    found = NSGS(max_iterations=int(allowed)).attempt(problem, guess, tolerance, progress, hopeful=True)
     stage = _stage("nsgs", found, cost * found.iterations)
     return found._replace(tried=(stage,), operations=stage.operations)
 

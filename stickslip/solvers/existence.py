@@ -1,4 +1,4 @@
-"""`existence(problem)`: looking for a motion that opens every contact, as a cone program.
+"""`prove_existence(problem)`: looking for a motion that opens every contact, as a cone program.
 
     max t,   u = W x + u_free  (u = H'v + u_bias, G'v + g_bias = 0),   u - t e_N in K*,   t <= 1
 
@@ -52,10 +52,10 @@ class _Motions:
     """Units of joint velocity [sqrt(kg)], shape (p,)."""
 
 
-def existence(problem: ContactProblem | GlobalProblem) -> Existence:
+def prove_existence(problem: ContactProblem | GlobalProblem) -> Existence:
     """Whether `problem` is sure to have a solution, by the sufficient condition; print the result."""
     if not isinstance(problem, ContactProblem | GlobalProblem):
-        raise ProblemError(f"existence takes contact and global problems, not {type(problem).__name__}")
+        raise ProblemError(f"prove_existence takes contact and global problems, not {type(problem).__name__}")
     if problem.contacts == 0 and not (isinstance(problem, GlobalProblem) and problem.g_bias.size):
         return Existence(True, np.inf, np.zeros(problem.M.size if isinstance(problem, GlobalProblem) else 0))
     with np.errstate(all="ignore"):  # what overflows shows nothing

@@ -154,7 +154,7 @@ class Clarabel(External):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scs(External):
+class SCS(External):
     """SCS: operator splitting on the cone program, in a loop on the shift."""
 
     name, adapter, interior = "scs", "conic.scs", False
@@ -162,21 +162,21 @@ class Scs(External):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Qoco(External):
+class QOCO(External):
     """QOCO: interior point on the cone program, in a loop on the shift."""
 
     name, adapter = "qoco", "conic.qoco"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ecos(External):
+class ECOS(External):
     """ECOS: interior point on the cone program with its objective as a cone, in a loop on the shift."""
 
     name, adapter = "ecos", "conic.ecos"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piqp(External):
+class PIQP(External):
     """PIQP: proximal interior point on the pyramid, in a loop on the shift."""
 
     name, adapter, linear = "piqp", "conic.piqp", True
@@ -221,7 +221,7 @@ class Mosek(External):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gams(External):
+class GAMS(External):
     """GAMS through gamspy: one of its solvers on the program, in a loop on the shift; needs a licence."""
 
     name, adapter = "gams", "gams_programs.run"

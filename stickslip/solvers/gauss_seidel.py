@@ -110,7 +110,7 @@ class Sweeps(ContactSolver):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GaussSeidel(Sweeps):
+class NSGS(Sweeps):
     """Nonsmooth Gauss-Seidel: sweeps of exact one-contact solves, for every kind of block."""
 
     name: ClassVar[str] = "nsgs"
@@ -166,7 +166,7 @@ class Anderson(Sweeps):
 
     def prepare(self, problem: ContactProblem, at_once: bool = False) -> Loop:
         """See the base."""
-        plain = GaussSeidel(form=self.form).prepare(problem)
+        plain = NSGS(form=self.form).prepare(problem)
         swept, work, _ = plain.args
         return partial(plain.func, swept, work, anderson.memory_of(swept, self.memory))
 

@@ -11,12 +11,12 @@ from stickslip.problem.impulses import ImpulseSet
 from stickslip.problem.nonlinear import NonlinearProblem
 from stickslip.problem.residuals import examine
 from stickslip.problem.solution import Solution, Status
-from stickslip.solvers.prox import Proximal
+from stickslip.solvers.prox import ProximalNewton
 from stickslip.state import BoolArray
 
 ACCURATE = 1e-12
 """Error of an answer whose directions of sliding need no polish [-]."""
-POLISH = Proximal(tolerance=1e-13, max_iterations=20, sweeps=0)
+POLISH = ProximalNewton(tolerance=1e-13, max_iterations=20, sweeps=0)
 """What takes an answer to rounding; two to five steps do it."""
 
 

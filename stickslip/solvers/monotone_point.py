@@ -29,7 +29,7 @@ NEAR = 1e-4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MonotonePoint(BoxSolver):
+class MonotoneInteriorPoint(BoxSolver):
     """Interior point with predictor and corrector, for monotone problems without friction."""
 
     name: ClassVar[str] = "ipm-lcp"

@@ -156,7 +156,7 @@ class Newton(ContactSolver):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlartCurnier(Newton):
+class NewtonAlartCurnier(Newton):
     """Nonsmooth Newton on Alart and Curnier's function, for every kind of block."""
 
     form: str = option(
@@ -186,7 +186,7 @@ class AlartCurnier(Newton):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JeanMoreau(Newton):
+class NewtonJeanMoreau(Newton):
     """Nonsmooth Newton on Jean and Moreau's function (disks of radius mu r_N), for every kind of block."""
 
     name: ClassVar[str] = "newton-jm"
@@ -194,7 +194,7 @@ class JeanMoreau(Newton):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NaturalMap(Newton):
+class NewtonNaturalMap(Newton):
     """Nonsmooth Newton on the natural map r - P_K(r - rho u_hat), for every kind of block."""
 
     name: ClassVar[str] = "newton-nm"
@@ -202,7 +202,7 @@ class NaturalMap(Newton):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FischerBurmeister(Newton):
+class NewtonFischerBurmeister(Newton):
     """Nonsmooth Newton on the Fischer–Burmeister function of second-order cones, without rolling."""
 
     name: ClassVar[str] = "newton-fb"

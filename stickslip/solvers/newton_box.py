@@ -39,7 +39,7 @@ PATIENCE, SLOW = 20, 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MinFunction(BoxSolver):
+class NewtonMin(BoxSolver):
     """Semismooth Newton on the min function with a line search, for problems without friction."""
 
     name: ClassVar[str] = "newton-min"
@@ -66,7 +66,7 @@ class MinFunction(BoxSolver):
         watch.stop(Status.STALLED, f"Newton stood still from each of {self.starts} starts")
 
 
-class FischerBurmeisterOnBox(MinFunction):
+class FischerBurmeisterOnBox(NewtonMin):
     """The same on Fischer and Burmeister's function alone: what `newton-fb` does last on box problems."""
 
     name, with_min = "newton-fb", False

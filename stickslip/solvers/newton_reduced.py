@@ -14,7 +14,7 @@ from stickslip.kernels import blocks, newton_systems, schedule
 from stickslip.linalg.front_lu import BlockLU
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem
-from stickslip.solvers.gauss_seidel import HISTORY, GaussSeidel, first_look
+from stickslip.solvers.gauss_seidel import HISTORY, NSGS, first_look
 from stickslip.solvers.watch import Watch
 
 COMPILED = 120
@@ -97,7 +97,7 @@ class ReducedSystem(ContactSystem):
 
 def sweep_on(problem: ContactProblem, r: Array, count: int, tolerance: float) -> Array:
     """What at most `count` Gauss-Seidel sweeps make of r; they end when the judge's measures are met."""
-    run, r = GaussSeidel().prepare(problem), r.copy()
+    run, r = NSGS().prepare(problem), r.copy()
     best, control, history = r.copy(), np.zeros(schedule.SLOTS), np.empty((HISTORY, 3))
     control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, first_look(problem, r)
     run(tolerance, float(count), (r, best, control, history))

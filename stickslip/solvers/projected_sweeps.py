@@ -28,8 +28,13 @@ class ProjectedGaussSeidel(BoxSolver):
 
     name: ClassVar[str] = "pgs"
     max_iterations: int = iterations_option(20_000, "sweeps")
-    omega: float = option(
-        1.0, "relaxation: above 1 is SOR, below 1 is damped", low=0.0, high=2.0, open_low=True, open_high=True
+    relaxation: float = option(
+        1.0,
+        "of the rows: above 1 is SOR, below 1 is damped",
+        low=0.0,
+        high=2.0,
+        open_low=True,
+        open_high=True,
     )
     symmetric: bool = option(False, "sweep there and back again, which counts as one")
 
@@ -54,5 +59,5 @@ class ProjectedGaussSeidel(BoxSolver):
         bounds = problem.lower, problem.upper
         while watch.goes_on:
             gap = watch.gap
-            box_sweeps.sweep(rows, problem.b, bounds, self.omega, self.symmetric, gap, z)
+            box_sweeps.sweep(rows, problem.b, bounds, self.relaxation, self.symmetric, gap, z)
             watch.look(z, gap)

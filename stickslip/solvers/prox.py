@@ -21,7 +21,7 @@ from stickslip.problem.contact import ContactProblem
 from stickslip.problem.solution import Status
 from stickslip.solvers.base import ContactSolver
 from stickslip.solvers.certify import Attempt
-from stickslip.solvers.gauss_seidel import GaussSeidel
+from stickslip.solvers.gauss_seidel import NSGS
 from stickslip.solvers.newton_reduced import ContactSystem
 from stickslip.solvers.registry import Progress
 
@@ -34,7 +34,7 @@ STATUS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proximal(ContactSolver):
+class ProximalNewton(ContactSolver):
     """Proximal point around full Newton steps on the Alart-Curnier function, for every kind of block."""
 
     name: ClassVar[str] = "prox"
@@ -53,7 +53,7 @@ class Proximal(ContactSolver):
             cones.project(problem.K.arrays, guess, r)
         swept = Attempt(r, Status.STALLED, 0, 0.0, 0.0)
         if self.sweeps:
-            swept = GaussSeidel(max_iterations=self.sweeps).attempt(problem, r, tolerance)
+            swept = NSGS(max_iterations=self.sweeps).attempt(problem, r, tolerance)
         found, _ = proximal(problem, swept.r, self.alpha, tolerance, self.max_iterations, progress)
         return found._replace(
             seconds=swept.seconds + found.seconds,

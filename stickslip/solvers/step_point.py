@@ -1,7 +1,7 @@
 """Interior point for a step of bodies as one nonlinear cone complementarity problem (`StepProblem`).
 
-    InteriorPointStep(tolerance=1e-8, max_iterations=200, kappa=0.0).solve(problem) -> Solution
-    InteriorPointStep(...).solve_point(problem) -> (Solution, StepPoint)
+    StepInteriorPoint(tolerance=1e-8, max_iterations=200, kappa=0.0).solve(problem) -> Solution
+    StepInteriorPoint(...).solve_point(problem) -> (Solution, StepPoint)
 
 Primal-dual, with predictor and corrector, and near the answer Newton on the law as it is, in one compiled
 call: `kernels/variational/interior_point.py` has the iteration. The Solution speaks of the tangent problem at
@@ -48,7 +48,7 @@ STATUS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InteriorPointStep(Options):
+class StepInteriorPoint(Options):
     """Interior point over the graph of bodies, joints and contacts; for steps of the variational scheme."""
 
     takes_steps: ClassVar[bool] = True
@@ -68,7 +68,7 @@ class InteriorPointStep(Options):
         """Solve a StepProblem; the answer is one of its tangent problem. A guess is not used."""
         return self.solve_point(problem)[0]
 
-    def on_path(self, kappa: float) -> "InteriorPointStep":
+    def on_path(self, kappa: float) -> "StepInteriorPoint":
         """The same, stopping on the central path at `kappa`."""
         return replace(self, kappa=kappa)
 

@@ -13,6 +13,8 @@ from stickslip.state import UnknownNameError
 if TYPE_CHECKING:
     from stickslip.studies.study import StudyModule
 
+__all__ = ["load", "names", "options"]
+
 STUDIES: dict[str, str] = {
     "cam": "stickslip.studies.cam",
     "families": "stickslip.studies.families",

@@ -1,9 +1,9 @@
 """Our cube on a table: rounded corners, Moreau-Jean in steps with their exact derivatives.
 
 The cube is eight spheres in its corners. Impacts are made in parts, between which friction follows the slip
-(`MoreauJeanBodies.parts`). Friction has two values, for fits find about 0.16 where corners strike and 0.2
-where the cube slides. Which of the two holds is decided step by step, by how fast the fastest corner strikes:
-two worlds that differ in friction alone take turns.
+(`SemiExplicitMoreauJean.parts`). Friction has two values, for fits find about 0.16 where corners strike and
+0.2 where the cube slides. Which of the two holds is decided step by step, by how fast the fastest corner
+strikes: two worlds that differ in friction alone take turns.
 
 With it tosses are made with known numbers, in the form of files, for those who have none to read.
 """
@@ -19,7 +19,7 @@ from stickslip.mechanics.parameters import Parameters
 from stickslip.mechanics.shapes import Plane, Sphere
 from stickslip.mechanics.world import World
 from stickslip.rotations import exponential_slope, matrices
-from stickslip.schemes.bodies import MoreauJeanBodies
+from stickslip.schemes.bodies import SemiExplicitMoreauJean
 from stickslip.schemes.body_world import PreparedWorld
 from stickslip.solvers import registry
 from stickslip.state import Array, IntArray, State
@@ -62,7 +62,7 @@ class Cube:
         struck = Parameters.of(world).with_(mu=np.where(pair == theta[MU], theta[HIT], pair)).applied(world)
         self.worlds = [PreparedWorld(one) for one in (world, struck)]
         self.steps, parts = PREDICTED if fine else FITTED
-        self.scheme = MoreauJeanBodies(parts=parts, correction=False)
+        self.scheme = SemiExplicitMoreauJean(parts=parts, correction=False)
         self.solver = registry.make("auto", tolerance=1e-9)
         self.normal = matrices(site.turn(theta[TILT]))[:, 2]
         self.tilting = exponential_slope(np.array([*(site.tilt + theta[TILT]), 0.0]))[:, :2]

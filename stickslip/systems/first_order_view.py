@@ -13,7 +13,7 @@ from stickslip.systems.dynamics import EMPTY, SecondOrderDynamics
 from stickslip.systems.first_order import FirstOrder
 
 
-def first_order(system: SecondOrderDynamics) -> FirstOrder:
+def to_first_order(system: SecondOrderDynamics) -> FirstOrder:
     """The same system with state x = (q, v): Lagrangian, linear or Newton-Euler."""
     start, nq = system.start, system.start.q.shape[0]
 

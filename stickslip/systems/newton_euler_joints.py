@@ -2,10 +2,11 @@
 
 Points and axes are given in the inertial frame, as they stand at the start, and stay with both bodies (the
 world is the second body of a body alone), so that y = 0 at the start. Outputs and rows are those of the
-joints of worlds.
+joints of worlds, whose builder takes these joints too: `kind` is the name of theirs.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,6 +28,8 @@ _ENDS = ("first", "second")
 class BallJoint:
     """Two bodies share a point: 3 components."""
 
+    kind: ClassVar[str] = "ball"
+
     point: ArrayLike
     """At the start, inertial frame [m], shape (3,)."""
 
@@ -38,6 +41,8 @@ class BallJoint:
 class FixedJoint:
     """Two bodies move as one: 6 components, of which the last three are of orientation [rad]."""
 
+    kind: ClassVar[str] = "fixed"
+
     point: ArrayLike = (0.0, 0.0, 0.0)
     """Where forces are counted, at the start, inertial frame [m], shape (3,)."""
 
@@ -48,6 +53,8 @@ class FixedJoint:
 @dataclass(frozen=True, eq=False)
 class HingeJoint:
     """Two bodies share a point and an axis: 5 components."""
+
+    kind: ClassVar[str] = "hinge"
 
     point: ArrayLike
     """At the start, inertial frame [m], shape (3,)."""
@@ -64,6 +71,8 @@ class HingeJoint:
 class SliderJoint:
     """A body slides along an axis of the other and does not turn: 5 components, the first two of position."""
 
+    kind: ClassVar[str] = "slider"
+
     axis: ArrayLike
     """At the start, inertial frame [-], shape (3,)."""
     point: ArrayLike = (0.0, 0.0, 0.0)
@@ -77,6 +86,8 @@ class SliderJoint:
 @dataclass(frozen=True, eq=False)
 class DistanceJoint:
     """Two points keep their distance, a rod with a ball at each end: 1 component."""
+
+    kind: ClassVar[str] = "distance"
 
     first: ArrayLike
     """On the first body, at the start, inertial frame [m], shape (3,)."""

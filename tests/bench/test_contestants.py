@@ -161,8 +161,8 @@ def test_a_solver_of_the_user(own):
 
 
 def test_a_solver_in_a_package():
-    (one,) = contestants("theirs:max_iterations=7", ("theirs=stickslip.solvers.gauss_seidel:GaussSeidel",))
-    assert one.place == "stickslip.solvers.gauss_seidel:GaussSeidel"
+    (one,) = contestants("theirs:max_iterations=7", ("theirs=stickslip.solvers.gauss_seidel:NSGS",))
+    assert one.place == "stickslip.solvers.gauss_seidel:NSGS"
     assert entrant(one, 1e-5)[1]["max_iterations"] == 7
     assert len(source_of(one)) == 12
 

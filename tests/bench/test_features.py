@@ -57,7 +57,7 @@ def test_mass_ratio_is_that_of_bodies_not_of_their_inertias() -> None:
 
 
 def test_units_of_mass_do_not_count() -> None:
-    problem = scenes.make("wall", rows=2, columns=3)
+    problem = scenes.make("wall-problem", rows=2, columns=3)
     heavy = GlobalProblem(1024.0 * problem.M.sparse, problem.f, problem.H, problem.u_bias, problem.K)
     assert Features.of(heavy, spectrum=True) == Features.of(problem, spectrum=True)
 
@@ -108,7 +108,9 @@ def test_box_problems_are_their_matrix() -> None:
     assert Features.of(nothing, spectrum=True).conditioning is None
 
 
-@pytest.mark.parametrize(("name", "given"), [("wall", {"rows": 3}), ("packing", {"spheres": 60})])
+@pytest.mark.parametrize(
+    ("name", "given"), [("wall-problem", {"rows": 3}), ("packing-problem", {"spheres": 60})]
+)
 def test_estimates_beside_exact_figures(name, given, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = scenes.make(name, **given)
     exact = Features.of(problem, spectrum=True)

@@ -67,7 +67,14 @@ def test_a_file_says_where_it_comes_from_to_everyone(stack) -> None:
         title, description = (info[name][()].decode() for name in ("title", "description"))
         said = {name: info.attrs[name] for name in info.attrs}
     assert title == "stack (bodies=2), step 11, t = 0.02 s: 8 contacts"
-    for words in ("Scene stack", "bodies = 2", "mu = 0.5", "step 11", "moreau-jean-bodies", "auto found"):
+    for words in (
+        "Scene stack",
+        "bodies = 2",
+        "mu = 0.5",
+        "step 11",
+        "moreau-jean-semi-explicit",
+        "auto found",
+    ):
         assert words in description
     assert (said["step"], said["contacts"], said["rank"], said["mass_ratio"]) == (11, 8, 12, 1.0)
     assert said["time"] == pytest.approx(0.02)
@@ -107,9 +114,9 @@ def test_box_problems_come_back(tmp_path: Path) -> None:
 
 
 def test_a_scene_that_is_one_problem() -> None:
-    (one,) = problems_of("incline", {"mu": 0.3}, every=1)
-    assert (one.name, one.step, one.time) == ("incline-mu0.3", 0, 0.0)
-    assert one.record.info["recipe"] == "stickslip bench record incline --mu 0.3"
+    (one,) = problems_of("incline-problem", {"mu": 0.3}, every=1)
+    assert (one.name, one.step, one.time) == ("incline-problem-mu0.3", 0, 0.0)
+    assert one.record.info["recipe"] == "stickslip bench record incline-problem --mu 0.3"
     assert "step" not in one.record.info
 
 
@@ -157,7 +164,7 @@ def test_what_cannot_be_recorded_is_named(name, given, how, words) -> None:
 def test_recipes_are_typed_to_the_last_digit() -> None:
     about = Recording(
         scene="soup", summary="", parameters={}, given={"mu": 0.1 + 0.2, "deep": True, "h": 0.5},
-        every=3, start=0.25, until=None, h=1e-3, most=4, solver="prox", scheme="moreau-jean-bodies",
+        every=3, start=0.25, until=None, h=1e-3, most=4, solver="prox", scheme="moreau-jean-semi-explicit",
     )  # fmt: skip
     assert about.recipe == (
         "stickslip bench record soup --every 3 --from 0.25 --h 0.001 --most 4 --solver prox"

@@ -71,8 +71,8 @@ def test_a_recipe_of_nothing_is_refused() -> None:
         replace(FALLS, scene="tower").check()
     with pytest.raises(ValueError, match="recipe kapla/falls: scene kapla has no parameter 'floors'"):
         replace(FALLS, parameters={"floors": 3}).check()
-    with pytest.raises(ValueError, match="recipe kapla/falls: scene wall has no parameter 'courses'"):
-        replace(FALLS, scene="wall").check()
+    with pytest.raises(ValueError, match="recipe kapla/falls: scene wall-problem has no parameter 'courses'"):
+        replace(FALLS, scene="wall-problem").check()
 
 
 def test_families_are_chosen_by_name() -> None:

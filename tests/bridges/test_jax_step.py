@@ -38,11 +38,11 @@ def test_gradients_by_its_checker(scheme):
     check_grads(f, (q[7:], v[6:], mu, e), order=1, modes=["rev"], eps=1e-5, atol=1e-6, rtol=1e-6)
 
 
-@pytest.mark.parametrize("scheme", [ss.MoreauJean(newton_tolerance=1e-13), "variational"])
+@pytest.mark.parametrize("scheme", [ss.schemes.MoreauJean(newton_tolerance=1e-13), "variational"])
 def test_systems_written_as_equations_by_its_checker(scheme):
     from jax.test_util import check_grads
 
-    family = ss.Family(swing, length=0.7, mu=0.3)
+    family = ss.systems.Family(swing, length=0.7, mu=0.3)
     how = {"scheme": scheme, "tolerance": 1e-12, "steps": 2, "inputs": ("length", "mu"), "path": True}
     step = ss.step_function(family, 1e-3, "jax", **how)
     given = (np.array(family.system.q0), np.array(family.system.v0), np.array(0.7), np.array(0.3))

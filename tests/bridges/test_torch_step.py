@@ -32,9 +32,9 @@ def test_gradients_by_its_checker(scheme):
     assert torch.autograd.gradcheck(of_ball, given, eps=1e-5, atol=1e-7, rtol=1e-6, fast_mode=True)
 
 
-@pytest.mark.parametrize("scheme", [ss.MoreauJean(newton_tolerance=1e-13), "variational"])
+@pytest.mark.parametrize("scheme", [ss.schemes.MoreauJean(newton_tolerance=1e-13), "variational"])
 def test_systems_written_as_equations_by_its_checker(scheme):
-    family = ss.Family(swing, length=0.7, mu=0.3)
+    family = ss.systems.Family(swing, length=0.7, mu=0.3)
     how = {"scheme": scheme, "tolerance": 1e-12, "steps": 2, "inputs": ("length", "mu"), "path": True}
     step = ss.step_function(family, 1e-3, "torch", **how)
     system = family.system

@@ -50,11 +50,13 @@ def test_what_a_file_calls_its_recipe_makes_it_again(run, tmp_path):
 
 
 def test_scenes_of_one_problem(run, tmp_path):
-    assert run(*RECORD, "wall", "--rows", 2, "--columns", 2, "--h", 0.002, "--out", tmp_path).code == 0
-    record = read_record(tmp_path / "wall-columns2-h0.002-rows2.hdf5")
-    assert record.info["recipe"].endswith("wall --set h=0.002 --rows 2 --columns 2")
+    assert (
+        run(*RECORD, "wall-problem", "--rows", 2, "--columns", 2, "--h", 0.002, "--out", tmp_path).code == 0
+    )
+    record = read_record(tmp_path / "wall-problem-columns2-h0.002-rows2.hdf5")
+    assert record.info["recipe"].endswith("wall-problem --set h=0.002 --rows 2 --columns 2")
     assert Features.of(record.problem).contacts == int(record.info["contacts"])
-    run(*RECORD, "wall", "--until", 1, "--out", tmp_path).refuses("wall is one problem")
+    run(*RECORD, "wall-problem", "--until", 1, "--out", tmp_path).refuses("wall-problem is one problem")
 
 
 def test_no_contact_at_all(run, tmp_path):

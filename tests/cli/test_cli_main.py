@@ -129,5 +129,5 @@ def test_a_full_disk_is_one_sentence():
 def test_a_misspelt_option_of_the_command_is_recognised(run):
     run("run", "bouncing-ball", "--schem", "event-driven").refuses("; did you mean 'scheme'?")
     run("run", "bouncing-ball", "--projecton", "direct").refuses("; did you mean 'projection'?")
-    run("run", "wall").refuses("no scene 'wall' that runs")
+    run("run", "wall-problem").refuses("wall-problem is a problem and does not run")
     run("bench", "record", "stack", "--evry", "3").refuses("; did you mean 'every'?")

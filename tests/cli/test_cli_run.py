@@ -8,10 +8,10 @@ import pytest
 from rich.console import Console
 
 import stickslip as ss
+from stickslip import scenes
 from stickslip.cli import progress
 from stickslip.cli.settings import parsed
 from stickslip.exhibits import Curve, Figure, Panel
-from stickslip.scenes import runs
 from stickslip.scenes.scenario import Fact, Scenario
 
 
@@ -37,7 +37,7 @@ def drop(*, e: float = 0.5, stiff: bool = False, levels: tuple = (1.0, 2.0), wro
 
 @pytest.fixture(autouse=True)
 def scene(monkeypatch):
-    monkeypatch.setattr(runs._CATALOGUE, "where", {"drop": f"{__name__}:drop"})
+    monkeypatch.setattr(scenes, "SCENES", {"drop": f"{__name__}:drop"})
 
 
 def test_a_run_shows_its_facts(run, tmp_path):

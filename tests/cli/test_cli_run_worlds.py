@@ -8,8 +8,8 @@ import pytest
 from world_runs import Drop, balls
 
 import stickslip as ss
+from stickslip import scenes
 from stickslip.exhibits import Curve, Figure, Panel
-from stickslip.scenes import runs
 from stickslip.scenes.scenario import Fact, Scenario
 from stickslip.schemes import registry
 
@@ -33,14 +33,14 @@ def fall(
         return Figure("Balls", [Panel("Energy", "t [s]", "E [J]", [Curve("all", run.t, run.energy)])])
 
     world = balls(bodies, mass=mass)
-    return Scenario("fall", "Balls fall.", world, 0.4, h, "moreau-jean-bodies", {}, facts, figure)
+    return Scenario("fall", "Balls fall.", world, 0.4, h, "moreau-jean-semi-explicit", {}, facts, figure)
 
 
 @pytest.fixture(autouse=True)
 def scene(monkeypatch):
-    monkeypatch.setattr(runs._CATALOGUE, "where", {"fall": f"{__name__}:fall"})
-    entry = registry.Entry("moreau-jean-bodies", "world_runs", "Drop", "bodies")
-    monkeypatch.setitem(registry._TABLE, "moreau-jean-bodies", entry)
+    monkeypatch.setattr(scenes, "SCENES", {"fall": f"{__name__}:fall"})
+    entry = registry.Entry("moreau-jean-semi-explicit", "world_runs", "Drop", "bodies")
+    monkeypatch.setitem(registry._TABLE, "moreau-jean-semi-explicit", entry)
 
 
 def test_parameters_are_options(run, tmp_path):
@@ -62,7 +62,7 @@ def test_a_run_goes_on_bit_for_bit(run, tmp_path):
     whole, first, rest = (tmp_path / f"{name}.h5" for name in ("whole", "first", "rest"))
     assert run("run", "fall", "--until", 0.4, "--out", whole).code == 0
     assert run("run", "fall", "--until", 0.2, "--out", first).code in (0, 1)
-    result = run("run", "fall", "--resume", first, "--scheme", "moreau-jean", "--out", rest)
+    result = run("run", "fall", "--resume", first, "--scheme", "moreau-jean-semi-explicit", "--out", rest)
     assert (result.code, result.err) == (0, "")
     a, b = ss.read_trajectory(whole), ss.read_trajectory(rest)
     np.testing.assert_array_equal(a.q[20:], b.q)
@@ -168,5 +168,5 @@ def test_an_interrupt_of_a_shown_run_ends_it_all(run, monkeypatch):
 
 def test_what_cannot_be_shown_is_said_in_a_sentence(run, monkeypatch):
     run("run", "fall", "--view", "--port", 70000, "--no-browser").refuses("70000")
-    monkeypatch.setattr(runs._CATALOGUE, "where", {"bouncing-ball": "stickslip.scenes.balls:bouncing_ball"})
+    monkeypatch.setattr(scenes, "SCENES", {"bouncing-ball": "stickslip.scenes.balls:bouncing_ball"})
     run("run", "bouncing-ball", "--view").refuses("bouncing-ball is written as equations", "--plot FILE")

@@ -12,7 +12,7 @@ import pytest
 from interrupt_trials import rows
 
 import stickslip as ss
-from stickslip.scenes import runs
+from stickslip import scenes
 
 pytestmark = pytest.mark.usefixtures("no_collection")
 BOTH = [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
@@ -40,8 +40,8 @@ def test_a_signal_ends_a_run_of_equations_and_keeps_it(run, tmp_path, monkeypatc
     assert f"wrote {out}" in result.out
     done = ss.read_trajectory(out)
     assert sent[0] <= done.t[-1] < 3000.0
-    scene = runs.make("bouncing-ball")
-    first = ss.simulate(scene.system, until=0.5, h=1e-4, scheme=runs.scheme_of(scene, None))
+    scene = scenes.make("bouncing-ball")
+    first = ss.simulate(scene.system, until=0.5, h=1e-4, scheme=scenes.scheme_of(scene, None))
     count = min(len(done), len(first))
     assert rows(done, count) == rows(first, count)
     assert np.isfinite(done.q).all()
@@ -84,7 +84,9 @@ def test_a_full_disk_loses_neither_the_summary_nor_the_earlier_file(run, tmp_pat
 
 def test_a_run_that_cannot_be_saved_is_still_there(tmp_path, full_disk, monkeypatch):
     place = tmp_path / "ball.h5"
-    trajectory = ss.simulate(runs.make("bouncing-ball").system, until=0.01, h=1e-3, scheme="schatzman-paoli")
+    trajectory = ss.simulate(
+        scenes.make("bouncing-ball").system, until=0.01, h=1e-3, scheme="schatzman-paoli"
+    )
     full_disk()
     with pytest.raises(OSError, match="No space left") as caught:
         trajectory.save(place)

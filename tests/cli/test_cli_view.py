@@ -12,8 +12,8 @@ import pytest
 from world_runs import Drop, balls
 
 import stickslip as ss
+from stickslip import scenes
 from stickslip.cli import view as module
-from stickslip.scenes import runs
 
 ENTRY = "import sys; from stickslip.cli.main import main; sys.exit(main())"
 
@@ -110,7 +110,7 @@ def test_files_that_cannot_be_shown(run, tmp_path):
 
 
 def test_written_equations_have_no_shapes(run, tmp_path):
-    ss.simulate(runs.make("bouncing-ball").system, until=0.01, h=1e-3).save(tmp_path / "ball.h5")
+    ss.simulate(scenes.make("bouncing-ball").system, until=0.01, h=1e-3).save(tmp_path / "ball.h5")
     run("view", tmp_path / "ball.h5").refuses("written equations", "stickslip plot")
 
 

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from stickslip import scenes
 from stickslip.detection.detector import Detector
 from stickslip.detection.polyhedra import faces
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.hulls import ConvexHull
 from stickslip.mechanics.shapes import Cuboid, Sphere
-from stickslip.scenes import runs
 
 
 def counts(q: Any, world: Any) -> set[int]:
@@ -27,7 +27,7 @@ def counts(q: Any, world: Any) -> set[int]:
 def test_every_joint_has_its_four_corners(name: str, parameters: dict[str, Any]) -> None:
     """Crossed planks whose edges cross at the corner, and wedges that narrow phases keep in single
     precision."""
-    world, rng = runs.make(name, **parameters).system, np.random.default_rng(3)
+    world, rng = scenes.make(name, **parameters).system, np.random.default_rng(3)
     for noise in (0.0, 1e-14, 1e-13):
         q = world.start.q + noise * rng.standard_normal(world.start.q.size)
         assert counts(q, world) == {4}

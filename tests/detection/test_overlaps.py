@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stickslip.detection.overlaps import check_overlaps, overlaps
+from stickslip.detection.overlaps import check_overlaps, find_overlaps
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.height_fields import HeightField
 from stickslip.mechanics.shapes import Cuboid, Plane, Sphere
@@ -18,10 +18,10 @@ def test_pairs_and_depths_deepest_first():
     b.body("touching", Sphere(0.5), position=(0, 0, 2.1 - 4e-5))
     b.body("away", Cuboid((1, 1, 1)), position=(5, 0, 0.5))
     world = b.build()
-    found = overlaps(world, world.start)
+    found = find_overlaps(world, world.start)
     assert [(one.first, one.second) for one in found] == [("box", "ball"), ("floor", "box")]
     assert [one.depth for one in found] == pytest.approx([0.3, 0.1])
-    assert len(overlaps(world, world.start, tolerance=1e-6)) == 3
+    assert len(find_overlaps(world, world.start, tolerance=1e-6)) == 3
     with pytest.raises(ModelError, match=r"'box' and 'ball' by 0\.3 m; 'floor' and 'box' by 0\.1 m\. Move"):
         check_overlaps(world, world.start)
     check_overlaps(world, world.start, tolerance=1.0)
@@ -47,6 +47,6 @@ def test_bodies_under_a_terrain_are_inside_it_however_deep():
     b.body("ghost", Sphere(0.1), position=(-1, 0, -87))
     b.apart("ghost", "ground")
     world = b.build()
-    (found,) = overlaps(world, world.start)
+    (found,) = find_overlaps(world, world.start)
     assert (found.first, found.second) == ("ground", "deep")
     assert found.depth == pytest.approx(100.0)

@@ -14,12 +14,12 @@ def fall(**options):
     builder.body("floor", ss.Plane(), fixed=True)
     builder.body("ball", ss.Sphere(0.1), position=(0.0, 0.0, 0.15), velocity=(1.0, 0.0, 0.0), density=500.0)
     builder.body(HOSTILE, ss.Cuboid((0.2, 0.3, 0.4)), position=(1.0, 0.0, 0.25), density=500.0)
-    angle = ss.Compound(
+    angle = ss.shapes.Compound(
         (ss.Cuboid((0.4, 0.1, 0.1)), (0.2, 0.0, 0.0)), (ss.Cuboid((0.1, 0.1, 0.4)), (0.0, 0.0, 0.2))
     )
     builder.body("angle", angle, position=(-1.0, 0.0, 0.2), spin=(0.0, 1.0, 2.0), density=500.0)
-    builder.sensor(ss.PositionSensor("eye", "ball"))
-    builder.sensor(ss.Sensor("tilt", lambda world, state: float(state.q[10])))
+    builder.sensor(ss.sensors.PositionSensor("eye", "ball"))
+    builder.sensor(ss.sensors.Sensor("tilt", lambda world, state: float(state.q[10])))
     return ss.simulate(builder.build(), until=0.2, h=5e-3, **options)
 
 

@@ -64,7 +64,7 @@ def test_the_same_run_is_the_same_text(world, tmp_path):
 def test_every_shape_has_a_prim(tmp_path):
     corners = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
     shapes = {
-        "Sphere": (ss.Ellipsoid((0.1, 0.2, 0.3)), (0.2, 0.4, 0.6)),
+        "Sphere": (ss.shapes.Ellipsoid((0.1, 0.2, 0.3)), (0.2, 0.4, 0.6)),
         "Capsule": (ss.Capsule(0.1, 0.4), (0.2, 0.2, 0.6)),
         "Cube": (ss.Cuboid((0.1, 0.2, 0.3)), (0.1, 0.2, 0.3)),
         "Cylinder": (ss.Cylinder(0.1, 0.4), (0.2, 0.2, 0.4)),

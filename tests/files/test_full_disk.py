@@ -24,7 +24,7 @@ builder.body("ball", ss.Sphere(0.5), position=(0, 0, 0.5))
 world = ss.simulate(builder.build(), until=2e-3, h=1e-3)
 ball = ss.Lagrangian("ball", M=1.0, q0=1.0)
 run = ss.simulate(ss.NonsmoothSystem([ball]), until=0.2, h=0.1)
-problem = ss.lcp([[1.0]], [-1.0])
+problem = ss.problem.lcp([[1.0]], [-1.0])
 writers = {
     "problem.hdf5": lambda place: ss.write(place, problem),
     "problem.dat": lambda place: ss.write(place, problem),

@@ -30,7 +30,7 @@ def run(record=1):
     braked = ss.Lagrangian("braked", M=1.0, q0=0.0, v0=1.0)
     touch = ss.Scleronomous(lambda q: np.array([q[1], q[0]]), lambda q: np.array([[0.0, 1.0], [1.0, 0.0]]))
     floor = ss.Interaction("floor", "thrown β", touch, ss.NewtonImpact(e=0.5, mu=0.3, dimension=2))
-    brake = ss.Interaction("brake", "braked", ss.Scleronomous(lambda q: q), ss.Relay(2.0))
+    brake = ss.Interaction("brake", "braked", ss.Scleronomous(lambda q: q), ss.laws.Relay(2.0))
     return ss.simulate(ss.NonsmoothSystem([thrown, braked], [floor, brake]), until=0.6, h=5e-3, record=record)
 
 
@@ -98,7 +98,7 @@ def test_names_of_files(made, tmp_path):
     (tmp_path / "text.h5").write_text("text")
     with pytest.raises(ss.FormatError, match="expected an HDF5 file"):
         ss.read_trajectory(tmp_path / "text.h5")
-    ss.write(tmp_path / "problem.h5", ss.lcp([[1.0]], [1.0]))
+    ss.write(tmp_path / "problem.h5", ss.problem.lcp([[1.0]], [1.0]))
     with pytest.raises(ss.FormatError, match=f"expected the group {ROOT}"):
         ss.read_trajectory(tmp_path / "problem.h5")
 

@@ -17,7 +17,7 @@ ROOT = runs.ROOT
 
 
 def sensed():
-    return balls(sensor=ss.PositionSensor("place β", "ball 0"), joint=True)
+    return balls(sensor=ss.sensors.PositionSensor("place β", "ball 0"), joint=True)
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ def test_shapes_are_kept_as_numbers():
         ShapeRecord.of(shape)
         for shape in (
             ss.Sphere(0.5), ss.Plane(), ss.Cuboid((1, 2, 3)), ss.Capsule(0.1, 2), ss.Cylinder(0.2, 3),
-            ss.Ellipsoid((1, 2, 3)), ss.ConvexHull(points), ss.HeightField(np.zeros((2, 3)), (4, 5)),
+            ss.shapes.Ellipsoid((1, 2, 3)), ss.ConvexHull(points), ss.HeightField(np.zeros((2, 3)), (4, 5)),
         )
     ]  # fmt: skip
     assert [(one.kind, one.numbers) for one in records] == [
@@ -182,7 +182,7 @@ def test_a_strange_memory_does_not_resume(path):
 
 def test_files_of_version_1_are_read():
     back = ss.read_trajectory(Path(__file__).parent / "old" / "world.h5")
-    assert (len(back), back.steps, back.forces, back.scheme) == (21, 20, "least", "moreau-jean-bodies")
+    assert (len(back), back.steps, back.forces, back.scheme) == (21, 20, "least", "moreau-jean-semi-explicit")
     np.testing.assert_allclose(back.body("box").position[-1], [0.0390190, 0, 0.5], atol=1e-7)
     assert list(back.sensors) == ["place β"]
     assert back.sensors["place β"].shape == (21, 3)

@@ -97,7 +97,7 @@ def test_a_beam_one_end_of_which_bears_next_to_nothing(scheme, d, exists):
 def test_dry_friction_next_to_its_bound(d, exists):
     """A slider of 1 kg that 3 N of dry friction hold: m v⁺ = h (F - 3 N) of what moves."""
     slider = ss.Lagrangian("slider", M=1.0, q0=0.0, F_ext=3.0 * (1.0 + d))
-    rail = ss.Interaction("rail", "slider", ss.Scleronomous(lambda q: q), ss.Relay(3.0))
+    rail = ss.Interaction("rail", "slider", ss.Scleronomous(lambda q: q), ss.laws.Relay(3.0))
     step = ss.differentiate(ss.NonsmoothSystem([slider], [rail]), h=H)
     assert step.exists == exists
     if exists:
@@ -115,7 +115,7 @@ def test_a_box_flat_on_four_corners_that_hardly_turns(spin, mu):
     assert not ss.differentiate(b.build(), h=H, tolerance=1e-12).exists
 
 
-@pytest.mark.parametrize("scheme", ["moreau-jean", "variational"])
+@pytest.mark.parametrize("scheme", ["moreau-jean-semi-explicit", "variational"])
 @pytest.mark.parametrize("h", [1e-2, 1e-4])
 @pytest.mark.parametrize("masses", [(1.0, 1.0), (1.0, 1e-8), (1e-8, 1.0)])
 def test_a_light_body_beside_a_heavy_one_is_no_kink(scheme, h, masses):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.schemes.bodies import MoreauJeanBodies
+from stickslip.schemes.bodies import SemiExplicitMoreauJean
 
 SOLVERS = ("auto", "nsgs", "newton-ac", "ipm", "prox")
 LIMIT = 0.5 * 9.81
@@ -22,7 +22,7 @@ def cube(push):
 
 def pushed(world, push, body=1):
     """The same world with a force on a body along x [N]."""
-    given = ss.Parameters.of(world)
+    given = ss.mechanics.Parameters.of(world)
     wrench = np.array(given.wrench)
     wrench.reshape(-1)[6 * body] += push
     return given.with_(wrench=wrench).applied(world)
@@ -141,7 +141,7 @@ def test_kicks_of_impulses_that_are_not_unique_have_no_derivative():
     b.material("default", e=0.5)
     b.body("floor", ss.Plane(), fixed=True)
     b.body("cube", ss.Cuboid((0.2, 0.2, 0.2)), mass=1.0, position=(0, 0, 0.1), velocity=(0, 0, -1.0))
-    scheme = MoreauJeanBodies(impact="poisson", correction=False)
+    scheme = SemiExplicitMoreauJean(impact="poisson", correction=False)
     step = ss.differentiate(b.build(), h=H, scheme=scheme)
     assert not step.exists
     assert "restitution acts on impulses of the compression that are not unique" in step.notes[-1]

@@ -8,7 +8,7 @@ from stickslip.gradients.along import EPSILON, freely
 from stickslip.gradients.along_rows import JointBlocks
 from stickslip.gradients.moreau_jean_equations import MoreauJeanEquations
 from stickslip.kernels.bodies.rotation import spin_freely
-from stickslip.schemes.bodies import MoreauJeanBodies
+from stickslip.schemes.bodies import SemiExplicitMoreauJean
 from stickslip.schemes.body_start import Start
 from stickslip.schemes.body_world import PreparedWorld
 
@@ -27,7 +27,7 @@ def assembly_of(scheme, world, h):
 @pytest.mark.parametrize("theta", [0.5, 0.8])
 def test_real_parts_are_the_problem_of_the_step(kind, theta):
     world = tumbling(3) if kind == "shapes" else jointed(kind)
-    step, assembly = assembly_of(MoreauJeanBodies(theta=theta, correction=False), world, 0.01)
+    step, assembly = assembly_of(SemiExplicitMoreauJean(theta=theta, correction=False), world, 0.01)
     start, (solution,) = Start.of(theta, assembly.prepared, world.start, 0.01), step.solves
     problem, K = solution.problem, solution.problem.K
     at = assembly.middle_base

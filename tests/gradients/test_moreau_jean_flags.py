@@ -7,11 +7,11 @@ from step_worlds import NOTHING, SOLVER
 import stickslip as ss
 from stickslip.gradients.moreau_jean import moreau_jean_derivative
 from stickslip.mechanics.parameters import Parameters
-from stickslip.schemes.bodies import MoreauJeanBodies
+from stickslip.schemes.bodies import SemiExplicitMoreauJean
 from stickslip.state import State
 
 H = 0.01
-PLAIN = MoreauJeanBodies(correction=False)
+PLAIN = SemiExplicitMoreauJean(correction=False)
 
 
 def differentiated(*bodies, scheme=PLAIN, e=0.0, joints=(), kappa=0.0, fall=0.0):
@@ -78,11 +78,11 @@ def test_stops_about_to_act():
 
 def test_corrections_are_told():
     """Overlap: the correction lifts the ball, which is not differentiated; without it all is well."""
-    lifted = differentiated(ball(0.0, -0.1), scheme=MoreauJeanBodies(), fall=1e-4)
+    lifted = differentiated(ball(0.0, -0.1), scheme=SemiExplicitMoreauJean(), fall=1e-4)
     assert not lifted.exists
     assert "correction=False" in " ".join(lifted.notes)
     assert differentiated(ball(0.0, -0.1), scheme=PLAIN, fall=1e-4).exists
-    assert differentiated(ball(0.3, -0.1), scheme=MoreauJeanBodies()).exists
+    assert differentiated(ball(0.3, -0.1), scheme=SemiExplicitMoreauJean()).exists
 
 
 def test_shapes_without_closed_form_are_refused():
@@ -104,7 +104,7 @@ def test_contacts_that_open_do_not_matter():
 
 def test_poisson_has_no_smoothed_derivative():
     with pytest.raises(ss.ModelError, match="Poisson's impact has no smoothed derivative"):
-        differentiated(ball(0.0, -1.0), e=0.5, kappa=1e-6, scheme=MoreauJeanBodies(impact="poisson"))
+        differentiated(ball(0.0, -1.0), e=0.5, kappa=1e-6, scheme=SemiExplicitMoreauJean(impact="poisson"))
 
 
 def test_names_and_shapes():
@@ -130,6 +130,6 @@ def test_position_correction_is_left_out_by_name_and_flagged_where_it_would_act(
     b.joint("h", "ball", "a", None, point=(0.0, 0.0, 0.25))
     world = b.build()
     assert ss.differentiate(world, h=0.01).exists
-    corrected = ss.differentiate(world, h=0.01, scheme=ss.MoreauJeanBodies())
+    corrected = ss.differentiate(world, h=0.01, scheme=ss.schemes.SemiExplicitMoreauJean())
     assert not corrected.exists
     assert "correction=False" in corrected.notes[0]

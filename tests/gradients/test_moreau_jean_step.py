@@ -17,7 +17,7 @@ from step_worlds import (
 import stickslip as ss
 from stickslip.gradients.moreau_jean import moreau_jean_derivative
 from stickslip.rotations import matrices
-from stickslip.schemes.bodies import MoreauJeanBodies
+from stickslip.schemes.bodies import SemiExplicitMoreauJean
 from stickslip.state import State
 
 H = 0.01
@@ -63,7 +63,7 @@ def test_impacts_of_all_shapes(seed, theta):
     """Newton's restitution: boxes, balls, capsules and compounds on a plane, a pair of balls."""
     world = tumbling(seed)
     derivative, moved = compare(
-        MoreauJeanBodies(theta=theta, correction=False), world, world.start, seed=seed
+        SemiExplicitMoreauJean(theta=theta, correction=False), world, world.start, seed=seed
     )
     assert {tuple(pair) for pair in derivative.step.contacts.body} >= {(0, 1), (0, 5), (0, 6), (0, 7), (2, 3)}
     assert moved == len(NAMES) - 1  # all but actuators, which there are none of
@@ -72,7 +72,7 @@ def test_impacts_of_all_shapes(seed, theta):
 def test_poisson():
     """Both phases, where impulses are unique."""
     world = tumbling(2)
-    scheme = MoreauJeanBodies(impact="poisson", correction=False)
+    scheme = SemiExplicitMoreauJean(impact="poisson", correction=False)
     derivative, moved = compare(scheme, world, world.start)
     assert len(derivative.step.solves) == 2
     assert moved == len(NAMES) - 1
@@ -81,7 +81,7 @@ def test_poisson():
 def test_impact_in_parts():
     """Newton's law in four parts: they are chained, forwards and backwards."""
     world = tumbling(2)
-    scheme = MoreauJeanBodies(parts=4, correction=False)
+    scheme = SemiExplicitMoreauJean(parts=4, correction=False)
     derivative, moved = compare(scheme, world, world.start)
     assert len(derivative.step.solves) == 4
     assert moved == len(NAMES) - 1
@@ -91,7 +91,7 @@ def test_impact_in_parts():
 def test_joints_and_forces(kind):
     """Every joint with its stops and friction, springs, dampers, actuators and users' forces."""
     world = jointed(kind)
-    scheme = MoreauJeanBodies(correction=False, theta=0.6 if kind == "slider" else 0.5)
+    scheme = SemiExplicitMoreauJean(correction=False, theta=0.6 if kind == "slider" else 0.5)
     names = ("q", "v", "h", "gravity", "mass", "inertia", "effort", "wrench")
     derivative, _ = compare(scheme, world, world.start, names=names)
     if kind in ("hinge", "slider", "cylindrical", "rope"):
@@ -101,7 +101,7 @@ def test_joints_and_forces(kind):
 def test_many_bodies():
     """Bodies that are changed together are told apart: rows, forces and motors that share bodies."""
     world = linked(6)
-    derivative, _ = compare(MoreauJeanBodies(correction=False), world, world.start)
+    derivative, _ = compare(SemiExplicitMoreauJean(correction=False), world, world.start)
     assert len(derivative.step.contacts) == 3
     columns = derivative.forward({"q": np.eye(42)})
     for of, rows in columns.items():
@@ -129,7 +129,7 @@ def test_later_steps_and_sliding():
     b.body("capsule", ss.Capsule(0.05, 0.3), position=(1, 0, 0.05), quaternion=lying,
            velocity=(2, 1, 0), spin=(0, 0, 2))  # fmt: skip
     world = b.build()
-    scheme = MoreauJeanBodies(correction=False)
+    scheme = SemiExplicitMoreauJean(correction=False)
     compare(scheme, world, *run(scheme, world, 3))
 
 
@@ -140,7 +140,7 @@ def test_impulses_that_are_not_unique():
     b.body("slope", ss.Plane(), fixed=True, quaternion=tilt)
     b.body("box", ss.Cuboid((0.2, 0.3, 0.1)), position=matrices(tilt) @ [0.1, 0, 0.05], quaternion=tilt)
     world = b.build()
-    scheme = MoreauJeanBodies(correction=False)
+    scheme = SemiExplicitMoreauJean(correction=False)
     derivative, _ = compare(
         scheme, world, *run(scheme, world, 1), names=("v", "gravity", "wrench"), unique=False
     )
@@ -157,7 +157,7 @@ def test_kinematic_plane():
     world = b.build()
     state = State(0.4, world.start.q, world.start.v)
     names = ("q", "v", "h", "mu", "size", "place", "gravity")
-    compare(MoreauJeanBodies(correction=False, theta=0.8), world, state, names=names)
+    compare(SemiExplicitMoreauJean(correction=False, theta=0.8), world, state, names=names)
 
 
 def test_free_flight_has_no_problem():
@@ -165,7 +165,7 @@ def test_free_flight_has_no_problem():
     q = world.start.q.reshape(-1, 7).copy()
     q[1:, 2] += 5.0 * np.arange(1, len(q))
     state = State(0.0, q.reshape(-1), world.start.v)
-    derivative, _ = compare(MoreauJeanBodies(correction=False), world, state)
+    derivative, _ = compare(SemiExplicitMoreauJean(correction=False), world, state)
     assert derivative.of["r"] == (0, 6)
     assert not derivative.step.solves
 
@@ -173,7 +173,7 @@ def test_free_flight_has_no_problem():
 def test_parts_of_many_directions_are_those_of_all(monkeypatch):
     """A bound on memory changes nothing."""
     world = tumbling(1)
-    scheme = MoreauJeanBodies(correction=False)
+    scheme = SemiExplicitMoreauJean(correction=False)
     derivative = moreau_jean_derivative(scheme, world, world.start, NOTHING, H, SOLVER)
     whole = derivative.jacobian("v", "q")
     gradient = derivative.vjp(by=("place", "q", "mu"), v=np.ones(whole.shape[0]))
@@ -185,7 +185,7 @@ def test_parts_of_many_directions_are_those_of_all(monkeypatch):
 
 def test_smoothed_derivatives_go_to_the_exact_one():
     world = tumbling(0)
-    scheme = MoreauJeanBodies(correction=False)
+    scheme = SemiExplicitMoreauJean(correction=False)
 
     def jacobian(kappa):
         return moreau_jean_derivative(scheme, world, world.start, NOTHING, H, SOLVER, kappa=kappa).jacobian(

@@ -5,9 +5,10 @@ import pytest
 from solution_differences import solved
 
 import stickslip as ss
-from stickslip import ContactProblem, GlobalProblem, coulomb, interval, nonnegative, rolling, torsional
+from stickslip import ContactProblem, GlobalProblem, coulomb
 from stickslip.gradients import solution_factor, solution_linear
 from stickslip.gradients.solution import solution_derivative
+from stickslip.problem import interval, nonnegative, rolling, torsional
 from stickslip.scenes.rigid import wall
 
 CORNERS = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])

@@ -5,11 +5,12 @@ import pytest
 from random_problems import MIXED, bodies_in_a_row
 from solution_differences import TOLERANCE, random_global, solved, worst_difference
 
-from stickslip import GlobalProblem, contact_blocks, coulomb, free, interval, rolling, torsional
+from stickslip import GlobalProblem, coulomb
 from stickslip.gradients import solution_factor, solution_linear
 from stickslip.gradients.solution import solution_derivative
 from stickslip.gradients.solution_linear import GlobalLinearisation
 from stickslip.gradients.solution_rows import Causes
+from stickslip.problem import contact_blocks, free, interval, rolling, torsional
 
 WHOLE = MIXED + torsional([0.5], [0.1]) + interval([-0.2], [0.3])
 PROBLEMS = {

@@ -5,8 +5,9 @@ import pytest
 from random_problems import MIXED, bodies_in_a_row
 from solution_differences import random_global, random_local, solved, worst_difference
 
-from stickslip import ContactProblem, ModelError, coulomb, free, interval, nonnegative, rolling, torsional
+from stickslip import ContactProblem, ModelError, coulomb
 from stickslip.gradients.solution import solution_derivative
+from stickslip.problem import free, interval, nonnegative, rolling, torsional
 
 WHOLE = MIXED + torsional([0.5], [0.1]) + interval([-0.2, 0.1, -np.inf], [0.3, np.inf, 0.2])
 PROBLEMS = {

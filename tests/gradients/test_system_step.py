@@ -49,13 +49,13 @@ def test_numbers_of_laws_are_those_that_a_family_gives_them(scheme):
     """By mu, e and the level of dry friction, once as numbers of the law and once of a family."""
     h = 1e-3
     for steps in (0, 1):
-        plain = derivative(ss.Family(swing, m=1.0), SCHEMES[scheme], h, steps)
-        named = derivative(ss.Family(swing, mu=0.3, e=0.4), SCHEMES[scheme], h, steps)
+        plain = derivative(ss.systems.Family(swing, m=1.0), SCHEMES[scheme], h, steps)
+        named = derivative(ss.systems.Family(swing, mu=0.3, e=0.4), SCHEMES[scheme], h, steps)
         for of in ("q", "v", "r"):
             for by in ("mu", "e"):
                 np.testing.assert_allclose(plain.jacobian(of, by), named.jacobian(of, by), atol=1e-9)
-    plain = derivative(ss.Family(dry, m=2.0), SCHEMES[scheme], h)
-    named = derivative(ss.Family(dry, level=3.0), SCHEMES[scheme], h)
+    plain = derivative(ss.systems.Family(dry, m=2.0), SCHEMES[scheme], h)
+    named = derivative(ss.systems.Family(dry, level=3.0), SCHEMES[scheme], h)
     both = plain.jacobian("v", "upper") - plain.jacobian("v", "lower")
     np.testing.assert_allclose(both, named.jacobian("v", "level"), atol=1e-12)
     assert np.abs(both).max() > 1e-4
@@ -63,14 +63,14 @@ def test_numbers_of_laws_are_those_that_a_family_gives_them(scheme):
 
 @pytest.mark.parametrize("scheme", ["nearly implicit", "cone"])
 def test_a_force_beside_others_is_one_of_the_system(scheme):
-    found = derivative(ss.Family(swing, push=[0.0, 0.0]), SCHEMES[scheme], H)
+    found = derivative(ss.systems.Family(swing, push=[0.0, 0.0]), SCHEMES[scheme], H)
     for of in ("q", "v", "r"):
         np.testing.assert_allclose(found.jacobian(of, "force"), found.jacobian(of, "push"), atol=1e-10)
 
 
 def test_compliant_contacts():
     scheme = SCHEMES["nearly implicit"]
-    found = derivative(ss.Family(soft, stiffness=1000.0), scheme, 1e-2)
+    found = derivative(ss.systems.Family(soft, stiffness=1000.0), scheme, 1e-2)
     assert found.step.r[0] > 0.1
     compared(found, scheme)
 
@@ -119,7 +119,7 @@ def test_a_smoothed_derivative_is_that_of_the_smoothed_step(scheme):
 
 
 def test_a_stuck_mass_does_not_answer_a_push_but_a_smoothed_one_does():
-    stuck = ss.Family(lambda level: dry(level, speed=0.0), level=3.0)
+    stuck = ss.systems.Family(lambda level: dry(level, speed=0.0), level=3.0)
     found = derivative(stuck, SCHEMES["nearly implicit"], H)
     assert found.exists
     np.testing.assert_allclose(found.jacobian("v", "force"), 0.0, atol=1e-12)
@@ -184,7 +184,7 @@ def test_discrete_parameters_are_carried():
         return ss.NonsmoothSystem([body])
 
     h = 1e-2
-    found = ss.differentiate(ss.Family(make, gain=2.0), h=h, scheme="variational")
+    found = ss.differentiate(ss.systems.Family(make, gain=2.0), h=h, scheme="variational")
     np.testing.assert_allclose(found.jacobian("z", "q"), [[2.0]], rtol=1e-9)
     np.testing.assert_allclose(found.jacobian("z", "z"), [[0.9]], rtol=1e-9)
     np.testing.assert_allclose(found.jacobian("v", "q"), [[-h]], rtol=1e-9)  # half a kick: h / 2 times 2
@@ -196,8 +196,8 @@ def test_discrete_parameters_are_carried():
     [
         ({"scheme": "event-driven"}, "steps of event-driven have no derivative"),
         ({"scheme": "schatzman-paoli"}, "those of moreau-jean and variational have"),
-        ({"scheme": ss.MoreauJean(projection="direct")}, 'projection="none"'),
-        ({"scheme": ss.Variational(contact="pyramid")}, "contact='cone'"),
+        ({"scheme": ss.schemes.MoreauJean(projection="direct")}, 'projection="none"'),
+        ({"scheme": ss.schemes.Variational(contact="pyramid")}, "contact='cone'"),
         ({"h": -1.0}, "h is -1.0"),
         ({"kappa": -1.0}, "kappa is -1.0"),
         ({"state": ss.State(0.0, np.zeros(3), np.zeros(2))}, r"q has shape \(3,\), expected \(2,\)"),
@@ -215,26 +215,26 @@ def test_what_has_none_gets_a_sentence(given, words):
 
 def test_poisson_has_none():
     body = ss.Lagrangian("ball", M=1.0, q0=-1e-4, v0=-1.0)
-    floor = ss.Interaction("floor", "ball", ss.Scleronomous(lambda q: q), ss.PoissonImpact(e=0.5))
+    floor = ss.Interaction("floor", "ball", ss.Scleronomous(lambda q: q), ss.laws.PoissonImpact(e=0.5))
     with pytest.raises(ss.ModelError, match="interaction 'floor': Poisson's impact"):
         ss.differentiate(ss.NonsmoothSystem([body], [floor]), h=1e-3)
 
 
 def test_families_refuse_what_makes_none():
     with pytest.raises(ss.ModelError, match="make gives int"):
-        ss.Family(lambda a: 3, a=1.0)
+        ss.systems.Family(lambda a: 3, a=1.0)
     with pytest.raises(ss.ModelError, match="at least one number"):
-        ss.Family(swing)
+        ss.systems.Family(swing)
     with pytest.raises(ss.ModelError, match="a is 'x'"):
-        ss.Family(swing, a="x")
+        ss.systems.Family(swing, a="x")
     with pytest.raises(ss.ModelError, match="which is a name of the step's own"):
-        ss.differentiate(ss.Family(lambda h: swing(m=h), h=1.0), h=1e-3)
+        ss.differentiate(ss.systems.Family(lambda h: swing(m=h), h=1.0), h=1e-3)
 
     def grows(n):
         return ss.NonsmoothSystem([ss.Lagrangian("a", M=np.eye(1 + (n > 1.0)), q0=np.zeros(1 + (n > 1.0)))])
 
     with pytest.raises(ss.ModelError, match="names or sizes change"):
-        ss.differentiate(ss.Family(grows, n=1.0), h=1e-3).jacobian("v", "n")
+        ss.differentiate(ss.systems.Family(grows, n=1.0), h=1e-3).jacobian("v", "n")
 
 
 def test_differences_are_extrapolated():

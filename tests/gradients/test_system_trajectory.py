@@ -8,7 +8,10 @@ import stickslip as ss
 
 NUMBERS = {"m": 1.0, "length": 0.7, "mu": 0.3, "e": 0.4}
 H, STEPS = 2e-3, 12
-SCHEMES = {"moreau-jean": ss.MoreauJean(newton_tolerance=1e-13), "variational": ss.Variational()}
+SCHEMES = {
+    "moreau-jean": ss.schemes.MoreauJean(newton_tolerance=1e-13),
+    "variational": ss.schemes.Variational(),
+}
 
 
 def off(state):
@@ -24,9 +27,11 @@ def end(scheme, h=H, until=STEPS * H, **changed):
 
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
 def test_the_gradient_of_a_run_with_impacts(scheme):
-    family = ss.Family(swing, **NUMBERS)
+    family = ss.systems.Family(swing, **NUMBERS)
     by = ("q", "v", "h", "force", *NUMBERS)
-    found = ss.gradient(family, ss.AtEnd(off), until=STEPS * H, h=H, scheme=scheme, by=by, checkpoints=3)
+    found = ss.gradient(
+        family, ss.gradients.AtEnd(off), until=STEPS * H, h=H, scheme=scheme, by=by, checkpoints=3
+    )
     assert found.kept <= 3
     assert found.steps == STEPS
     np.testing.assert_allclose(found.value, end(scheme), rtol=1e-9)
@@ -42,11 +47,11 @@ def test_the_gradient_of_a_run_with_impacts(scheme):
 
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
 def test_sensitivities_are_the_gradient_forwards(scheme):
-    family, how = ss.Family(swing, m=1.0), {"until": STEPS * H, "h": H, "scheme": scheme}
+    family, how = ss.systems.Family(swing, m=1.0), {"until": STEPS * H, "h": H, "scheme": scheme}
     found = ss.sensitivity(family, by=("q", "v", "m", "mu", "e", "h"), record=4, **how)
     assert found.q.shape == (4, 2)
     assert found.dq.shape == (4, 2, 8)
-    back = ss.gradient(family, ss.AtEnd(off), by=tuple(found.columns), **how)
+    back = ss.gradient(family, ss.gradients.AtEnd(off), by=tuple(found.columns), **how)
     _, dq, dv = off(ss.State(0.0, found.q[-1], found.v[-1]))
     ahead = dq @ found.dq[-1] + dv @ found.dv[-1]
     for name, columns in found.columns.items():
@@ -60,7 +65,7 @@ def test_a_run_goes_on_from_a_checkpoint_and_from_a_state():
     rest = ss.sensitivity(system, until=8 * H, by="q", start=first.checkpoint(-1), scheme=None)
     np.testing.assert_allclose(rest.q[-1], whole.q[-1], rtol=1e-8)
     state = ss.State(0.0, first.q[-1], first.v[-1])
-    found = ss.gradient(system, ss.AtEnd(off), until=2 * H, start=state, **how)
+    found = ss.gradient(system, ss.gradients.AtEnd(off), until=2 * H, start=state, **how)
     np.testing.assert_allclose(found.coordinates, found.gradient["q"])
 
 
@@ -76,7 +81,12 @@ def test_inputs_of_every_step_are_numbers_of_a_family():
         return float(state.q[0]), np.ones(1), None
 
     found = ss.gradient(
-        ss.Family(driven, u=np.ones(5)), ss.AtEnd(place), until=0.5, h=0.1, scheme="variational", by="u"
+        ss.systems.Family(driven, u=np.ones(5)),
+        ss.gradients.AtEnd(place),
+        until=0.5,
+        h=0.1,
+        scheme="variational",
+        by="u",
     )
     steps = np.array([0.5, 1.0, 1.0, 1.0, 1.0])  # half a kick at the start
     np.testing.assert_allclose(found.gradient["u"], steps * 0.1**2 / 2.0 * np.arange(5, 0, -1), rtol=1e-9)
@@ -94,14 +104,14 @@ def test_inputs_of_every_step_are_numbers_of_a_family():
 )
 def test_what_cannot_be_gets_a_sentence(given, words):
     with pytest.raises(ss.ModelError, match=words):
-        ss.gradient(swing(), ss.AtEnd(off), until=0.01, h=1e-3, **given)
+        ss.gradient(swing(), ss.gradients.AtEnd(off), until=0.01, h=1e-3, **given)
 
 
 def test_a_loss_at_the_end_that_says_nothing():
     with pytest.raises(ss.ModelError, match="the loss at the end gives None"):
-        ss.gradient(swing(), ss.AtEnd(lambda state: None), until=0.01, h=1e-3)
+        ss.gradient(swing(), ss.gradients.AtEnd(lambda state: None), until=0.01, h=1e-3)
 
 
 def test_only_what_moves_has_a_gradient():
     with pytest.raises(ss.ModelError, match="world is int"):
-        ss.gradient(3, ss.AtEnd(off), until=0.1, h=0.01)
+        ss.gradient(3, ss.gradients.AtEnd(off), until=0.1, h=0.01)

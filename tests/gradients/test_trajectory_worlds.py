@@ -12,7 +12,7 @@ from stickslip.mechanics.parameters import Parameters
 
 H, STEPS = 0.01, 14
 BY = ("q", "v", "h", "gravity", "mass", "inertia", "mu", "e", "size", "place", "wrench")
-SCHEMES = {"moreau-jean": ss.MoreauJeanBodies(correction=False), "variational": "variational"}
+SCHEMES = {"moreau-jean": ss.schemes.SemiExplicitMoreauJean(correction=False), "variational": "variational"}
 A, B = (np.random.default_rng(7).normal(size=(STEPS + 1, size)) for size in (14, 12))
 
 
@@ -166,7 +166,9 @@ def test_a_block_that_slides_has_impulses_that_are_not_unique_and_a_gradient_tha
     world = Parameters.of(world).with_(mu=[0.3]).applied(world)
     how = {"until": 0.05, "h": H, "scheme": SCHEMES[scheme], "solver": solver()}
     e_x = np.eye(14)[7]
-    found = ss.gradient(world, ss.AtEnd(lambda state: (state.q[7], e_x, None)), by=("v", "mu"), **how)
+    found = ss.gradient(
+        world, ss.gradients.AtEnd(lambda state: (state.q[7], e_x, None)), by=("v", "mu"), **how
+    )
     assert not found.unique
     assert found.not_unique == tuple(range(5))
     assert found.gradient["v"][6] == pytest.approx(0.05, rel=1e-7)
@@ -177,7 +179,9 @@ def test_a_block_that_slides_has_impulses_that_are_not_unique_and_a_gradient_tha
 def test_a_ball_that_touches_without_weight_is_at_a_kink(scheme):
     world = thrown(height=0.1, gravity=0.0, velocity=(0, 0, 0))
     how = {"until": 3 * H, "h": H, "scheme": SCHEMES[scheme], "solver": solver()}
-    found = ss.gradient(world, ss.AtEnd(lambda state: (state.q[9], np.eye(14)[9], None)), by=("v",), **how)
+    found = ss.gradient(
+        world, ss.gradients.AtEnd(lambda state: (state.q[9], np.eye(14)[9], None)), by=("v",), **how
+    )
     assert not found.exists
     assert found.kinks == (0, 1, 2)
     assert found.notes[0].startswith("3 steps, the first 0: ")
@@ -187,7 +191,7 @@ def test_a_ball_that_touches_without_weight_is_at_a_kink(scheme):
 def test_smoothing_takes_the_kink_away():
     world = thrown(height=0.1, gravity=0.0, velocity=(0, 0, 0))
     how = {"until": H, "h": H, "scheme": "variational", "solver": "ipm-step"}
-    height = ss.AtEnd(lambda state: (state.q[9], np.eye(14)[9], None))
+    height = ss.gradients.AtEnd(lambda state: (state.q[9], np.eye(14)[9], None))
     found = ss.gradient(world, height, by=("v",), kappa=1e-4, **how)
     assert found.exists
     assert 0.0 < found.gradient["v"][8] < H  # between that of a ball that is held and that of one that leaves
@@ -199,7 +203,7 @@ def test_efforts_over_time(scheme):
     how = {"until": 6 * H, "h": H, "scheme": SCHEMES[scheme], "solver": solver()}
     effort = rng.normal(size=(6, 1))
     e_x = np.eye(14)[0]
-    far = ss.AtEnd(lambda state: (state.q[0], e_x, None))
+    far = ss.gradients.AtEnd(lambda state: (state.q[0], e_x, None))
     found = ss.gradient(world, far, by=("effort", "mass"), controls={"effort": effort}, **how)
     # A cart of mass m on its rail: what is pushed at the end of step k moves it for the steps that are left.
     left = np.diff(found.gradient["effort"][:, 0])

@@ -5,9 +5,9 @@ import pytest
 from variational_differences import CONE, PATH, SOLVER, H, ball, built, compare, jointed, state_after, thrown
 
 import stickslip as ss
+from stickslip import scenes
 from stickslip.gradients.variational import variational_derivative
 from stickslip.kernels.derivatives.laws import OPEN, SLIP, STICK
-from stickslip.scenes import runs
 from stickslip.schemes.variational import VariationalBodies
 
 BOX, ROD, BALL = ss.Cuboid((0.2, 0.3, 0.4)), ss.Capsule(0.1, 0.3), ss.Sphere(0.15)
@@ -114,22 +114,26 @@ def test_springs_dampers_motors_and_written_forces():
     b.body("b", ss.Cuboid((0.1, 0.2, 0.15)), density=1000.0, position=(0.5, 0.1, 0.6), spin=(1, 2, 3))
     b.apart("a", "b")
     b.force(
-        ss.Spring("s", "a", "b", stiffness=300.0, damping=3.0, length=0.3, first_point=(0.02, 0.03, 0.12))
+        ss.forces.Spring(
+            "s", "a", "b", stiffness=300.0, damping=3.0, length=0.3, first_point=(0.02, 0.03, 0.12)
+        )
     )
-    b.force(ss.Damper("d", "b", "a", linear=2.0, angular=0.1, point=(0.5, 0.15, 0.6)))
+    b.force(ss.forces.Damper("d", "b", "a", linear=2.0, angular=0.1, point=(0.5, 0.15, 0.6)))
     b.force(
-        ss.BodyForce("f", "b", force=lambda x, v: (3 * np.sin(x[0]), v[1] ** 2, 1.0),
-                     moment=lambda p, omega: 0.1 * omega + p[1:])
+        ss.forces.BodyForce("f", "b", force=lambda x, v: (3 * np.sin(x[0]), v[1] ** 2, 1.0),
+                     moment=lambda p, spin: 0.1 * spin + p[1:])
     )  # fmt: skip
     b.joint("h", "hinge", "b", None, point=(0.5, 0.1, 0.7), axis=(0.1, 1, 0.2))
-    b.force(ss.Actuator("m", "h", effort=lambda position, velocity: 2 * np.sin(position) - 0.3 * velocity))
-    b.force(ss.Actuator("n", "h", effort=0.7))
+    b.force(
+        ss.forces.Actuator("m", "h", effort=lambda position, velocity: 2 * np.sin(position) - 0.3 * velocity)
+    )
+    b.force(ss.forces.Actuator("n", "h", effort=0.7))
     found = compare(b.build(), steps=3)
     assert found.by["effort"] == (1,)
 
 
 def test_a_quadruped_whole():
-    scene = runs.make("quadruped", gait="hold")
+    scene = scenes.make("quadruped", gait="hold")
     found = compare(scene.system, steps=2)
     whole, rng = {by: found.jacobian("v", by) for by in ("q", "v", "effort")}, np.random.default_rng(0)
     for by, matrix in whole.items():
@@ -152,7 +156,7 @@ def test_other_contact_models(contact, velocity):
 
 def test_many_rows_go_through_a_sparse_factor(monkeypatch):
     """The same derivative by the dense complement and by a sparse LU of the whole."""
-    scene = runs.make("chain", bodies=5, kind="hinge")
+    scene = scenes.make("chain", bodies=5, kind="hinge")
     state, memory = state_after(scene.system, 3)
     args = CONE, scene.system, state, memory, H, SOLVER
     dense = variational_derivative(*args)
@@ -203,11 +207,11 @@ def test_velocities_that_are_not_unique_have_no_derivative(velocity, spin, why):
     assert not why or any(why in note for note in found.notes)
 
 
-@pytest.mark.parametrize("scheme", ["moreau-jean", "variational"])
+@pytest.mark.parametrize("scheme", ["moreau-jean-semi-explicit", "variational"])
 def test_a_memory_that_is_none_is_refused(scheme):
     world = ball()
     memory = dict(ss.differentiate(world, h=H, scheme=scheme).step.memory)
-    name = "reserve" if scheme == "moreau-jean" else "potential"
+    name = "reserve" if scheme == "moreau-jean-semi-explicit" else "potential"
     for bad, words in (
         (3, "memory is int"), ({}, "memory has no"), (memory | {name: [1.0]}, f"{name} is list"),
         (memory | {name: memory[name] * np.nan}, f"{name} is not finite"),

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from stickslip import ContactProblem, coulomb, free
+from stickslip import ContactProblem, coulomb
 from stickslip.kernels import anderson, schedule
+from stickslip.problem import free
 from stickslip.solvers.gauss_seidel import Anderson, first_look
 
 

@@ -17,7 +17,7 @@ def problem_of(scene):
     )
 
 
-@pytest.mark.parametrize("scene", ["wall", "packing"])
+@pytest.mark.parametrize("scene", ["wall-problem", "packing-problem"])
 def test_sweeps_do_not_change_what_the_judge_measures_against(scene):
     problem = problem_of(scene)
     free = body_problems.unloaded(problem)
@@ -31,7 +31,7 @@ def test_sweeps_do_not_change_what_the_judge_measures_against(scene):
 
 
 def test_what_a_solve_tells_is_what_the_judge_says_from_scratch():
-    problem = problem_of("wall")
+    problem = problem_of("wall-problem")
     K, *rest = problem
     guess = np.zeros(problem.u_bias.size)
     r, v, u, told, control, _ = body_problems.solve_coulomb3(tuple(K), *rest, 1e-6, 5000.0, guess)

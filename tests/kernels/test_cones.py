@@ -7,7 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from stickslip import coulomb, free, friction, interval, nonnegative, rolling, torsional
+from stickslip import coulomb
+from stickslip.problem import free, friction, interval, nonnegative, rolling, torsional
 
 FAMILIES = [(1,), (2,), (2, 2), (2, 1), (2, 2, 1), (3,), (1, 1, 1)]
 MU = st.one_of(st.just(0.0), st.floats(1e-6, 1e3), st.just(1.0))

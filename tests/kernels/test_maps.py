@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from stickslip import free, friction, interval, nonnegative
 from stickslip.kernels import cone_maps, maps
+from stickslip.problem import free, friction, interval, nonnegative
 
 MAPS = {
     "alart_curnier": maps.alart_curnier,

@@ -9,13 +9,13 @@ import numpy as np
 import stickslip as ss
 from stickslip.compilation import JIT
 from stickslip.problem.convert import reduce_to_contacts
-from stickslip.solvers.gauss_seidel import Anderson
-from stickslip.solvers.gauss_seidel import GaussSeidel
+from stickslip.solvers import NSGS, Anderson
 from stickslip.solvers.registry import make
 
 rng = np.random.default_rng(7)
-K = (ss.coulomb([0.3, 0.4]) + ss.nonnegative(2) + ss.free(3) + ss.interval([-1.0], [1.0])
-     + ss.rolling([0.2, 0.5], [0.1, 0.02]) + ss.torsional([0.5], [0.1]) + ss.coulomb([0.4], 2))
+p = ss.problem
+K = (p.coulomb([0.3, 0.4]) + p.nonnegative(2) + p.free(3) + p.interval([-1.0], [1.0])
+     + p.rolling([0.2, 0.5], [0.1, 0.02]) + p.torsional([0.5], [0.1]) + p.coulomb([0.4], 2))
 A = rng.normal(size=(K.size, K.size))
 W = A @ A.T / K.size + 0.1 * np.eye(K.size)
 mixed = ss.ContactProblem(W, rng.normal(size=K.size), K)
@@ -25,17 +25,17 @@ plain = ss.ContactProblem(A @ A.T / one.size + 0.1 * np.eye(one.size), rng.norma
 bodies = np.array([[0, -1], [1, 0], [2, 1], [2, 0], [3, 2], [3, 1]])
 rows = rng.normal(size=(one.size, 2, 6))
 glob = ss.GlobalProblem(np.tile(np.eye(6), (4, 1, 1)), rng.normal(size=24),
-                        ss.contact_blocks(bodies, rows, one), np.zeros(one.size), one)
+                        ss.problem.contact_blocks(bodies, rows, one), np.zeros(one.size), one)
 print(JIT)
 for problem in (mixed, plain, reduce_to_contacts(glob).problem):
     for relaxation in (1.0, 0.9):
-        s = GaussSeidel(tolerance=1e-9, max_iterations=60, relaxation=relaxation).solve(problem)
+        s = NSGS(tolerance=1e-9, max_iterations=60, relaxation=relaxation).solve(problem)
         print(s.iterations, s.status.name, s.r.tobytes().hex(), s.history.tobytes().hex())
         print([x.hex() for x in (s.residuals.natural, s.residuals.natural_scaled, s.residuals.work)])
     s = Anderson(tolerance=1e-9, max_iterations=60, memory=3).solve(problem)
     print(s.iterations, s.status.name, s.r.tobytes().hex())
 for local in ("projection", "newton", "quartic", "enumeration"):
-    s = GaussSeidel(tolerance=1e-9, max_iterations=20, local=local).solve(mixed)
+    s = NSGS(tolerance=1e-9, max_iterations=20, local=local).solve(mixed)
     print(s.iterations, s.status.name, s.r.tobytes().hex())
     for name in ("fixed-point", "extragradient", "apgd", "bb", "s-loop", "tresca"):
         options = {"inner": "nsgs", "inner_iterations": 9} if name in ("s-loop", "tresca") else {}
@@ -69,10 +69,11 @@ K = ss.coulomb([0.3, 0.4])
 W, q = np.eye(6) + 0.1, np.array([-1.0, 0.5, 0.0, -1.0, 0.0, 0.2])
 dense = ss.ContactProblem(W, q, K)
 problems = [dense, ss.ContactProblem(sp.csr_array(W), q, K),
-            ss.ContactProblem(W[:1, :1], q[:1], ss.nonnegative(1)),
-            make("incline"), make("packing", spheres=5), make("packing", spheres=5, mu_roll=1e-3),
-            ss.GlobalProblem(np.eye(6), q, np.eye(6), np.zeros(6), K), ss.lcp(np.eye(2), [-1.0, 1.0]),
-            ss.ContactProblem(np.eye(7), -np.ones(7), K + ss.nonnegative(1))]
+            ss.ContactProblem(W[:1, :1], q[:1], ss.problem.nonnegative(1)),
+            make("incline-problem"), make("packing-problem", spheres=5),
+            make("packing-problem", spheres=5, mu_roll=1e-3),
+            ss.GlobalProblem(np.eye(6), q, np.eye(6), np.zeros(6), K), ss.problem.lcp(np.eye(2), [-1.0, 1.0]),
+            ss.ContactProblem(np.eye(7), -np.ones(7), K + ss.problem.nonnegative(1))]
 for problem in problems:
     solution = ss.solve(problem)
     ss.judge(problem, solution.r, solution.v, solution.lam)

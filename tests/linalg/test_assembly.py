@@ -15,7 +15,7 @@ from stickslip.scenes import make
 @pytest.mark.parametrize("mu_roll", [None, 1e-3])
 @pytest.mark.parametrize("form", ["one number", "per component", "blocks", "flat"])
 def test_is_what_scipy_makes_of_it(spheres, mu_roll, form):
-    problem = make("packing", spheres=spheres, mu_roll=mu_roll)
+    problem = make("packing-problem", spheres=spheres, mu_roll=mu_roll)
     H, M, n = problem.H, problem.M, problem.H.size
     rng, d = np.random.default_rng(0), 3 if mu_roll is None else 5
     random = rng.normal(size=(n // d, d, d))
@@ -44,7 +44,7 @@ def test_is_what_scipy_makes_of_it(spheres, mu_roll, form):
 
 def test_bodies_in_the_plane_contacts_of_two_widths_and_pairs_met_twice():
     rng = np.random.default_rng(0)
-    K = ss.coulomb([0.3, 0.4], 2) + ss.nonnegative(1) + ss.coulomb([0.1], 2)
+    K = ss.coulomb([0.3, 0.4], 2) + ss.problem.nonnegative(1) + ss.coulomb([0.1], 2)
     bodies = np.array([[0, 1], [1, 0], [2, -1], [-1, 1]])
     H = contact_blocks(bodies, rng.normal(size=(K.size, 2, 3)), K)
     mass = np.tile(np.eye(3), (3, 1, 1))
@@ -74,7 +74,7 @@ def test_nothing_at_all():
 
 
 def test_what_does_not_fit_is_refused():
-    problem = make("packing", spheres=5)
+    problem = make("packing-problem", spheres=5)
     H, M = problem.H, problem.M.matrix
     pattern = body_pattern(H.bodies, 5)
     with pytest.raises(ValueError, match="M has shape"):

@@ -17,7 +17,7 @@ from stickslip.scenes import make
 
 def saddle(spheres=40, D=1.0, copies=1):
     """(pattern, values) of a packing: its bodies, then its contacts, each `copies` times."""
-    problem = make("packing", spheres=spheres, seed=3)
+    problem = make("packing-problem", spheres=spheres, seed=3)
     bodies, rows = np.tile(problem.H.bodies, (copies, 1)), np.tile(problem.H.rows, (copies, 1, 1))
     H = contact_blocks(bodies, rows, ss.coulomb(np.full(bodies.shape[0], 0.3)))
     pattern = saddle_pattern(H.bodies, H.offset, spheres)
@@ -38,7 +38,7 @@ ORDERS = ["chosen", "AMD", "bodies first"]
 @pytest.mark.parametrize("decades", [0, 8, 16])
 def test_d_over_many_decades(decades, order):
     rng = np.random.default_rng(decades)
-    nc = make("packing", spheres=40, seed=3).contacts
+    nc = make("packing-problem", spheres=40, seed=3).contacts
     pattern, values = saddle(D=10.0 ** rng.uniform(-decades / 2, decades / 2, nc))
     symbolic = analyse(pattern, order=order_of(order, pattern))
     factor = symbolic.quasi_definite(values)
@@ -64,7 +64,7 @@ def test_agrees_with_qdldl():
 @pytest.mark.parametrize("zeros", ["some", "all"])
 def test_d_of_zero(zeros, order):
     """Contacts without compliance; the packing is isostatic, so K is regular."""
-    nc = make("packing", spheres=40, seed=3).contacts
+    nc = make("packing-problem", spheres=40, seed=3).contacts
     D = np.zeros(nc) if zeros == "all" else np.where(np.arange(nc) % 3 == 0, 0.0, 1e-3)
     pattern, values = saddle(D=D)
     symbolic = analyse(pattern, order=order_of(order, pattern))
@@ -110,7 +110,7 @@ def test_units_do_not_matter():
 
 def test_a_locked_packing_has_velocity_zero():
     """H' v = 0 with more contacts than velocities: rows without anything to compare a residual with."""
-    problem = make("packing", spheres=50)
+    problem = make("packing-problem", spheres=50)
     pattern = saddle_pattern(problem.H.bodies, problem.H.offset, 50)
     factor = analyse(pattern).quasi_definite(pattern.values(problem.M.matrix, problem.H, 0.0))
     x = factor.solve(np.concatenate([problem.f, np.zeros(problem.H.size)]))

@@ -35,7 +35,7 @@ for name, (n, edges) in GRAPHS.items():
                 analyse(pattern, order=np.arange(n)).cholesky(values)
             except FactorFailure as failure:
                 print(type(failure).__name__, failure.block)
-problem = make("packing", spheres=4)
+problem = make("packing-problem", spheres=4)
 H, M = problem.H, problem.M.matrix
 pattern = body_pattern(H.bodies, 4)
 print("packing", *analyse(pattern).cholesky(pattern.values(M, H, 2.0)).solve(np.ones(pattern.size)))
@@ -113,7 +113,7 @@ from stickslip.scenes import make
 from stickslip.scenes.packing import deposit
 
 for spheres in (1, 5, 600):
-    problem = make("packing", spheres=spheres)
+    problem = make("packing-problem", spheres=spheres)
     H, M = problem.H, problem.M.matrix
     pattern = body_pattern(H.bodies.copy(), spheres)
     for positions in (None, deposit(spheres).centre):

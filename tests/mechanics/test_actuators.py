@@ -17,8 +17,8 @@ def test_all_at_once_is_one_by_one():
     b.joint("d", "distance", "b0", None, point=(0.5, 0, 0), second_point=(0, 0, 3))
     given = ("h", 1.3, False), ("c", 0.7, False), ("c", -2.0, True), ("s", 0.4, False), ("d", 3.0, False)
     for k, (joint, effort, turn) in enumerate(given):
-        b.force(ss.Actuator(f"m{k}", joint, effort=effort, turn=turn))
-    b.force(ss.Actuator("written", "h", effort=lambda t: t))
+        b.force(ss.forces.Actuator(f"m{k}", joint, effort=effort, turn=turn))
+    b.force(ss.forces.Actuator("written", "h", effort=lambda t: t))
     world = b.build()
     q = world.start.q.reshape(-1, 7).copy()
     turned = rng.normal(size=(3, 4))

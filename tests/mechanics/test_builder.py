@@ -312,7 +312,7 @@ def test_the_law_of_a_pair_is_the_rule_or_what_is_given():
     assert world.law("wood", "default").coefficients[0] == pytest.approx([0.4**0.5, 0.0, 0.0, 0.1])
     assert world.law("default", "steel") == ss.NewtonImpact(e=0.3, mu=0.7, mu_roll=1e-3)
     assert world.law("steel", "steel") == ss.NewtonImpact(e=0.9, mu=0.0)
-    assert world.law("steel", "default", "poisson") == ss.PoissonImpact(e=0.3, mu=0.7, mu_roll=1e-3)
+    assert world.law("steel", "default", "poisson") == ss.laws.PoissonImpact(e=0.3, mu=0.7, mu_roll=1e-3)
     with pytest.raises(KeyError, match="no material 'steal'; known: default, steel, wood"):
         world.law("steal", "wood")
     with pytest.raises(KeyError, match=r"no impact 'poison'.*'poisson'"):
@@ -320,7 +320,7 @@ def test_the_law_of_a_pair_is_the_rule_or_what_is_given():
 
 
 LAWS = {
-    "give a NewtonImpact. Poisson's impact is an option of the scheme": {"law": ss.PoissonImpact(e=0.5)},
+    "give a NewtonImpact. Poisson's impact is an option of the scheme": {"law": ss.laws.PoissonImpact(e=0.5)},
     "give a NewtonImpact": {"law": "hard"},
     "give its law or mu, not both": {"law": ss.NewtonImpact(e=0.5), "mu": 0.3},
     "the law of one contact in space": {"law": ss.NewtonImpact(mu=0.5, dimension=2)},
@@ -332,3 +332,46 @@ LAWS = {
 def test_a_law_that_a_pair_cannot_have_is_refused(message, given):
     with pytest.raises(ModelError, match=f"pair 'default', 'default': .*{message}"):
         placed().pair("default", "default", **given)
+
+
+JOINTS = {
+    "fixed": ss.joints.FixedJoint(point=(0, 0, 0.5)),
+    "ball": ss.joints.BallJoint(point=(0, 0, 0.5)),
+    "hinge": ss.joints.HingeJoint(point=(0, 0, 0.5), axis=(0, 1, 0)),
+    "slider": ss.joints.SliderJoint(axis=(0, 1, 0), point=(0, 0, 0.5)),
+    "distance": ss.joints.DistanceJoint(first=(0, 0, 0.5), second=(0, 0, 1.5)),
+}
+
+
+@pytest.mark.parametrize("kind", JOINTS)
+def test_a_joint_is_one_thing_in_worlds_and_in_equations(kind):
+    joint = JOINTS[kind]
+    places = {"second_point": (0, 0, 1.5)} if kind == "distance" else {}
+    axis = {"axis": joint.axis} if hasattr(joint, "axis") else {}
+    found = []
+    for given, where in (
+        (kind, {"point": (0, 0, 0.5), **axis, **places}),
+        (ss.joints.JointKind[kind.upper()], {"point": (0, 0, 0.5), **axis, **places}),
+        (joint, {}),
+    ):
+        b = ss.WorldBuilder()
+        b.body("rod", ss.Capsule(0.1, 1.0))
+        b.joint("joint", given, "rod", **where)
+        found.append(b.build().joints)
+    for other in found[1:]:
+        for name in ("kind", "point", "frame", "length"):
+            np.testing.assert_array_equal(getattr(other, name), getattr(found[0], name))
+    body = ss.NewtonEuler("rod", mass=1.0, inertia=np.eye(3))
+    size = {"fixed": 6, "ball": 3, "hinge": 5, "slider": 5, "distance": 1}[kind]
+    ss.NonsmoothSystem([body], [ss.Interaction("joint", "rod", joint, ss.laws.Equality(size))])
+
+
+def test_a_placed_joint_has_its_places_itself():
+    b = ss.WorldBuilder()
+    b.body("rod", ss.Capsule(0.1, 1.0))
+    with pytest.raises(ss.ModelError, match="joint 'j': HingeJoint has its own point, axis, second_point"):
+        b.joint("j", JOINTS["hinge"], "rod", point=(0, 0, 0))
+    with pytest.raises(ss.ModelError, match="has its length at the start, or limits"):
+        b.joint("j", ss.joints.DistanceJoint((0, 0, 0), (0, 0, 1), length=2.0), "rod")
+    with pytest.raises(ss.ModelError, match="joint 'j': no kind 3 of joints; known: fixed"):
+        b.joint("j", 3, "rod")

@@ -119,7 +119,7 @@ def test_an_actuator_gives_effort_times_rate_and_keeps_momentum(kind, turn, more
 
 def test_users_write_forces_of_what_they_name():
     b = placed()
-    b.force(BodyForce("wind", "a", force=lambda v, t: -v * t, moment=lambda omega, p: -omega))
+    b.force(BodyForce("wind", "a", force=lambda v, t: -v * t, moment=lambda spin, p: -spin))
     b.force(BodyForce("push", "b", force=(0, 0, 2.0), point=(3.5, 1, 4)))
     world = b.build()
     F = forces_of(world, t=3.0)[WORKING]
@@ -139,7 +139,7 @@ FORCES = {
     "damper 's': 'floor' is not dynamic": Damper("s", "floor", linear=1.0),
     "actuator 's': no joint 'j'; known: none": Actuator("s", "j", 1.0),
     "body force 's' on body 'a': neither force nor moment": BodyForce("s", "a"),
-    "body force 's' on body 'a': force takes \\(y\\); it may take any of \\(t, x, p, v, omega\\)":
+    "body force 's' on body 'a': force takes \\(y\\); it may take any of \\(t, x, p, v, spin\\)":
         BodyForce("s", "a", force=lambda y: y),
     "body force 's' on body 'a': force has shape": BodyForce("s", "a", force=1.0),
 }  # fmt: skip

@@ -21,10 +21,10 @@ def machine(motor, push, turn, belt, joint=True):
     if joint:
         b.body("arm", ss.Cuboid((1, 0.1, 0.1)), position=(0.5, 5, 2), mass=1.0)
         b.joint("knee", "hinge", "arm", point=(0, 5, 2), axis=(0, 1, 0))
-        b.force(ss.BodyForce("air", "arm", force=lambda t: AIR))
-        b.force(ss.Actuator("motor", "knee", motor))
-    b.force(ss.BodyForce("lift", "box", force=(0, 0, 0.1)))
-    b.force(ss.BodyForce("push", "box", force=push, moment=turn, point=(0, 0, 0.2)))
+        b.force(ss.forces.BodyForce("air", "arm", force=lambda t: AIR))
+        b.force(ss.forces.Actuator("motor", "knee", motor))
+    b.force(ss.forces.BodyForce("lift", "box", force=(0, 0, 0.1)))
+    b.force(ss.forces.BodyForce("push", "box", force=push, moment=turn, point=(0, 0, 0.2)))
     return b.build()
 
 
@@ -55,8 +55,8 @@ def test_an_actuator_without_an_effort_and_an_input_without_a_default_are_zero()
     b = ss.WorldBuilder()
     b.body("arm", ss.Sphere(0.1))
     b.joint("rail", "slider", "arm", axis=(1, 0, 0))
-    b.force(ss.Actuator("motor", "rail"))
-    b.force(ss.BodyForce("push", "arm", moment=Input()))
+    b.force(ss.forces.Actuator("motor", "rail"))
+    b.force(ss.forces.BodyForce("push", "arm", moment=Input()))
     world = b.build()
     assert world.inputs["motor"].unit == "N"
     assert world.inputs["push"].unit == "N m"
@@ -81,11 +81,11 @@ def test_values_that_are_set_make_the_world_that_has_them(values, joint):
     start = machine(Input(0.7), Input((1.0, 2.0, 0.0)), Input((0.0, 0.0, 0.3)), Input(MOTION), joint)
     force, moment = pair(whole["push"])
     wanted = machine(whole["motor"], force, moment, pair(whole["belt"]), joint)
-    prepared = ss.PreparedWorld(start)
+    prepared = ss.schemes.PreparedWorld(start)
     untouched = ss.simulate(start, until=0.01, h=1e-3)
     made = prepared.with_inputs({"push": np.ones(6)}).with_inputs(values)
     made = made.with_inputs({"push": whole["push"]})
-    scheme, solver = ss.MoreauJeanBodies(), registry.make("auto", tolerance=1e-8)
+    scheme, solver = ss.schemes.SemiExplicitMoreauJean(), registry.make("auto", tolerance=1e-8)
     for one, other in ((made, wanted), (prepared, start)):
         memory = scheme.begin(other, start.start, 1e-3)
         a = scheme.step(one, start.start, memory, 1e-3, solver)
@@ -104,19 +104,19 @@ def test_values_that_are_set_make_the_world_that_has_them(values, joint):
 
 def test_inputs_of_pushes_and_motions_leave_steps_compiled():
     world = machine(None, Input(), Input(), Input(MOTION), joint=False)
-    prepared = ss.PreparedWorld(world).with_inputs({"push": np.ones(6)})
+    prepared = ss.schemes.PreparedWorld(world).with_inputs({"push": np.ones(6)})
     assert not prepared.world.forces.need_python
     solver = registry.make("auto", tolerance=1e-8)
     plain = machine(None, AIR, AIR, pair(MOTION), joint=False)
-    ours = BodyMarch.of(prepared, ss.MoreauJeanBodies(), solver)
-    theirs = BodyMarch.of(ss.PreparedWorld(plain), ss.MoreauJeanBodies(), solver)
+    ours = BodyMarch.of(prepared, ss.schemes.SemiExplicitMoreauJean(), solver)
+    theirs = BodyMarch.of(ss.schemes.PreparedWorld(plain), ss.schemes.SemiExplicitMoreauJean(), solver)
     assert (ours is None) == (theirs is None)
 
 
 @pytest.mark.parametrize("by", ["effort", "mass", "v"])
 def test_derivatives_take_an_input_as_the_constant_that_it_is(by):
     push, turn = (1.0, 2.0, 0.0), (0.0, 0.0, 0.3)
-    declared = ss.PreparedWorld(machine(Input(), Input(), Input(turn), Input(MOTION)))
+    declared = ss.schemes.PreparedWorld(machine(Input(), Input(), Input(turn), Input(MOTION)))
     made = declared.with_inputs({"motor": 0.7, "push": (*push, *turn)})
     given = machine(0.7, push, turn, pair(MOTION))
     found, wanted = ss.differentiate(made, h=1e-3), ss.differentiate(given, h=1e-3)
@@ -135,7 +135,7 @@ WRONG = {
 
 @pytest.mark.parametrize(("message", "values"), WRONG.items(), ids=list(WRONG))
 def test_wrong_names_and_values_are_refused(message, values):
-    prepared = ss.PreparedWorld(machine(Input(), Input(), None, Input()))
+    prepared = ss.schemes.PreparedWorld(machine(Input(), Input(), None, Input()))
     with pytest.raises(ModelError, match=message):
         prepared.with_inputs(values)
 
@@ -150,6 +150,6 @@ def test_what_cannot_be_declared_is_refused():
     b = ss.WorldBuilder()
     b.body("x", ss.Sphere(1.0), motion=Input())
     b.body("y", ss.Sphere(1.0), position=(3, 0, 0))
-    b.force(ss.BodyForce("x", "y", force=Input()))
+    b.force(ss.forces.BodyForce("x", "y", force=Input()))
     with pytest.raises(ModelError, match="input 'x': a force and a kinematic body have this name"):
         b.build()

@@ -19,7 +19,7 @@ def prism(outline, ears, height=1.0):
         face for i in range(n) for j in [(i + 1) % n] for face in ((i, j, n + j), (i, n + j, n + i))
     ]  # fmt: skip
     lids = [face for a, b, c in ears for face in ((a, c, b), (n + a, n + b, n + c))]
-    return ss.Mesh(points, [*sides, *lids])
+    return ss.shapes.Mesh(points, [*sides, *lids])
 
 
 def l_prism():
@@ -49,9 +49,9 @@ def test_its_hull_is_taken_where_that_is_asked_for():
 def test_units_decide_nothing(scale):
     mesh = l_prism()
     with pytest.raises(ss.ModelError, match="not convex"):
-        ss.ConvexHull(ss.Mesh(scale * mesh.points, mesh.triangles))
+        ss.ConvexHull(ss.shapes.Mesh(scale * mesh.points, mesh.triangles))
     box = cube()
-    moved = ss.ConvexHull(ss.Mesh(scale * (box.points + 3.0), box.triangles))
+    moved = ss.ConvexHull(ss.shapes.Mesh(scale * (box.points + 3.0), box.triangles))
     assert moved.volume == pytest.approx(scale**3, rel=1e-12)
 
 
@@ -59,11 +59,11 @@ def test_a_convex_mesh_is_its_hull_in_whatever_order_its_corners_are():
     mesh = cube()
     rng = np.random.default_rng(0)
     turned = np.where(rng.random(len(mesh.triangles))[:, None] < 0.5, mesh.triangles[:, ::-1], mesh.triangles)
-    apart = ss.Mesh(
+    apart = ss.shapes.Mesh(
         mesh.points[mesh.triangles].reshape(-1, 3), np.arange(36).reshape(-1, 3)
     )  # nothing shared
-    twice = ss.Mesh(mesh.points, np.concatenate([mesh.triangles, mesh.triangles]))
-    for one in (mesh, ss.Mesh(mesh.points, turned), apart, twice):
+    twice = ss.shapes.Mesh(mesh.points, np.concatenate([mesh.triangles, mesh.triangles]))
+    for one in (mesh, ss.shapes.Mesh(mesh.points, turned), apart, twice):
         assert ss.ConvexHull(one).volume == pytest.approx(1.0, rel=1e-12)
 
 
@@ -74,7 +74,7 @@ def test_corners_in_single_precision_are_convex_enough():
     points /= np.linalg.norm(points, axis=1)[:, None]
     ball = ss.ConvexHull(points)
     rounded = (ball.vertices * np.array([1.0, 1.0, 1e-2])).astype(np.float32).astype(float)
-    assert ss.ConvexHull(ss.Mesh(rounded, ball.triangles)).volume == pytest.approx(
+    assert ss.ConvexHull(ss.shapes.Mesh(rounded, ball.triangles)).volume == pytest.approx(
         1e-2 * ball.volume, rel=1e-5
     )
 
@@ -82,20 +82,20 @@ def test_corners_in_single_precision_are_convex_enough():
 def test_a_box_without_a_lid_has_no_volume():
     mesh = cube()
     with pytest.raises(ss.ModelError, match=r"it is open \(4 edges .* no volume, .* has 1 m³"):
-        ss.ConvexHull(ss.Mesh(mesh.points, mesh.triangles[:-1][[*range(8), 8, 10]]))
+        ss.ConvexHull(ss.shapes.Mesh(mesh.points, mesh.triangles[:-1][[*range(8), 8, 10]]))
 
 
 def test_a_dent_and_two_bodies_in_one_mesh_are_not_convex():
     mesh = cube()
     top = [k for k, t in enumerate(mesh.triangles) if (mesh.points[t, 2] == 1.0).all()]
     rest = np.delete(mesh.triangles, top, axis=0)
-    dented = ss.Mesh(
+    dented = ss.shapes.Mesh(
         np.concatenate([mesh.points, [[0.5, 0.5, 0.9]]]),
         np.concatenate([rest, [[4, 5, 8], [5, 6, 8], [6, 7, 8], [7, 4, 8]]]),
     )
     with pytest.raises(ss.ModelError, match=r"encloses 0\.966667 m³, and the hull of its points has 1 m³"):
         ss.ConvexHull(dented)
-    two = ss.Mesh(
+    two = ss.shapes.Mesh(
         np.concatenate([mesh.points, mesh.points + np.array([3.0, 0.0, 0.0])]),
         np.concatenate([mesh.triangles, mesh.triangles + 8]),
     )
@@ -108,4 +108,4 @@ def test_a_mesh_of_mixed_order_that_is_not_convex_has_no_known_volume():
     triangles = mesh.triangles.copy()
     triangles[0] = triangles[0][::-1]
     with pytest.raises(ss.ModelError, match=r"edges have neighbours of opposite order"):
-        ss.ConvexHull(ss.Mesh(mesh.points, triangles))
+        ss.ConvexHull(ss.shapes.Mesh(mesh.points, triangles))

@@ -16,8 +16,8 @@ def world():
     b.body("pill", ss.Capsule(0.1, 0.4), position=(1.0, 0.0, 0.5))
     b.body("ball", ss.Sphere(0.1), position=(2.0, 0.0, 0.2), material="ice")
     b.joint("pin", "hinge", "pill", point=(1.0, 0.0, 0.7), axis=(0, 1, 0))
-    b.force(ss.Actuator("motor", "pin", 0.5))
-    b.force(ss.Actuator("brake", "pin", lambda velocity: -velocity))
+    b.force(ss.forces.Actuator("motor", "pin", 0.5))
+    b.force(ss.forces.Actuator("brake", "pin", lambda velocity: -velocity))
     return b.build()
 
 

@@ -40,8 +40,8 @@ ALL = (
     Accelerometer("on ball", "ball"),
     Accelerometer("on lid", "lid", (0.3, 0, 0.4)),
     Gyroscope("spin", "ball"),
-    ss.Sensor("normal", lambda reading: reading.r[:, 0].sum()),
-    ss.Sensor("height", lambda world, state: world.pose(state, "ball")[0][2]),
+    ss.sensors.Sensor("normal", lambda reading: reading.r[:, 0].sum()),
+    ss.sensors.Sensor("height", lambda world, state: world.pose(state, "ball")[0][2]),
 )
 
 
@@ -122,7 +122,7 @@ WRONG = {
     "sensor 's': no body 'bax'": ContactSensor("s", "box", "bax"),
     "sensor 's': no body 'bux'": Accelerometer("s", "bux"),
     "sensor 's': no body 'bex'": Gyroscope("s", "bex"),
-    "sensor 's': 3 is not a function of": ss.Sensor("s", 3),
+    "sensor 's': 3 is not a function of": ss.sensors.Sensor("s", 3),
 }
 
 

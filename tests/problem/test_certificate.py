@@ -4,20 +4,8 @@ import numpy as np
 import pytest
 from hard_problems import closing_walls, made_to_measure, wall_against_a_fixed_body
 
-from stickslip import (
-    BoxProblem,
-    Certificate,
-    ContactProblem,
-    GlobalProblem,
-    ProblemError,
-    check_certificate,
-    coulomb,
-    free,
-    interval,
-    lcp,
-    nonnegative,
-    rolling,
-)
+from stickslip import BoxProblem, ContactProblem, GlobalProblem, ProblemError, coulomb
+from stickslip.problem import Certificate, check_certificate, free, interval, lcp, nonnegative, rolling
 from stickslip.problem.certificate import BEYOND, energy_units, weight_bounds
 from stickslip.problem.convert import box_to_contacts, reduce_to_contacts, rescale
 

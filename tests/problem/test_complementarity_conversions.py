@@ -58,7 +58,7 @@ def test_monotone_problems_stay_monotone():
 def test_free_unknowns_that_their_own_equations_do_not_determine():
     """A saddle point: the block of the free unknowns is zero, pairs are pivoted with them."""
     A = np.array([[0.0, 1.0, 1.0], [-1.0, 2.0, 0.0], [-1.0, 0.0, 2.0]])
-    problem = ss.mlcp(A, [-2.0, 0.0, 0.0], [True, False, False])
+    problem = ss.problem.mlcp(A, [-2.0, 0.0, 0.0], [True, False, False])
     S = pivot_set(A, np.array([True, False, False]))
     assert 0 in S
     assert S.size == 2
@@ -69,7 +69,7 @@ def test_free_unknowns_that_their_own_equations_do_not_determine():
 def test_a_free_unknown_that_appears_nowhere_is_split():
     A = np.array([[0.0, 0.0], [0.0, 1.0]])
     for constant, status in ((0.0, "SOLVED"), (1.0, "INFEASIBLE")):
-        solution = Lemke(tolerance=1e-12).solve(ss.mlcp(A, [constant, -1.0], [True, False]))
+        solution = Lemke(tolerance=1e-12).solve(ss.problem.mlcp(A, [constant, -1.0], [True, False]))
         assert solution.status.name == status
 
 
@@ -135,13 +135,13 @@ def test_an_lcp_by_its_quadratic_programs(seed):
     rng = np.random.default_rng(seed)
     B, S = rng.normal(size=(5, 5)), rng.normal(size=(5, 5))
     symmetric = B @ B.T + 0.1 * np.eye(5)
-    monotone = ss.lcp(symmetric + S - S.T, rng.normal(size=5))
+    monotone = ss.problem.lcp(symmetric + S - S.T, rng.normal(size=5))
     program = lcp_to_qp(monotone)
     z = Lemke(tolerance=1e-12).solve(monotone).or_raise().r
     assert abs(program.problem.objective(z)) <= 1e-12, "the optimum is 0"
     assert judge_program(program.problem, z, np.concatenate([z, monotone.value(z)])).error <= 1e-12
     assert ss.judge(monotone, program.recover(clarabel_optimum(program.problem)).r).error <= 1e-4
-    problem = ss.lcp(symmetric, monotone.b)
+    problem = ss.problem.lcp(symmetric, monotone.b)
     program = symmetric_lcp_to_qp(problem)
     z = Lemke(tolerance=1e-12).solve(problem).or_raise().r
     assert judge_program(program.problem, z, problem.value(z)).error <= 1e-12
@@ -150,11 +150,11 @@ def test_an_lcp_by_its_quadratic_programs(seed):
 
 def test_what_is_no_convex_program_is_refused():
     with pytest.raises(ss.ProblemError, match="negative eigenvalue"):
-        lcp_to_qp(ss.lcp([[-1.0]], [1.0]))
+        lcp_to_qp(ss.problem.lcp([[-1.0]], [1.0]))
     with pytest.raises(ss.ProblemError, match="not symmetric"):
-        symmetric_lcp_to_qp(ss.lcp([[1.0, 1.0], [0.0, 1.0]], [1.0, 1.0]))
+        symmetric_lcp_to_qp(ss.problem.lcp([[1.0, 1.0], [0.0, 1.0]], [1.0, 1.0]))
     with pytest.raises(ss.ProblemError, match="box_to_lcp makes it one"):
-        lcp_to_qp(ss.relay(np.eye(1), [1.0]))
+        lcp_to_qp(ss.problem.relay(np.eye(1), [1.0]))
     with pytest.raises(ss.ProblemError, match="negative eigenvalue"):
         qp_to_lcp([[-1.0]], [0.0], [[1.0]], [0.0])
     with pytest.raises(ss.ProblemError, match="expected"):

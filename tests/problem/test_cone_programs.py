@@ -8,22 +8,16 @@ from conic import shift_loop, solve_program
 from random_problems import MIXED, bodies_in_a_row, random_problem
 from recorded import FOLDER, needs_recorded
 
-from stickslip import (
-    ContactProblem,
-    GlobalProblem,
-    ProblemError,
+from stickslip import ContactProblem, GlobalProblem, ProblemError, coulomb, judge, read, scenes
+from stickslip.problem import (
     contact_blocks,
-    coulomb,
     dual_program,
     free,
     friction,
     interval,
-    judge,
     judge_program,
     nonnegative,
     primal_program,
-    read,
-    scenes,
     torsional,
 )
 from stickslip.problem.convert import friction_shift, reduce_to_contacts, rescale, unit_free
@@ -126,7 +120,7 @@ def test_the_two_are_dual_to_each_other(facets):
 
 def test_the_sliding_box_carries_more_under_the_relaxation():
     """mu = 0.3 at 25°: N = 8.890879391 by Coulomb, 9.2978 where sliding opens the contact."""
-    whole = scenes.make("incline", angle=25.0, mu=0.3)
+    whole = scenes.make("incline-problem", angle=25.0, mu=0.3)
     force = rescale(whole, 1e-3, 1e-3)  # impulses over h = 1e-3 s
     contact = reduce_to_contacts(force.problem).problem
     g, angle, mu = 9.81, np.radians(25.0), 0.3
@@ -145,7 +139,7 @@ def test_the_sliding_box_carries_more_under_the_relaxation():
 def test_the_outer_loop_contracts_by_mu_squared_over_one_plus_mu_squared():
     mu = 0.3
     contact = rescale(
-        reduce_to_contacts(scenes.make("incline", angle=25.0, mu=mu)).problem, 1e-3, 1e-3
+        reduce_to_contacts(scenes.make("incline-problem", angle=25.0, mu=mu)).problem, 1e-3, 1e-3
     ).problem
     normal = np.array([a.r[::3].sum() for a in in_impulses(contact, rounds=6)])
     rates = np.diff(normal)[1:] / np.diff(normal)[:-1]

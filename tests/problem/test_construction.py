@@ -4,14 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from stickslip import (
-    BoxProblem,
-    ContactProblem,
-    GlobalProblem,
+from stickslip import BoxProblem, ContactProblem, GlobalProblem, ProblemError, coulomb
+from stickslip.problem import (
     Level,
-    ProblemError,
     contact_blocks,
-    coulomb,
     free,
     friction,
     interval,

@@ -5,20 +5,8 @@ import pytest
 import scipy.sparse as sp
 from closed_forms import KNOWN
 
-from stickslip import (
-    BoxProblem,
-    ContactProblem,
-    GlobalProblem,
-    ProblemError,
-    contact_blocks,
-    coulomb,
-    free,
-    interval,
-    judge,
-    nonnegative,
-    rolling,
-    solve,
-)
+from stickslip import BoxProblem, ContactProblem, GlobalProblem, ProblemError, coulomb, judge, solve
+from stickslip.problem import contact_blocks, free, interval, nonnegative, rolling
 from stickslip.problem.convert import box_to_contacts, contacts_to_box, reduce_to_contacts, rescale, unit_free
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from closed_forms import KNOWN
 
-from stickslip import ContactProblem, GlobalProblem, ProblemError, coulomb, judge, rolling, solve
+from stickslip import ContactProblem, GlobalProblem, ProblemError, coulomb, judge, solve
+from stickslip.problem import rolling
 from stickslip.problem.convert import reduce_to_contacts, rescale
 from stickslip.problem.copies import mean_impulse, permuted, perturbed, rotated
 from stickslip.problem.operator import BlockDelassus, BodyDelassus
@@ -42,7 +43,7 @@ def in_blocks(problem):
 
 
 def packing():
-    return make("packing", spheres=12, velocity=0.3)
+    return make("packing-problem", spheres=12, velocity=0.3)
 
 
 PROBLEMS = {

@@ -5,7 +5,8 @@ import pytest
 from closed_forms import KNOWN
 from conic import solve_program
 
-from stickslip import ProblemError, judge_program
+from stickslip import ProblemError
+from stickslip.problem import judge_program
 from stickslip.problem.convert import friction_program
 
 

@@ -6,19 +6,8 @@ from closed_forms import KNOWN
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stickslip import (
-    BoxProblem,
-    ContactProblem,
-    GlobalProblem,
-    coulomb,
-    free,
-    interval,
-    judge,
-    lcp,
-    nonnegative,
-    rolling,
-    torsional,
-)
+from stickslip import BoxProblem, ContactProblem, GlobalProblem, coulomb, judge
+from stickslip.problem import free, interval, lcp, nonnegative, rolling, torsional
 from stickslip.problem.convert import rescale
 
 LOCAL = [

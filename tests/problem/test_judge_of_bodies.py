@@ -13,10 +13,14 @@ def packed(seed):
     M = np.array([A @ A.T + np.eye(6) for A in rng.normal(size=(count, 6, 6))])
     first = rng.integers(0, count, nc)
     second = np.where(rng.random(nc) < 0.4, -1, (first + rng.integers(1, count, nc)) % count)
-    K = ss.coulomb(rng.uniform(0.0, 1.0, nc)) if seed % 2 else ss.rolling(np.full(nc, 0.5), np.full(nc, 0.1))
+    K = (
+        ss.coulomb(rng.uniform(0.0, 1.0, nc))
+        if seed % 2
+        else ss.problem.rolling(np.full(nc, 0.5), np.full(nc, 0.1))
+    )
     rows = rng.normal(size=(K.size, 2, 6))
     f, bias = rng.normal(size=6 * count), rng.normal(size=K.size)
-    blocks = ss.contact_blocks(np.stack([first, second], axis=1), rows, K)
+    blocks = ss.problem.contact_blocks(np.stack([first, second], axis=1), rows, K)
     general = ss.GlobalProblem(M, f, blocks.sparse(count), bias, K)
     return ss.GlobalProblem(M, f, blocks, bias, K), general, rng.normal(size=K.size), rng.normal(size=f.size)
 

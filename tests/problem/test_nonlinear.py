@@ -10,7 +10,7 @@ from stickslip.problem.nonlinear import box_as_nonlinear
 
 def cubic(jacobian=None):
     """0 <= z ⟂ z³ - 8 >= 0, solved by z = 2."""
-    return ss.NonlinearProblem(
+    return ss.problem.NonlinearProblem(
         lambda z: z**3 - 8.0, jacobian or (lambda z: np.diag(3.0 * z**2)), [0.0], [np.inf]
     )
 
@@ -27,7 +27,7 @@ def test_a_wrong_jacobian_is_found_where_it_is():
     def J(z):
         return np.array([[z[1], z[0], 0.0], [0.0, z[1], 0.0], [0.0, 0.0, 1.0]])  # 2 z_1 in the middle
 
-    found = ss.NonlinearProblem(F, J, np.zeros(3), np.full(3, np.inf)).check_jacobian([1.0, 5.0, 2.0])
+    found = ss.problem.NonlinearProblem(F, J, np.zeros(3), np.full(3, np.inf)).check_jacobian([1.0, 5.0, 2.0])
     assert (found.row, found.column) == (1, 1)
     assert found.error == pytest.approx(1.0, rel=1e-6)
     assert "row 1, column 1: 5 given, 10 by differences" in str(found)
@@ -35,12 +35,14 @@ def test_a_wrong_jacobian_is_found_where_it_is():
 
 def test_what_is_wrong_is_named():
     with pytest.raises(ss.ProblemError, match=r"bounds of angle are \[2\.0, 1\.0\]"):
-        ss.NonlinearProblem(lambda z: z, lambda z: np.eye(2), [0.0, 2.0], [1.0, 1.0], names=("x", "angle"))
+        ss.problem.NonlinearProblem(
+            lambda z: z, lambda z: np.eye(2), [0.0, 2.0], [1.0, 1.0], names=("x", "angle")
+        )
     with pytest.raises(ss.ProblemError, match="names has 1 entries, expected 2"):
-        ss.NonlinearProblem(lambda z: z, lambda z: np.eye(2), [0.0, 0.0], 1.0, names=("x",))
+        ss.problem.NonlinearProblem(lambda z: z, lambda z: np.eye(2), [0.0, 0.0], 1.0, names=("x",))
     with pytest.raises(ss.ProblemError, match="residual is ndarray, expected a function of z"):
-        ss.NonlinearProblem(np.zeros(1), lambda z: np.eye(1), [0.0], [1.0])
-    wrong = ss.NonlinearProblem(lambda z: z[:1], lambda z: np.eye(3), [0.0, 0.0], 1.0)
+        ss.problem.NonlinearProblem(np.zeros(1), lambda z: np.eye(1), [0.0], [1.0])
+    wrong = ss.problem.NonlinearProblem(lambda z: z[:1], lambda z: np.eye(3), [0.0, 0.0], 1.0)
     with pytest.raises(ss.ProblemError, match=r"residual gives float64 of shape \(1,\), expected \(2,\)"):
         wrong.value(np.zeros(2))
     with pytest.raises(ss.ProblemError, match=r"Jacobian has shape \(3, 3\), expected \(2, 2\)"):
@@ -54,12 +56,12 @@ def test_the_reference_point_must_have_a_finite_residual():
         with np.errstate(divide="ignore"):
             return np.log(z)
 
-    problem = ss.NonlinearProblem(F, lambda z: np.diag(1.0 / z), [0.0], [np.inf], names=("ratio",))
+    problem = ss.problem.NonlinearProblem(F, lambda z: np.diag(1.0 / z), [0.0], [np.inf], names=("ratio",))
     with pytest.raises(
         ss.ProblemError, match="F is -inf for ratio at the reference point; give a `reference`"
     ):
         ss.judge(problem, [1.0])
-    given = ss.NonlinearProblem(F, lambda z: np.diag(1.0 / z), [0.0], [np.inf], reference=[2.0])
+    given = ss.problem.NonlinearProblem(F, lambda z: np.diag(1.0 / z), [0.0], [np.inf], reference=[2.0])
     assert ss.judge(given, [1.0]).natural == 0.0
     assert ss.solve(given, "mcp", tolerance=1e-12).r[0] == pytest.approx(1.0, abs=1e-12)
 
@@ -79,7 +81,7 @@ def test_the_judge_measures_an_affine_one_as_a_box_problem():
 
 
 def test_the_judge_says_nan_where_the_residual_does():
-    problem = ss.NonlinearProblem(lambda z: np.sqrt(1.0 - z), lambda z: np.eye(1), [0.0], [9.0])
+    problem = ss.problem.NonlinearProblem(lambda z: np.sqrt(1.0 - z), lambda z: np.eye(1), [0.0], [9.0])
     assert np.isnan(ss.judge(problem, [5.0]).natural)
     assert not ss.judge(problem, [5.0]).solved(0.5)
 

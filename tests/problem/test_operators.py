@@ -4,16 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from stickslip import (
-    ContactProblem,
-    GlobalProblem,
-    contact_blocks,
-    coulomb,
-    fingerprint,
-    free,
-    nonnegative,
-    rolling,
-)
+from stickslip import ContactProblem, GlobalProblem, coulomb, fingerprint
+from stickslip.problem import contact_blocks, free, nonnegative, rolling
 from stickslip.problem.convert import reduce_to_contacts
 from stickslip.problem.operator import BlockDelassus, BodyDelassus, DenseDelassus
 

@@ -44,7 +44,7 @@ def test_an_optimum_of_the_one_is_an_optimum_of_the_other(case):
 
 def test_rows_of_a_cone_have_one_unit():
     problem = ss.ContactProblem(
-        np.diag([1.0, 4.0, 4.0, 1e4, 1e4]), [-1.0, 1, 0, 0, 0], ss.rolling([0.5], [1e-3])
+        np.diag([1.0, 4.0, 4.0, 1e4, 1e4]), [-1.0, 1, 0, 0, 0], ss.problem.rolling([0.5], [1e-3])
     )
     program = dual_program(problem).problem
     units = program_units(program)

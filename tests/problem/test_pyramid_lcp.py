@@ -7,19 +7,8 @@ from closed_forms import KNOWN, block_on_slope
 from conic import shift_loop
 from random_problems import MIXED, bodies_in_a_row, random_problem
 
-from stickslip import (
-    ContactProblem,
-    ProblemError,
-    coulomb,
-    dual_program,
-    friction,
-    interval,
-    judge,
-    pyramid_lcp,
-    scenes,
-    solve,
-    torsional,
-)
+from stickslip import ContactProblem, ProblemError, coulomb, judge, scenes, solve
+from stickslip.problem import dual_program, friction, interval, pyramid_lcp, torsional
 from stickslip.problem.convert import change_coordinates, reduce_to_contacts, rescale
 
 EVERY = (
@@ -76,7 +65,7 @@ def test_closed_forms_that_a_pyramid_holds(name):
 @pytest.mark.parametrize("facets", [4, 6, 8, 16, 64])
 def test_sliding_along_a_corner_is_exact_and_across_a_side_it_is_weaker(facets):
     """The box slides without opening whatever the pyramid; friction is cos(pi/m) mu N across a side."""
-    whole = scenes.make("incline", angle=25.0, mu=0.3)
+    whole = scenes.make("incline-problem", angle=25.0, mu=0.3)
     problem = rescale(reduce_to_contacts(whole).problem, 1e-3, 1e-3).problem
     N = 9.81 * np.cos(np.radians(25.0))
     for angle, share in ((0.0, 1.0), (np.pi / facets, np.cos(np.pi / facets))):

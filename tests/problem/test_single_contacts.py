@@ -123,7 +123,7 @@ def test_a_guess_that_buries_the_load_is_dropped():
 @pytest.mark.parametrize("size", [1.0, 1e6, 1e15])
 def test_a_row_of_an_lcp_that_nothing_answers_is_refused_in_any_unit(unit, size):
     """w_1 = -unit - z_2 stays negative however large z_1 = size, which costs nothing, grows."""
-    problem = ss.lcp([[0.0, -1.0], [0.0, 1.0]], [-unit, unit])
+    problem = ss.problem.lcp([[0.0, -1.0], [0.0, 1.0]], [-unit, unit])
     assert not ss.judge(problem, [size * unit, 0.0]).solved(1e-8)
     found = ss.solve(problem, tolerance=1e-3)
     assert not found.ok
@@ -131,7 +131,7 @@ def test_a_row_of_an_lcp_that_nothing_answers_is_refused_in_any_unit(unit, size)
 
 @pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
 def test_answers_of_lcps_are_accepted_in_any_unit(unit):
-    problem = ss.lcp([[2.0, 1.0], [1.0, 2.0]], [-5.0 * unit, -6.0 * unit])
+    problem = ss.problem.lcp([[2.0, 1.0], [1.0, 2.0]], [-5.0 * unit, -6.0 * unit])
     found = ss.solve(problem, tolerance=1e-10)
     assert found.ok
     assert found.r == pytest.approx([4.0 / 3.0 * unit, 7.0 / 3.0 * unit])

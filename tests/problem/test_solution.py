@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from closed_forms import KNOWN
 
-from stickslip import ContactProblem, coulomb, interval, nonnegative, relay, rolling, solve, torsional
+from stickslip import ContactProblem, coulomb, solve
+from stickslip.problem import interval, nonnegative, relay, rolling, torsional
 from stickslip.problem.states import contact_states
 
 

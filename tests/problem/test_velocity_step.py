@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from stickslip import ProblemError, coulomb, free, interval, nonnegative, scenes, solve, velocity_step
+from stickslip import ProblemError, coulomb, scenes, solve
+from stickslip.problem import free, interval, nonnegative, velocity_step
 
 H_FALL = np.array([[0.0, 1.0], [1.0, 0.0]])
 """A point mass (x, z) over the ground: normal z, tangent x."""
@@ -52,7 +53,7 @@ def test_the_sign_of_g_is_a_choice_that_only_turns_lam():
 
 
 def test_it_is_the_step_of_the_scenes():
-    scene = scenes.make("incline", angle=25.0, mu=0.3, h=1e-3)
+    scene = scenes.make("incline-problem", angle=25.0, mu=0.3, h=1e-3)
     force = np.array([0.0, 0.0, -9.81, 0.0, 0.0, 0.0])
     problem = velocity_step(scene.M, np.zeros(6), force, 1e-3, scene.H, scene.K, np.zeros(4))
     assert problem.is_matrix_free

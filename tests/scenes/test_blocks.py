@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip import scenes
 from stickslip.exhibits import Figure
-from stickslip.scenes import runs
 from stickslip.scenes.scenario import Fact, Scenario
 
 SHORT: list[tuple[str, dict[str, Any]]] = [
@@ -37,7 +37,7 @@ def told(fact: Fact) -> str:
 
 @pytest.mark.parametrize(("name", "parameters"), SHORT)
 def test_facts_hold(name: str, parameters: dict[str, Any]) -> None:
-    scenario = runs.make(name, **parameters)
+    scenario = scenes.make(name, **parameters)
     trajectory = run(scenario)
     assert trajectory.missed == 0
     facts = scenario.facts(trajectory)
@@ -55,9 +55,9 @@ def test_facts_hold(name: str, parameters: dict[str, Any]) -> None:
 
 def test_facts_fail_where_friction_is_not_what_they_say() -> None:
     """A box that slides is not one that stays, and an arch with smooth joints does not stand."""
-    slides = run(runs.make("box-incline", mu=0.4, until=0.05))
-    assert not all(fact.ok for fact in runs.make("box-incline", mu=0.5, until=0.05).facts(slides))
-    smooth = runs.make("arch", bodies=7, mu=0.1, until=0.05)
+    slides = run(scenes.make("box-incline", mu=0.4, until=0.05))
+    assert not all(fact.ok for fact in scenes.make("box-incline", mu=0.5, until=0.05).facts(slides))
+    smooth = scenes.make("arch", bodies=7, mu=0.1, until=0.05)
     assert not all(fact.ok for fact in smooth.facts(run(smooth)))
 
 
@@ -78,4 +78,4 @@ def test_facts_fail_where_friction_is_not_what_they_say() -> None:
 )
 def test_bad_parameters_are_named(name: str, parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        runs.make(name, **parameters)
+        scenes.make(name, **parameters)

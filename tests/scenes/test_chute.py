@@ -97,14 +97,14 @@ def test_same_seed_same_bytes() -> None:
 
 def test_one_sphere_rolls_at_five_sevenths_of_its_free_fall(gauss_seidel: ModuleType) -> None:
     problem = chute(spheres=1, bed="smooth", angle=20.0, mu=0.5, speed=0.0, h=1e-3)
-    solution = gauss_seidel.GaussSeidel(tolerance=1e-12).solve(problem).or_raise()
+    solution = gauss_seidel.NSGS(tolerance=1e-12).solve(problem).or_raise()
     down = slope_axes(20.0)[0] @ solution.v[:3]
     assert down == pytest.approx(5.0 / 7.0 * GRAVITY * 1e-3 * np.sin(np.radians(20.0)), rel=1e-9)
 
 
 def test_solver_certifies_a_small_chute(gauss_seidel: ModuleType, bed: str) -> None:
     problem = chute(spheres=25, bed=bed, mu_roll=2e-4)
-    solution = gauss_seidel.GaussSeidel(tolerance=1e-8).solve(problem).or_raise()
+    solution = gauss_seidel.NSGS(tolerance=1e-8).solve(problem).or_raise()
     assert judge(problem, solution.r).solved(1e-8)
 
 

@@ -5,7 +5,7 @@ import pytest
 from first_order_runs import FULL, IMPLICIT, MIDPOINT, TRAPEZOID, steps
 
 import stickslip as ss
-from stickslip.scenes import runs
+from stickslip import scenes
 from stickslip.scenes.circuits import Mode, piecewise
 from stickslip.schemes import registry
 
@@ -19,7 +19,7 @@ def run(scenario, h: float | None = None, until: float | None = None, **options)
 
 @pytest.mark.parametrize("name", CIRCUITS)
 def test_facts_and_figure(name: str) -> None:
-    scenario = runs.make(name)
+    scenario = scenes.make(name)
     trajectory = run(scenario)
     facts = scenario.facts(trajectory)
     assert facts
@@ -35,8 +35,8 @@ def test_facts_and_figure(name: str) -> None:
 
 def test_facts_see_a_wrong_circuit() -> None:
     """The load's resistance of the run is not that of the closed form."""
-    scenario = runs.make("diode-bridge", until=2e-4)
-    other = run(runs.make("diode-bridge", R=900.0, until=2e-4))
+    scenario = scenes.make("diode-bridge", until=2e-4)
+    other = run(scenes.make("diode-bridge", R=900.0, until=2e-4))
     assert not all(fact.ok for fact in scenario.facts(other))
 
 
@@ -63,7 +63,7 @@ def test_the_bridge_is_a_damped_oscillator_that_rectifies() -> None:
     L, C, R = 1e-2, 1e-6, 1e3
     errors = []
     for h in (4e-6, 2e-6):
-        trajectory = run(runs.make("diode-bridge"), h=h, until=6e-4, **TRAPEZOID)
+        trajectory = run(scenes.make("diode-bridge"), h=h, until=6e-4, **TRAPEZOID)
         t, x = trajectory.t, trajectory.system("oscillator").x
         a = 1.0 / (2.0 * R * C)
         w = np.sqrt(1.0 / (L * C) - a**2)
@@ -80,7 +80,7 @@ def test_the_bridge_is_a_damped_oscillator_that_rectifies() -> None:
 def test_all_in_series_rings_once_and_keeps_its_charge() -> None:
     """(c): after half a damped period the diode blocks; the current is zero from then on."""
     L, C, R = 1e-2, 1e-6, 20.0
-    trajectory = run(runs.make("rlc-diode"), h=2e-6, until=6e-4)
+    trajectory = run(scenes.make("rlc-diode"), h=2e-6, until=6e-4)
     t, x = trajectory.t, trajectory.system("c").x
     a = R / (2.0 * L)
     w = np.sqrt(1.0 / (L * C) - a**2)
@@ -116,7 +116,7 @@ def test_stored_energy_never_grows(name: str, options: dict) -> None:
 
 def stored(name: str, until: float, h: float, **options) -> np.ndarray:
     """Energy of each circuit of a scene at every step [J], shape (n, circuits)."""
-    system = runs.make(name).system
+    system = scenes.make(name).system
     x = np.array([system.q0, *(s.state.q for s in steps(system, until, h, **options))])
     each = 0.5 * x**2 * STORED[name]
     return each.reshape(len(x), -1, 2).sum(axis=2) if name == "rlc-diode" else each.sum(axis=1)[:, None]
@@ -126,14 +126,14 @@ def test_where_energy_may_grow_and_where_the_law_holds_in_the_mean_only() -> Non
     """What docs/circuits.md warns of: theta = 1/2 with gamma = 1, and gamma = 1/2 where D = 0."""
     energy = stored("diode-bridge", 1e-3, 1e-5, theta=0.5, gamma=1.0)[:, 0]
     assert 6e-6 < np.diff(energy).max() / energy[0] < 7e-6
-    run = steps(runs.make("rlc-diode").system, 6e-4, 4e-6, **FULL)
+    run = steps(scenes.make("rlc-diode").system, 6e-4, 4e-6, **FULL)
     current = np.array([s.state.q[5] for s in run[-10:]])
     np.testing.assert_allclose(current[1:], -current[:-1], rtol=1e-6)
     assert 1e-5 < abs(current[0]) < 1e-3
 
 
 def test_a_run_goes_on_from_a_checkpoint_bit_for_bit() -> None:
-    system = runs.make("diode-bridge").system
+    system = scenes.make("diode-bridge").system
     scheme = registry.make("euler-moreau", **TRAPEZOID)
     whole = ss.simulate(system, until=1e-4, h=2e-6, scheme=scheme)
     half = ss.simulate(system, until=5e-5, h=2e-6, scheme=scheme)
@@ -148,4 +148,4 @@ def test_a_run_goes_on_from_a_checkpoint_bit_for_bit() -> None:
 ])  # fmt: skip
 def test_parameters_are_checked(name: str, wrong: dict) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
-        runs.make(name, **wrong)
+        scenes.make(name, **wrong)

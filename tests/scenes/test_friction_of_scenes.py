@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import nnls
 
 import stickslip as ss
+from stickslip import scenes
 from stickslip.problem.residuals import judge
-from stickslip.scenes import runs
 from stickslip.scenes.rigid import wall
 from stickslip.scenes.scenario import GRAVITY
 
@@ -17,7 +17,7 @@ SCENES = (
 
 
 def world(name: str, **given: float) -> ss.World:
-    system = runs.make(name, **given).system
+    system = scenes.make(name, **given).system
     assert isinstance(system, ss.World)
     return system
 
@@ -39,13 +39,13 @@ def test_friction_reaches_every_pair_of_materials_and_is_none_unless_asked_for(n
 @pytest.mark.parametrize("name", SCENES)
 def test_negative_friction_is_refused_by_name(name: str, key: str) -> None:
     with pytest.raises(ValueError, match=f"{key} is -1.0"):
-        runs.make(name, **{key: -1.0})
+        scenes.make(name, **{key: -1.0})
 
 
 def test_a_pushed_box_slides_to_rest_as_friction_says() -> None:
     """v = push - mu g t on the way, and push² / (2 mu g) in all, to a step."""
     push, mu, h = 1.0, 0.4, 2e-3
-    scenario = runs.make("stack", bodies=1, push=push, mu=mu, h=h, until=0.3)
+    scenario = scenes.make("stack", bodies=1, push=push, mu=mu, h=h, until=0.3)
     trajectory = ss.simulate(scenario.system, until=0.3, h=h)
     x, v = trajectory.body("box 1").position[:, 0], trajectory.body("box 1").velocity[:, 0]
     known = np.maximum(push - mu * GRAVITY * trajectory.t, 0.0)
@@ -64,7 +64,7 @@ def test_a_pushed_box_slides_to_rest_as_friction_says() -> None:
     ],
 )
 def test_facts_of_what_was_pushed(name: str, given: dict[str, float]) -> None:
-    scenario = runs.make(name, **given, until=0.05)
+    scenario = scenes.make(name, **given, until=0.05)
     trajectory = ss.simulate(scenario.system, until=scenario.until, h=scenario.h)
     v = trajectory.v[0].reshape(-1, 6)
     assert v[:, 0].max() == given["push"]

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.detection.overlaps import overlaps
+from stickslip import scenes
+from stickslip.detection.overlaps import find_overlaps
 from stickslip.exhibits import Figure
-from stickslip.scenes import runs
 from stickslip.scenes.scenario import Scenario
 
 SMALL: dict[str, dict[str, Any]] = {
@@ -42,7 +42,7 @@ def broken(scenario: Scenario, trajectory: ss.Trajectory) -> list[str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_facts_and_figure(name: str) -> None:
-    scenario = runs.make(name, **SMALL[name])
+    scenario = scenes.make(name, **SMALL[name])
     trajectory = run(scenario)
     assert trajectory.missed == 0
     assert broken(scenario, trajectory) == []
@@ -56,13 +56,13 @@ def test_facts_and_figure(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_bodies_start_apart_and_the_seed_says_where(name: str) -> None:
-    first, again = runs.make(name, **SMALL[name]).system, runs.make(name, **SMALL[name]).system
+    first, again = scenes.make(name, **SMALL[name]).system, scenes.make(name, **SMALL[name]).system
     assert isinstance(first, ss.World)
     assert isinstance(again, ss.World)
-    assert overlaps(first, first.start) == ()
+    assert find_overlaps(first, first.start) == ()
     assert np.array_equal(first.start.q, again.start.q)
-    if "seed" in runs.parameters(name):
-        other = runs.make(name, **SMALL[name], seed=1).system
+    if "seed" in scenes.parameters(name):
+        other = scenes.make(name, **SMALL[name], seed=1).system
         assert isinstance(other, ss.World)
         assert not np.array_equal(first.start.q, other.start.q)
 
@@ -72,16 +72,16 @@ def test_bodies_start_apart_and_the_seed_says_where(name: str) -> None:
 )
 def test_facts_of_rolling_see_a_wrong_law(key: str, claim: str) -> None:
     """A run with a tenth more of one kind of friction is not what the closed forms of the scene say."""
-    scenario = runs.make("rolling-ball", **SMALL["rolling-ball"])
-    value = runs.parameters("rolling-ball")[key]
-    wrong = runs.make("rolling-ball", **SMALL["rolling-ball"], **{key: 1.1 * value})
+    scenario = scenes.make("rolling-ball", **SMALL["rolling-ball"])
+    value = scenes.parameters("rolling-ball")[key]
+    wrong = scenes.make("rolling-ball", **SMALL["rolling-ball"], **{key: 1.1 * value})
     found = broken(scenario, run(replace(wrong, until=scenario.until)))
     assert any(claim in one for one in found)
 
 
 def test_facts_of_piles_see_forces_that_are_not_there() -> None:
     """Without the forces of the floor momentum has no source, and without friction's bound it is broken."""
-    scenario = runs.make("sphere-pile", **SMALL["sphere-pile"])
+    scenario = scenes.make("sphere-pile", **SMALL["sphere-pile"])
     trajectory = run(scenario)
     fewer = replace(trajectory.contacts, r=0.9 * trajectory.contacts.r)
     assert any("momentum" in one for one in broken(scenario, trajectory.with_columns(contacts=fewer)))
@@ -115,4 +115,4 @@ def test_facts_of_piles_see_forces_that_are_not_there() -> None:
 )
 def test_parameters_out_of_range_are_refused_by_name(name: str, given: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        runs.make(name, **given)
+        scenes.make(name, **given)

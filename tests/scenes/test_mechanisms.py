@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip import scenes
 from stickslip.exhibits import Figure
-from stickslip.scenes import chains, runs
+from stickslip.scenes import chains
 from stickslip.scenes.scenario import Scenario
 
 SHORT: dict[str, dict[str, Any]] = {
@@ -32,7 +33,7 @@ def failing(scenario: Scenario, trajectory: ss.Trajectory) -> list[str]:
 
 @pytest.mark.parametrize("name", SHORT)
 def test_facts_and_figure(name: str) -> None:
-    scenario = runs.make(name, **SHORT[name])
+    scenario = scenes.make(name, **SHORT[name])
     trajectory = run(scenario)
     assert trajectory.missed == 0
     for fact in scenario.facts(trajectory):
@@ -48,7 +49,7 @@ def test_a_tippe_top_rises_on_a_rough_floor_only() -> None:
     """The same top leans more and more where there is friction, and keeps its lean where there is none."""
     lean = []
     for mu in (0.3, 0.0):
-        scenario = runs.make("tippe-top", mu=mu, tilt=0.5, rate=150.0, until=0.15, h=2e-4)
+        scenario = scenes.make("tippe-top", mu=mu, tilt=0.5, rate=150.0, until=0.15, h=2e-4)
         trajectory = run(scenario)
         claims = failing(scenario, trajectory)
         assert not [claim for claim in claims if "Jellett's integral [" in claim or "balance" in claim]
@@ -59,14 +60,14 @@ def test_a_tippe_top_rises_on_a_rough_floor_only() -> None:
 
 
 def test_hinges_and_balls_swing_alike() -> None:
-    ends = [run(runs.make("chain", bodies=3, kind=kind, h=5e-3, until=0.5)).q[-1] for kind in chains.KINDS]
+    ends = [run(scenes.make("chain", bodies=3, kind=kind, h=5e-3, until=0.5)).q[-1] for kind in chains.KINDS]
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-8)
 
 
 def test_the_slowest_mode_goes_to_bessels() -> None:
     """ω √(L / g) of n rods goes to half the first root of J0, from above, as 1 / n."""
     for n in (10, 100):
-        scenario = runs.make("chain", bodies=n)
+        scenario = scenes.make("chain", bodies=n)
         omega = 4.0 * np.pi / scenario.until
         ratio = omega / (0.5 * 2.404825557695773 * np.sqrt(9.81))
         assert abs(ratio - 1.0) < 1.0 / n
@@ -74,11 +75,11 @@ def test_the_slowest_mode_goes_to_bessels() -> None:
 
 def test_facts_can_fail() -> None:
     """A run of other numbers is not taken for one of these."""
-    scenario = runs.make("dzhanibekov", flips=1, h=4e-3)
-    slower = runs.make("dzhanibekov", flips=1, h=4e-3, rate=9.0)
+    scenario = scenes.make("dzhanibekov", flips=1, h=4e-3)
+    slower = scenes.make("dzhanibekov", flips=1, h=4e-3, rate=9.0)
     assert failing(scenario, run(slower))
-    hard = runs.make("crank-stops", **SHORT["crank-stops"])
-    soft = runs.make("crank-stops", **{**SHORT["crank-stops"], "e": 0.6})
+    hard = scenes.make("crank-stops", **SHORT["crank-stops"])
+    soft = scenes.make("crank-stops", **{**SHORT["crank-stops"], "e": 0.6})
     assert any("closed form" in claim for claim in failing(hard, run(replace(soft, until=0.3))))
 
 
@@ -99,4 +100,4 @@ def test_facts_can_fail() -> None:
 )
 def test_parameters_are_refused_by_name(name: str, parameters: dict[str, Any], word: str) -> None:
     with pytest.raises(ValueError, match=word):
-        runs.make(name, **parameters)
+        scenes.make(name, **parameters)

@@ -3,17 +3,17 @@
 import pytest
 
 import stickslip as ss
+from stickslip import scenes
 from stickslip.exhibits import Figure
-from stickslip.scenes import runs
 
 
 @pytest.mark.parametrize(
     ("gait", "scheme", "until"),
     [("stand", "variational", 0.05), ("hold", "variational", 0.05), ("trot", "variational", 0.2),
-     ("stand", "moreau-jean", 0.05)],
+     ("stand", "moreau-jean-semi-explicit", 0.05)],
 )  # fmt: skip
 def test_facts_and_figure(gait, scheme, until):
-    scene = runs.make("quadruped", gait=gait, until=until)
+    scene = scenes.make("quadruped", gait=gait, until=until)
     trajectory = ss.simulate(scene.system, until=scene.until, h=scene.h, scheme=scheme)
     assert trajectory.missed == 0
     for fact in scene.facts(trajectory):
@@ -27,4 +27,4 @@ def test_facts_and_figure(gait, scheme, until):
 )
 def test_refusals(given, said):
     with pytest.raises(ValueError, match=said):
-        runs.make("quadruped", **given)
+        scenes.make("quadruped", **given)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.scenes import runs
+from stickslip import scenes
 from stickslip.schemes import registry
 
 RELAYS = ["relay", "filippov", "sliding-mode"]
@@ -19,7 +19,7 @@ def run(scenario, **changes):
 
 @pytest.mark.parametrize("name", RELAYS)
 def test_facts_and_figure(name: str) -> None:
-    scenario = runs.make(name)
+    scenario = scenes.make(name)
     trajectory = run(scenario)
     for fact in scenario.facts(trajectory):
         assert fact.ok, fact
@@ -31,7 +31,7 @@ def test_facts_and_figure(name: str) -> None:
 def test_a_relay_arrives_in_finite_time() -> None:
     """ẋ = d - sgn x: T = x0 / (1 - d) to one step, whatever the step; lam then is -d."""
     for h in (0.1, 0.01):
-        trajectory = run(runs.make("relay", drift=0.5, x0=1.003, h=h), h=h)
+        trajectory = run(scenes.make("relay", drift=0.5, x0=1.003, h=h), h=h)
         t, x = trajectory.t, trajectory.system("plant").x[:, 0]
         arrived = t[np.flatnonzero(np.abs(x) < 1e-12)[0]]
         assert 2.006 <= arrived <= 2.006 + h
@@ -43,7 +43,7 @@ def test_the_spiral_of_filippov_ends_when_it_should() -> None:
     """|x₁| + |x₂| falls at the rate 2; each of the log(1 / h) corners costs a step or two."""
     errors = []
     for h in (1.6e-2, 4e-3):
-        trajectory = run(runs.make("filippov", x1=1.0, x2=1.0, h=h), h=h)
+        trajectory = run(scenes.make("filippov", x1=1.0, x2=1.0, h=h), h=h)
         x = trajectory.system("plant").x
         away = np.abs(np.abs(x).sum(axis=1) - np.maximum(2.0 - 2.0 * trajectory.t, 0.0))
         errors.append(away.max())
@@ -65,7 +65,7 @@ def chatter(h: float, until: float = 3.0) -> float:
 def test_sliding_without_chattering() -> None:
     """On the surface y is zero to rounding, u is smooth; explicit Euler jumps across it by about h u."""
     for h in (1e-2, 2.5e-3):
-        trajectory = run(runs.make("sliding-mode", h=h), h=h, until=3.0)
+        trajectory = run(scenes.make("sliding-mode", h=h), h=h, until=3.0)
         t, x = trajectory.t, trajectory.system("plant").x
         y, u = x @ [2.0, 1.0], trajectory.interaction("switch").r[:, 0]
         on = t > 1.0

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.scenes import cam, runs
+from stickslip import scenes
+from stickslip.scenes import cam
 
 Z = np.array([2.0 * np.pi * 660.0 / 60.0, 0.3, 0.1, 0.3, 0.16, 5.0])
 
@@ -32,7 +33,7 @@ def test_forms_agree() -> None:
     gaps = {}
     for form in cam.FORMS:
         for h in (4e-4, 2e-4):
-            scenario = runs.make("cam", rpm=700.0, form=form, h=h, until=0.2)
+            scenario = scenes.make("cam", rpm=700.0, form=form, h=h, until=0.2)
             run = ss.simulate(scenario.system, until=scenario.until, h=h, scheme="moreau-jean")
             gaps[form, h] = np.asarray(run.interaction("cam").y[:, 0])
     apart = [np.abs(gaps["rheonomous", h] - gaps["translated", h]).max() for h in (4e-4, 2e-4)]
@@ -43,7 +44,7 @@ def test_forms_agree() -> None:
 def test_forms_agree_event_driven() -> None:
     gaps = []
     for form in cam.FORMS:
-        scenario = runs.make("cam", rpm=660.0, form=form, h=5e-3, until=0.3)
+        scenario = scenes.make("cam", rpm=660.0, form=form, h=5e-3, until=0.3)
         run = ss.simulate(scenario.system, until=scenario.until, h=scenario.h, scheme="event-driven")
         gaps.append(np.asarray(run.interaction("cam").y[:, 0]))
     assert np.abs(gaps[0] - gaps[1]).max() < 1e-7
@@ -51,11 +52,11 @@ def test_forms_agree_event_driven() -> None:
 
 def test_time_stepping_converges_to_event_driven() -> None:
     """Before chaos parts them: of first order, with a constant that hangs on where impacts fall."""
-    driven = runs.make("cam", rpm=660.0, h=1e-2, until=0.2)
+    driven = scenes.make("cam", rpm=660.0, h=1e-2, until=0.2)
     exact = ss.simulate(driven.system, until=driven.until, h=driven.h, scheme="event-driven")
     errors = []
     for h in (1e-3, 2e-5):
-        stepped = runs.make("cam", rpm=660.0, h=h, until=0.2)
+        stepped = scenes.make("cam", rpm=660.0, h=h, until=0.2)
         run = ss.simulate(stepped.system, until=stepped.until, h=h, scheme="moreau-jean")
         every = round(1e-2 / h)
         errors.append(float(np.abs(run.q[::every, 0] - exact.q[:, 0]).max()))
@@ -66,6 +67,6 @@ def test_time_stepping_converges_to_event_driven() -> None:
 def test_plain_functions_give_the_same_run() -> None:
     runs_ = []
     for compiled in (True, False):
-        scenario = runs.make("cam", until=0.05, compiled=compiled)
+        scenario = scenes.make("cam", until=0.05, compiled=compiled)
         runs_.append(ss.simulate(scenario.system, until=scenario.until, h=scenario.h, scheme="moreau-jean"))
     assert np.abs(runs_[0].q - runs_[1].q).max() < 1e-12

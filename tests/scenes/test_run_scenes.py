@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip import scenes
 from stickslip.exhibits import Figure
-from stickslip.scenes import runs
 from stickslip.scenes.scenario import Scenario
 from stickslip.schemes import registry
 
@@ -49,7 +49,7 @@ def shows(scenario: Scenario, trajectory: ss.Trajectory) -> None:
 
 @pytest.mark.parametrize("name", MECHANICS)
 def test_facts_by_its_own_scheme(name: str) -> None:
-    scenario = runs.make(name, **SHORT[name])
+    scenario = scenes.make(name, **SHORT[name])
     trajectory = run(scenario)
     assert trajectory.missed == 0
     shows(scenario, trajectory)
@@ -61,16 +61,18 @@ def test_facts_by_its_own_scheme(name: str) -> None:
             assert curve.x.shape == curve.y.shape
 
 
-@pytest.mark.parametrize("name", [n for n in MECHANICS if "event-driven" in runs.make(n, **SHORT[n]).schemes])
+@pytest.mark.parametrize(
+    "name", [n for n in MECHANICS if "event-driven" in scenes.make(n, **SHORT[n]).schemes]
+)
 def test_facts_event_driven(name: str) -> None:
     """Sampled coarsely: events are found between the records."""
-    scenario = runs.make(name, **SHORT[name])
+    scenario = scenes.make(name, **SHORT[name])
     scenario = replace(scenario, h=4.0 * scenario.h)
     shows(scenario, run(scenario, "event-driven"))
 
 
 def test_facts_of_the_ball_by_schatzman_paoli() -> None:
-    scenario = runs.make("bouncing-ball", **SHORT["bouncing-ball"])
+    scenario = scenes.make("bouncing-ball", **SHORT["bouncing-ball"])
     shows(scenario, run(scenario, "schatzman-paoli"))
 
 
@@ -86,13 +88,13 @@ def test_facts_of_the_ball_by_schatzman_paoli() -> None:
     ],
 )
 def test_facts_with_other_parameters(name: str, parameters: dict[str, Any]) -> None:
-    scenario = runs.make(name, **parameters)
+    scenario = scenes.make(name, **parameters)
     shows(scenario, run(scenario))
 
 
 def test_the_paradox_is_not_hidden() -> None:
     """Where no acceleration is consistent, the event-driven scheme says so instead of going on."""
-    scenario = runs.make("painleve", until=1e-3)
+    scenario = scenes.make("painleve", until=1e-3)
     with pytest.raises((ss.SimulationFailure, ss.ModelError)):
         run(scenario, "event-driven")
 
@@ -102,18 +104,17 @@ def test_the_jam_of_the_rod_does_not_vanish_with_the_step() -> None:
     exact = 0.75 * np.sin(np.pi / 3) * np.cos(np.pi / 3)
     errors = []
     for h in (1e-3, 1e-4):
-        scenario = runs.make("painleve", h=h, until=2.0 * h)
+        scenario = scenes.make("painleve", h=h, until=2.0 * h)
         errors.append(abs(float(run(scenario).interaction("ground").r[1, 0]) - exact))
     assert errors[1] < 0.2 * errors[0]
 
 
 def test_names_and_parameters() -> None:
-    assert runs.names() == sorted(runs.RUNS)
-    assert set(MECHANICS) <= set(runs.names())
-    with pytest.raises(KeyError, match="no scene 'dome' that runs; known: arch, ball-chain"):
-        runs.make("dome")
+    assert set(MECHANICS) <= set(scenes.names("run"))
+    with pytest.raises(KeyError, match="no scene 'dome'; known: arch, ball-chain"):
+        scenes.make("dome")
     with pytest.raises(TypeError, match="scene bouncing-ball has no parameter 'tall'; it has: e, height"):
-        runs.make("bouncing-ball", tall=1.0)
+        scenes.make("bouncing-ball", tall=1.0)
 
 
 @pytest.mark.parametrize(
@@ -133,11 +134,11 @@ def test_names_and_parameters() -> None:
 )
 def test_bad_parameters_are_named(name: str, parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        runs.make(name, **parameters)
+        scenes.make(name, **parameters)
 
 
 @pytest.mark.parametrize("e", [0.0, 0.3, 0.7])
 def test_the_ball_on_springs(e: float) -> None:
     """The same model with the scheme changed: what springs and dampers give, in closed form."""
-    scenario = runs.make("bouncing-ball", e=e, h=2e-4)
+    scenario = scenes.make("bouncing-ball", e=e, h=2e-4)
     shows(scenario, run(scenario, "compliant"))

@@ -38,7 +38,7 @@ def test_rest_solves_the_problem_with_normal_impulses_alone(mu: float, head_join
 @pytest.mark.parametrize("head_joints", [False, True])
 def test_solver_finds_the_wall_at_rest(gauss_seidel: ModuleType, head_joints: bool) -> None:
     problem = wall(h=H, head_joints=head_joints)
-    solution = gauss_seidel.GaussSeidel(tolerance=1e-10).solve(problem).or_raise()
+    solution = gauss_seidel.NSGS(tolerance=1e-10).solve(problem).or_raise()
     weight = -problem.f.reshape(-1, 6)[:, 2].sum()
     assert np.abs(solution.v).max() < 1e-5 * GRAVITY * H
     assert ground_impulse(problem, solution.r) == pytest.approx(weight, rel=1e-8)

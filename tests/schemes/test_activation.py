@@ -56,12 +56,13 @@ def test_a_sliding_block_keeps_its_height_with_every_solver(name):
     np.testing.assert_allclose(bears, G * h, rtol=1e-4)
 
 
-@pytest.mark.parametrize("law", [ss.NewtonImpact(e=0.0, mu=0.3), ss.PoissonImpact(e=0.5, mu=0.3)])
+@pytest.mark.parametrize("law", [ss.NewtonImpact(e=0.0, mu=0.3), ss.laws.PoissonImpact(e=0.5, mu=0.3)])
 @pytest.mark.parametrize(
     "scheme",
     [
-        ss.MoreauJean(theta=1.0, form="global"), ss.MoreauJean(theta=0.0, variant="semi-explicit"),
-        ss.MoreauJean(variant="complete"), ss.MoreauJean(projection="combined"),
+        ss.schemes.MoreauJean(theta=1.0, form="global"),
+        ss.schemes.MoreauJean(theta=0.0, variant="semi-explicit"),
+        ss.schemes.MoreauJean(variant="complete"), ss.schemes.MoreauJean(projection="combined"),
         "schatzman-paoli", "variational", "event-driven",
     ],
     ids=str,
@@ -112,7 +113,7 @@ def test_blocks_that_only_contacts_press_together_bear(solver):
 
 def test_compiled_and_ordinary_steps_agree_on_who_takes_part():
     system, h = pushed_row(4), 0.01
-    scheme = ss.MoreauJean()
+    scheme = ss.schemes.MoreauJean()
     state, solver = first_state(system), registry.make("auto", tolerance=1e-10)
     memory = scheme.begin(system, state, h)
     together = scheme.march(system, state, memory, h, 30, 1e-10)
@@ -172,7 +173,7 @@ def test_impacts_come_when_their_forecast_says_so():
 def test_activation_by_distance_has_the_threshold_too():
     """With delta = 0 a gap of rounding size would switch it off."""
     system = sliding(height=1e-14)
-    run = ss.simulate(system, until=0.2, h=0.01, scheme=ss.MoreauJean(activation="distance"))
+    run = ss.simulate(system, until=0.2, h=0.01, scheme=ss.schemes.MoreauJean(activation="distance"))
     assert run.active[1:].all()
     assert np.abs(run.y[:, 0]).max() <= 1e-12
 
@@ -184,7 +185,7 @@ def row_of_spheres(count, e=0.0):
     b.body("wall", ss.Plane(), fixed=True)
     for i in range(count):
         b.body(f"ball {i}", ss.Sphere(0.05), mass=1.0, material="ball", position=(0, 0, 0.05 + 0.1 * i))
-    b.force(ss.BodyForce("push", f"ball {count - 1}", force=(0, 0, -1.0)))
+    b.force(ss.forces.BodyForce("push", f"ball {count - 1}", force=(0, 0, -1.0)))
     return b.build()
 
 

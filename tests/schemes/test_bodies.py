@@ -9,7 +9,7 @@ from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.energy import momentum
 from stickslip.mechanics.forces import BodyForce, Spring
 from stickslip.mechanics.shapes import Cuboid, Plane, Sphere
-from stickslip.schemes.bodies import MoreauJeanBodies
+from stickslip.schemes.bodies import SemiExplicitMoreauJean
 from stickslip.schemes.body_world import PreparedWorld
 from stickslip.solvers.registry import make
 from stickslip.state import ModelError
@@ -20,7 +20,7 @@ G = 9.81
 def carry(world, h, steps, scheme=None, tolerance=1e-8):
     """The steps from the start of a world."""
     scheme, solver, prepared = (
-        scheme or MoreauJeanBodies(),
+        scheme or SemiExplicitMoreauJean(),
         make("auto", tolerance=tolerance),
         PreparedWorld(world),
     )
@@ -135,7 +135,7 @@ def test_friction_has_no_direction_of_its_own():
 def test_apex_ratio_of_a_bouncing_ball(impact, e):
     world = ball(built(e=e), position=(0.0, 0.0, 0.6)).build()
     h = 1e-3
-    done = carry(world, h, 900, MoreauJeanBodies(impact=impact))
+    done = carry(world, h, 900, SemiExplicitMoreauJean(impact=impact))
     z, vz = (np.array([step.state.q[9] for step in done]), np.array([step.state.v[8] for step in done]))
     hit = int(np.argmax(np.diff(vz) > 0.0)) + 1
     apex = z[hit:].max() - 0.1 if e > 0.0 else z[hit + 10 :].max() - 0.1
@@ -173,7 +173,7 @@ def test_balls_that_collide_in_space_keep_their_momenta(impact):
     world = ball(
         builder, "second", position=(0.3, 0.0, 0.0), velocity=(-2.0, 0.0, 0.0), spin=(0, 4, 0)
     ).build()
-    done = carry(world, 1e-3, 250, MoreauJeanBodies(impact=impact))
+    done = carry(world, 1e-3, 250, SemiExplicitMoreauJean(impact=impact))
     end = done[-1].state
     (p, L), (p_end, L_end) = (momentum(world, one.q, one.v) for one in (world.start, end))
     np.testing.assert_allclose(p_end, p, atol=1e-14)
@@ -235,7 +235,7 @@ def test_same_bytes_twice_and_from_a_memory():
     world = builder.build()
     done, again = carry(world, 2e-3, 60), carry(world, 2e-3, 60)
     assert done[-1].state.q.tobytes() == again[-1].state.q.tobytes()
-    scheme, solver = MoreauJeanBodies(), make("auto", tolerance=1e-8)
+    scheme, solver = SemiExplicitMoreauJean(), make("auto", tolerance=1e-8)
     memory = {key: np.array(value) for key, value in done[29].memory.items()}
     step = scheme.step(world, done[29].state, memory, 2e-3, solver)
     assert step.state.q.tobytes() == done[30].state.q.tobytes()
@@ -243,7 +243,7 @@ def test_same_bytes_twice_and_from_a_memory():
 
 def test_what_is_not_a_number_names_its_body():
     world = ball(built(), position=(0.0, 0.0, 1.0)).build()
-    scheme, solver = MoreauJeanBodies(), make("auto", tolerance=1e-8)
+    scheme, solver = SemiExplicitMoreauJean(), make("auto", tolerance=1e-8)
     memory = scheme.begin(world, world.start, 1e-3)
     v = world.start.v.copy()
     v[8] = np.nan

@@ -7,7 +7,7 @@ from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.energy import momentum
 from stickslip.mechanics.forces import BodyForce, Damper, Spring
 from stickslip.mechanics.shapes import Cuboid, Plane, Sphere
-from stickslip.schemes.bodies import MoreauJeanBodies
+from stickslip.schemes.bodies import SemiExplicitMoreauJean
 from stickslip.schemes.body_world import PreparedWorld
 from stickslip.solvers.registry import make
 
@@ -16,7 +16,7 @@ TURNS = np.array([0.0, 0.0, 200.0])
 
 def carried(world, until, h):
     """The steps to that time."""
-    scheme, solver, prepared = MoreauJeanBodies(), make("auto", tolerance=1e-11), PreparedWorld(world)
+    scheme, solver, prepared = SemiExplicitMoreauJean(), make("auto", tolerance=1e-11), PreparedWorld(world)
     state, memory, done = world.start, scheme.begin(prepared, world.start, h), []
     for _ in range(round(until / h)):
         done.append(scheme.step(prepared, state, memory, h, solver))

@@ -23,8 +23,10 @@ def test_what_a_driven_end_of_springs_and_dampers_gives_is_work():
     off = []
     for h in (2e-3, 1e-3):
         builder = weighed()
-        builder.force(ss.Spring("s", "ball", "hand", stiffness=200.0, damping=3.0, second_point=(0, 0, 1.02)))
-        builder.force(ss.Damper("d", "ball", "hand", linear=2.0, angular=1e-3))
+        builder.force(
+            ss.forces.Spring("s", "ball", "hand", stiffness=200.0, damping=3.0, second_point=(0, 0, 1.02))
+        )
+        builder.force(ss.forces.Damper("d", "ball", "hand", linear=2.0, angular=1e-3))
         run = ss.simulate(builder.build(), until=0.2, h=h)
         off.append(np.abs(np.diff(run.balance)).max())
         assert np.ptp(run.work) > 0.1
@@ -37,14 +39,14 @@ def test_what_a_driven_end_of_springs_and_dampers_gives_is_work():
     ("force", "words"),
     [
         (
-            lambda m: ss.Spring("s", "ball", stiffness=4.2e6 * m, second_point=ABOVE, length=0.49),
+            lambda m: ss.forces.Spring("s", "ball", stiffness=4.2e6 * m, second_point=ABOVE, length=0.49),
             "springs make",
         ),
         (
-            lambda m: ss.Spring("s", "ball", stiffness=0.0, damping=2.2e3 * m, second_point=ABOVE),
+            lambda m: ss.forces.Spring("s", "ball", stiffness=0.0, damping=2.2e3 * m, second_point=ABOVE),
             "dampers give",
         ),
-        (lambda m: ss.Damper("d", "ball", linear=2.2e3 * m), "dampers"),
+        (lambda m: ss.forces.Damper("d", "ball", linear=2.2e3 * m), "dampers"),
     ],
 )
 def test_a_step_that_is_too_long_for_a_force_says_so(force, words):
@@ -65,7 +67,7 @@ def test_a_stiff_spring_may_press_a_body_on_the_floor():
     builder = ss.WorldBuilder()
     builder.body("floor", ss.Plane(), fixed=True)
     builder.body("box", ss.Cuboid((0.1, 0.1, 0.1)), position=(0, 0, 0.05), mass=1.0)
-    builder.force(ss.Spring("s", "box", stiffness=1e8, second_point=(0, 0, -0.5), length=0.5))
+    builder.force(ss.forces.Spring("s", "box", stiffness=1e8, second_point=(0, 0, -0.5), length=0.5))
     assert ss.simulate(builder.build(), until=0.01, h=1e-3).ok.all()
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.shapes import Cuboid, Plane, Sphere
-from stickslip.schemes.bodies import MoreauJeanBodies
+from stickslip.schemes.bodies import SemiExplicitMoreauJean
 from stickslip.schemes.body_world import PreparedWorld
 from stickslip.solvers.registry import make
 
@@ -13,7 +13,7 @@ from stickslip.solvers.registry import make
 def carry(world, h, steps, scheme=None):
     """The steps from the start of a world."""
     scheme, solver, prepared = (
-        scheme or MoreauJeanBodies(),
+        scheme or SemiExplicitMoreauJean(),
         make("auto", tolerance=1e-10),
         PreparedWorld(world),
     )

@@ -49,10 +49,14 @@ def springs():
     b.body("one", ss.Cuboid((0.2, 0.2, 0.2)), position=(0, 0, 0.1), velocity=(1, 0, 0))
     b.body("two", ss.Cuboid((0.2, 0.2, 0.2)), position=(0.5, 0, 0.2))
     b.force(
-        ss.Spring("spring", "one", "two", stiffness=40.0, damping=0.5, length=0.4, first_point=(0, 0, 0.2))
+        ss.forces.Spring(
+            "spring", "one", "two", stiffness=40.0, damping=0.5, length=0.4, first_point=(0, 0, 0.2)
+        )
     )
-    b.force(ss.Damper("drag", "two", linear=0.3, angular=0.01))
-    b.force(ss.BodyForce("push", "one", force=(0.0, 3.0, 0.0), point=(0.1, 0.0, 0.1), moment=(0, 0, 0.01)))
+    b.force(ss.forces.Damper("drag", "two", linear=0.3, angular=0.01))
+    b.force(
+        ss.forces.BodyForce("push", "one", force=(0.0, 3.0, 0.0), point=(0.1, 0.0, 0.1), moment=(0, 0, 0.01))
+    )
     return b.build()
 
 
@@ -161,7 +165,7 @@ def test_a_run_goes_on_where_it_was_saved(tmp_path):
 
 @pytest.mark.parametrize("why", ["joint", "function", "poisson", "parts", "solver", "nothing moves"])
 def test_other_runs_are_made_step_by_step(why):
-    from stickslip.schemes.bodies import MoreauJeanBodies
+    from stickslip.schemes.bodies import SemiExplicitMoreauJean
     from stickslip.schemes.body_world import PreparedWorld
     from stickslip.solvers import registry
 
@@ -172,11 +176,11 @@ def test_other_runs_are_made_step_by_step(why):
     if why == "joint":
         b.joint("hinge", "hinge", "box", point=(0, 0, 1), axis=(1, 0, 0))
     if why == "function":
-        b.force(ss.BodyForce("push", "box", force=lambda t: (np.sin(t), 0.0, 0.0)))
+        b.force(ss.forces.BodyForce("push", "box", force=lambda t: (np.sin(t), 0.0, 0.0)))
     options = {"poisson": {"impact": "poisson"}, "parts": {"parts": 3}}.get(why, {})
     solver = registry.make("nsgs" if why == "solver" else "auto")
     world = b.build()
-    assert BodyMarch.of(PreparedWorld(world), MoreauJeanBodies(**options), solver) is None
+    assert BodyMarch.of(PreparedWorld(world), SemiExplicitMoreauJean(**options), solver) is None
 
 
 @pytest.mark.parametrize("times", [1, 100])

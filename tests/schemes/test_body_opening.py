@@ -65,7 +65,7 @@ def test_a_loop_that_holds_a_motion_twice_fails_by_the_names_of_its_joints():
 @pytest.mark.parametrize("correction", [True, False])
 def test_a_double_pendulum_stays_good(correction):
     """Also without correction, where errors add up."""
-    scheme = ss.MoreauJeanBodies(correction=correction)
+    scheme = ss.schemes.SemiExplicitMoreauJean(correction=correction)
     run = ss.simulate(arm(), until=2.0, h=0.02, scheme=scheme)
     assert run.ok.all()
     assert 0.0 < run.opening.max() < 0.3 * ROD
@@ -79,7 +79,9 @@ def test_a_stop_that_is_overshot_by_a_step_is_no_open_joint():
     b = ss.WorldBuilder(gravity=(0, 0, 0))
     b.body("cart", ss.Cuboid((0.1, 0.1, 0.1)), velocity=(50, 0, 0))
     b.joint("rail", "slider", "cart", axis=(1, 0, 0), limits=(None, 1.0), e=0.5)
-    run = ss.simulate(b.build(), until=0.1, h=0.013, scheme=ss.MoreauJeanBodies(correction=False))
+    run = ss.simulate(
+        b.build(), until=0.1, h=0.013, scheme=ss.schemes.SemiExplicitMoreauJean(correction=False)
+    )
     assert run.ok.all()
     assert run.body("cart").velocity[-1, 0] == pytest.approx(-25.0)
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip import scenes
 from stickslip.compilation import JIT
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.residuals import judge
-from stickslip.scenes import runs
 from stickslip.schemes import euler_moreau_march, registry
 from stickslip.schemes.euler_moreau_parts import parts
 from stickslip.schemes.step import first_state
@@ -41,13 +41,13 @@ def driven():
     )  # fmt: skip
     two = ss.FirstOrderLinear("two", A=[[-0.5]], x0=[0.4], b=0.2)
     three = ss.FirstOrderLinear("three", A=[[-0.5]], x0=[0.4])
-    diode = ss.FirstOrderLinearRelation(
+    diode = ss.systems.FirstOrderLinearRelation(
         C=[[1.0, 0.0, -1.0]], B=[[1.0], [0.0], [-1.0]], D=0.1, e=lambda t: 0.3 * np.sin(5.0 * t)
     )
-    switch = ss.FirstOrderLinearRelation(C=[[1.0, 0.0]], B=[[1.0], [0.0]])
+    switch = ss.systems.FirstOrderLinearRelation(C=[[1.0, 0.0]], B=[[1.0], [0.0]])
     ties = [
-        ss.Interaction("diode", ("one", "three"), diode, ss.Complementarity()),
-        ss.Interaction("switch", "one", switch, ss.Relay(0.4)),
+        ss.Interaction("diode", ("one", "three"), diode, ss.laws.Complementarity()),
+        ss.Interaction("switch", "one", switch, ss.laws.Relay(0.4)),
     ]
     return ss.NonsmoothSystem([one, two, three], ties)
 
@@ -70,7 +70,7 @@ def simulated(system, scheme, **options):
 
 @pytest.mark.parametrize("name", SCENES)
 def test_scenes_march_as_they_step(name):
-    made = runs.make(name)
+    made = scenes.make(name)
     scheme = registry.make(made.scheme, **made.options)
     assert scheme.march(
         made.system, first_state(made.system), scheme.begin(made.system, first_state(made.system), made.h),
@@ -82,17 +82,17 @@ def test_scenes_march_as_they_step(name):
 @pytest.mark.parametrize("options", SCHEMES.values(), ids=SCHEMES)
 @pytest.mark.parametrize("record", [1, 7])
 def test_every_scheme_of_driven_circuits(options, record):
-    assert_alike(*simulated(driven(), ss.EulerMoreau(**options), until=2.0, h=0.01, record=record))
+    assert_alike(*simulated(driven(), ss.schemes.EulerMoreau(**options), until=2.0, h=0.01, record=record))
 
 
 def test_steps_beyond_one_look_ahead(monkeypatch):
     monkeypatch.setattr(euler_moreau_march, "AHEAD", 13)
-    assert_alike(*simulated(driven(), ss.EulerMoreau(), until=1.0, h=0.01))
+    assert_alike(*simulated(driven(), ss.schemes.EulerMoreau(), until=1.0, h=0.01))
 
 
 @pytest.mark.parametrize("cut", [1, 57])
 def test_a_run_resumes_bit_for_bit(cut):
-    scheme, h = ss.EulerMoreau(theta=0.5, gamma=0.5), 0.01
+    scheme, h = ss.schemes.EulerMoreau(theta=0.5, gamma=0.5), 0.01
     whole = ss.simulate(driven(), until=1.0, h=h, scheme=scheme)
     first = ss.simulate(driven(), until=cut * h, h=h, scheme=scheme)
     rest = ss.simulate(driven(), until=1.0, start=first.checkpoint(-1))
@@ -133,7 +133,7 @@ def test_a_state_may_fade_to_nothing(alone):
     system = ss.NonsmoothSystem(
         [ss.FirstOrderLinear("one", A=[[-1.0, 0.3], [0.0, -1.5]], x0=[1e-280, 1e-285])]
     )
-    scheme = ss.EulerMoreau(theta=0.5)
+    scheme = ss.schemes.EulerMoreau(theta=0.5)
     run = ss.simulate(system, until=120.0, h=0.1, scheme=Alone(scheme) if alone else scheme)
     assert run.missed == 0
     assert np.abs(run.q[-1]).max() < 1e-300
@@ -143,7 +143,7 @@ def test_what_cannot_march_steps():
     moved = ss.FirstOrderLinear("one", A=lambda t: [[-1.0 - t]], x0=[1.0])
     bent = ss.FirstOrder("one", f=lambda x: -(x**3), x0=[1.0])
     held = ss.FirstOrderLinear("one", A=[[-1.0]], x0=[1.0], z=[1.0], b=lambda z: z)
-    scheme = ss.EulerMoreau()
+    scheme = ss.schemes.EulerMoreau()
     for one in (moved, bent, held):
         system = ss.NonsmoothSystem([one])
         start = first_state(system)
@@ -152,7 +152,11 @@ def test_what_cannot_march_steps():
 
 
 def test_constant_matrices_are_made_once_for_each_length_of_step():
-    prepared, scheme, solver = ss.PreparedSystem(driven()), ss.EulerMoreau(), solvers.make("auto")
+    prepared, scheme, solver = (
+        ss.schemes.PreparedSystem(driven()),
+        ss.schemes.EulerMoreau(),
+        solvers.make("auto"),
+    )
     state = first_state(prepared.system)
     memory = scheme.begin(prepared, state, 0.01)
     step = scheme.step(prepared, state, memory, 0.01, solver)

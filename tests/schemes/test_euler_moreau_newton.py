@@ -18,7 +18,7 @@ from stickslip.systems.first_order_relations import (
     FirstOrderType1,
     FirstOrderType2,
 )
-from stickslip.systems.first_order_view import first_order
+from stickslip.systems.first_order_view import to_first_order
 from stickslip.systems.lagrangian import Lagrangian
 from stickslip.systems.system import Interaction, NonsmoothSystem
 
@@ -224,7 +224,7 @@ def test_a_start_that_is_not_consistent_jumps_in_the_first_step() -> None:
 def test_a_mechanical_system_as_a_first_order_one() -> None:
     """A block on a spring with dry friction: each half cycle takes 2 level / k from the amplitude, and the
     block stays where it first turns within level / k of the middle."""
-    block = first_order(Lagrangian("block", M=2.0, q0=1.0, F_int=lambda q: 8.0 * q))
+    block = to_first_order(Lagrangian("block", M=2.0, q0=1.0, F_int=lambda q: 8.0 * q))
     relation = FirstOrderLinearRelation(C=[[0.0, 1.0]], B=[[0.0], [0.5]])
     system = NonsmoothSystem([block], [Interaction("friction", "block", relation, Relay(0.88))])
     run = steps(system, 8.0, 5e-3, theta=0.5, gamma=1.0)

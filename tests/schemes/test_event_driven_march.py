@@ -14,14 +14,14 @@ pytestmark = pytest.mark.skipif(not JIT, reason="nothing is compiled")
 
 def ball():
     falling = ss.Lagrangian("ball", M=1.0, q0=0.2, F_ext=lambda t: [-9.81])
-    floor = ss.Interaction("floor", "ball", ss.Scleronomous(lambda q: q, 1.0), ss.PoissonImpact(e=0.9))
+    floor = ss.Interaction("floor", "ball", ss.Scleronomous(lambda q: q, 1.0), ss.laws.PoissonImpact(e=0.9))
     return ss.NonsmoothSystem([falling], [floor])
 
 
 def belt():
     mass = ss.LagrangianLinear("mass", M=1.0, q0=0.0, v0=0.2, K=1.0)
-    moving = ss.Rheonomous(lambda t, q: q - 0.1 * t, 1.0, -0.1)
-    return ss.NonsmoothSystem([mass], [ss.Interaction("belt", "mass", moving, ss.Relay(0.5))])
+    moving = ss.systems.Rheonomous(lambda t, q: q - 0.1 * t, 1.0, -0.1)
+    return ss.NonsmoothSystem([mass], [ss.Interaction("belt", "mass", moving, ss.laws.Relay(0.5))])
 
 
 def pendulum():
@@ -30,10 +30,10 @@ def pendulum():
         "bob", M=lambda q: np.diag([1.0 + q[0] ** 2, 1.0]), q0=[0.8, -0.6], F_ext=[0.0, -9.81]
     )
     rod = ss.Scleronomous(lambda q: q[0] ** 2 + q[1] ** 2 - 1.0, lambda q: [[2.0 * q[0], 2.0 * q[1]]])
-    dry = ss.LagrangianLinearRelation([[1.0, 0.0]])
+    dry = ss.systems.LagrangianLinearRelation([[1.0, 0.0]])
     ties = [
-        ss.Interaction("rod", "bob", rod, ss.Equality()),
-        ss.Interaction("dry", "bob", dry, ss.Relay(0.5)),
+        ss.Interaction("rod", "bob", rod, ss.laws.Equality()),
+        ss.Interaction("dry", "bob", dry, ss.laws.Relay(0.5)),
     ]
     return ss.NonsmoothSystem([bob], ties)
 
@@ -43,7 +43,7 @@ def sphere():
     q0, v0 = (0.0, 0.0, 0.1), (1.0, 0.3, 0.0, 0.0, 3.0, 1.0)
     one = ss.NewtonEuler("s", mass=1.0, inertia=[0.004] * 3, q0=q0, v0=v0, force=[0.0, 0.0, -9.81])
     law = ss.NewtonImpact(mu=0.3)
-    return ss.NonsmoothSystem([one], [ss.Interaction("floor", "s", ss.SpherePlane(0.1), law)])
+    return ss.NonsmoothSystem([one], [ss.Interaction("floor", "s", ss.systems.SpherePlane(0.1), law)])
 
 
 MODELS = {
@@ -57,7 +57,7 @@ MODELS = {
 @pytest.mark.parametrize("name", MODELS)
 def test_they_equal_the_steps_one_by_one(name):
     make, h, steps = MODELS[name]
-    system, scheme, solver = make(), ss.EventDriven(), registry.make("auto")
+    system, scheme, solver = make(), ss.schemes.EventDriven(), registry.make("auto")
     state, made, together = first_state(system), 0, 0
     memory = scheme.begin(system, state, h)
     while made < steps:
@@ -95,7 +95,9 @@ def test_runs_sum_up_and_go_on_bit_for_bit(record):
     rest = ss.simulate(belt(), until=3.0, scheme="event-driven", start=start, record=record)
     for name in ("t", "q", "v", "r", "u", "y", "contact_work"):
         np.testing.assert_array_equal(getattr(whole, name)[12:], getattr(rest, name)[1:], err_msg=name)
-    each = ss.simulate(belt(), until=3.0, h=1e-2, scheme=ss.EventDriven(method="DOP853", max_step=1e299))
+    each = ss.simulate(
+        belt(), until=3.0, h=1e-2, scheme=ss.schemes.EventDriven(method="DOP853", max_step=1e299)
+    )
     assert whole.contact_work[-1] == pytest.approx(each.contact_work[-1], rel=1e-9)
     assert [one.kind for one in whole.events] == [one.kind for one in each.events]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.schemes.bodies import MoreauJeanBodies
+from stickslip.schemes.bodies import SemiExplicitMoreauJean
 from stickslip.solvers import registry
 
 H, MU, E, RADIUS = 1e-6, 0.3, 0.4, 0.1
@@ -21,7 +21,7 @@ def struck(parts, gravity=0.0, fall=-2.0):
     b.body("ball", ss.Sphere(RADIUS), position=(0, 0, RADIUS), velocity=velocity, spin=SPIN, mass=1.0,
            inertia=INERTIA, centre=CENTRE, material="hard")  # fmt: skip
     world = b.build()
-    scheme = MoreauJeanBodies(parts=parts, correction=False)
+    scheme = SemiExplicitMoreauJean(parts=parts, correction=False)
     memory, solver = scheme.begin(world, world.start, H), registry.make("auto", tolerance=1e-12)
     return scheme.step(world, world.start, memory, H, solver), world.start.v[6:]
 

@@ -23,7 +23,9 @@ def hanging(kind):
 @pytest.mark.parametrize("ceiling", [False, True])
 def test_rounding_at_rest_is_not_a_miss(kind, solver, ceiling):
     """At rest momenta and net forces vanish, and what rounding leaves of the balance must not count."""
-    far = ss.Interaction("far", "masses", ss.LagrangianLinearRelation([[1.0, 0, 0]], 10.0), ss.NewtonImpact())
+    far = ss.Interaction(
+        "far", "masses", ss.systems.LagrangianLinearRelation([[1.0, 0, 0]], 10.0), ss.NewtonImpact()
+    )
     system = ss.NonsmoothSystem([hanging(kind)], [far] if ceiling else [])
     run = ss.simulate(system, until=10.0, h=1e-2, solver=solver, record=100)
     assert run.newton[-1] == 100  # one for each of the steps since the record before
@@ -40,7 +42,7 @@ def random_system(rng, law, damped):
         "body", M=M + 0.1 * np.eye(n), K=10 ** rng.uniform(-1.0, 4.0) * K, C=C if damped else None,
         q0=q0, v0=3.0 * rng.normal(size=n), F_ext=rng.normal(size=n),
     )  # fmt: skip
-    gaps = ss.LagrangianLinearRelation(rows, 0.1 + np.abs(rng.normal(size=law.size)) - rows @ q0)
+    gaps = ss.systems.LagrangianLinearRelation(rows, 0.1 + np.abs(rng.normal(size=law.size)) - rows @ q0)
     return ss.NonsmoothSystem([body], [ss.Interaction("stop", "body", gaps, law)])
 
 
@@ -58,7 +60,7 @@ def test_energy_never_grows_where_the_end_of_the_step_counts(law, seed):
     rng = np.random.default_rng(seed)
     h = 10 ** rng.uniform(-3.0, -1.0)
     run = ss.simulate(
-        random_system(rng, law, damped=True), until=100 * h, h=h, scheme=ss.MoreauJean(theta=1.0)
+        random_system(rng, law, damped=True), until=100 * h, h=h, scheme=ss.schemes.MoreauJean(theta=1.0)
     )
     assert np.diff(run.energy).max() <= 1e-9 * np.abs(run.energy).max()
 
@@ -70,7 +72,7 @@ def test_at_theta_one_half_all_that_changes_energy_is_the_work_of_the_contacts(e
     h = 10 ** rng.uniform(-3.0, -1.0)
     law = ss.NewtonImpact(e=e, mu=0.3, dimension=2, contacts=2)
     run = ss.simulate(
-        random_system(rng, law, damped=False), until=100 * h, h=h, scheme=ss.MoreauJean(theta=0.5)
+        random_system(rng, law, damped=False), until=100 * h, h=h, scheme=ss.schemes.MoreauJean(theta=0.5)
     )
     balance = run.energy - run.contact_work
     size = np.abs(run.energy).max() + np.abs(run.contact_work).max()

@@ -17,15 +17,15 @@ H = 1e-2
 SOLVER = registry.make("auto", tolerance=1e-10)
 FLOOR = ss.Scleronomous(lambda q: q, dy_dq=[[1.0]])
 SECOND_ORDER = {
-    "moreau-jean": ss.MoreauJean(),
-    "complete": ss.MoreauJean(variant="complete", projection="combined"),
-    "schatzman-paoli": ss.SchatzmanPaoli(),
-    "event-driven": ss.EventDriven(),
-    "variational": ss.Variational(),
-    "compliant": ss.Compliant(stiffness=1e4),
-    "composite": Composite({"a": ss.MoreauJean(), "b": ss.SchatzmanPaoli()}),
+    "moreau-jean": ss.schemes.MoreauJean(),
+    "complete": ss.schemes.MoreauJean(variant="complete", projection="combined"),
+    "schatzman-paoli": ss.schemes.SchatzmanPaoli(),
+    "event-driven": ss.schemes.EventDriven(),
+    "variational": ss.schemes.Variational(),
+    "compliant": ss.schemes.Compliant(stiffness=1e4),
+    "composite": Composite({"a": ss.schemes.MoreauJean(), "b": ss.schemes.SchatzmanPaoli()}),
 }
-LOSS = ss.AtEnd(lambda state: (state.q[0], np.eye(state.q.size)[0], None))
+LOSS = ss.gradients.AtEnd(lambda state: (state.q[0], np.eye(state.q.size)[0], None))
 
 
 def balls():
@@ -37,12 +37,14 @@ def balls():
 
 def circuit():
     plant = ss.FirstOrderLinear("circuit", A=[[-1.0]], x0=1.0)
-    relation = ss.FirstOrderLinearRelation(C=[[1.0]], e=[-0.5], B=[[1.0]])
-    return ss.NonsmoothSystem([plant], [ss.Interaction("diode", "circuit", relation, ss.Complementarity())])
+    relation = ss.systems.FirstOrderLinearRelation(C=[[1.0]], e=[-0.5], B=[[1.0]])
+    return ss.NonsmoothSystem(
+        [plant], [ss.Interaction("diode", "circuit", relation, ss.laws.Complementarity())]
+    )
 
 
 MODELS = {name: (balls, scheme) for name, scheme in SECOND_ORDER.items()}
-MODELS["euler-moreau"] = circuit, ss.EulerMoreau()
+MODELS["euler-moreau"] = circuit, ss.schemes.EulerMoreau()
 
 
 def fields(system):
@@ -153,7 +155,7 @@ def test_a_family_is_prepared_at_all_numbers_that_are_asked_for():
 def test_a_copy_makes_its_own_parts():
     system, scheme = (
         ss.NonsmoothSystem([ss.Lagrangian("a", M=1.0, q0=0.0, F_ext=lambda t: t)]),
-        ss.MoreauJean(),
+        ss.schemes.MoreauJean(),
     )
     prepared, state = ss.PreparedSystem(system), first_state(system)
     memory = scheme.begin(prepared, state, H)

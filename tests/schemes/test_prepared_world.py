@@ -17,7 +17,7 @@ from stickslip.schemes.variational_start import StepStops
 from stickslip.solvers import registry
 
 PARTS = (Bodies, Detector, GeneralDetector, StepShapes, StepStops)
-LOSS = ss.AtEnd(lambda state: (state.q[0], np.zeros(21), None))
+LOSS = ss.gradients.AtEnd(lambda state: (state.q[0], np.zeros(21), None))
 
 
 def cart():
@@ -27,7 +27,7 @@ def cart():
     b.body("box", ss.Cuboid((0.2, 0.2, 0.2)), position=(0, 0, 0.12))
     b.body("cart", ss.Sphere(0.1), position=(2, 0, 1), mass=1.5, velocity=(0.2, 0, 0))
     b.joint("rail", "slider", "cart", None, point=(2, 0, 1), axis=(1, 0, 0), limits=(-0.5, 0.5), e=0.5)
-    b.force(ss.Actuator("motor", "rail", 0.3))
+    b.force(ss.forces.Actuator("motor", "rail", 0.3))
     b.apart("box", "cart")
     return b.build()
 
@@ -63,7 +63,7 @@ def is_plain(world):
     return set(vars(world)) == {one.name for one in fields(world)}
 
 
-@pytest.mark.parametrize("scheme", ["moreau-jean", "variational"])
+@pytest.mark.parametrize("scheme", ["moreau-jean-semi-explicit", "variational"])
 def test_a_world_is_its_fields_whatever_was_done_with_it(scheme):
     world = cart()
     assert is_plain(world)
@@ -72,12 +72,12 @@ def test_a_world_is_its_fields_whatever_was_done_with_it(scheme):
     ss.differentiate(world, h=5e-3, scheme=scheme).jacobian("v", "mu")
     ss.sensitivity(world, until=0.02, h=5e-3, scheme=scheme, by=("e",))
     ss.gradient(world, LOSS, until=0.02, h=5e-3, scheme=scheme, by=("effort",), controls=inputs(4))
-    ss.overlaps(world, world.start)
+    ss.detection.find_overlaps(world, world.start)
     world.body("cart")
     assert is_plain(world)
 
 
-@pytest.mark.parametrize("scheme", ["moreau-jean", "variational"])
+@pytest.mark.parametrize("scheme", ["moreau-jean-semi-explicit", "variational"])
 def test_nothing_is_made_twice_in_a_run(scheme, made):
     ss.simulate(cart(), until=0.05, h=5e-3, scheme=scheme)
     assert made[Bodies] == made[Detector] == made[GeneralDetector] == 1
@@ -85,14 +85,16 @@ def test_nothing_is_made_twice_in_a_run(scheme, made):
     assert max(made.values()) == 1
 
 
-@pytest.mark.parametrize("scheme", ["moreau-jean", "variational"])
+@pytest.mark.parametrize("scheme", ["moreau-jean-semi-explicit", "variational"])
 def test_nothing_is_made_twice_in_a_gradient(scheme, made):
     ss.gradient(cart(), LOSS, until=0.02, h=5e-3, scheme=scheme, by=("effort", "mu"), controls=inputs(4))
     assert made[Parameters] == 1
     assert set(made.values()) == {1}
 
 
-@pytest.mark.parametrize("scheme", [ss.MoreauJeanBodies(correction=False), ss.VariationalBodies()])
+@pytest.mark.parametrize(
+    "scheme", [ss.schemes.SemiExplicitMoreauJean(correction=False), ss.schemes.VariationalBodies()]
+)
 def test_steps_by_hand_share_what_is_given_and_do_the_same_without(scheme, made):
     world, solver, h = cart(), registry.make("auto", tolerance=1e-9), 5e-3
     prepared = PreparedWorld(world)

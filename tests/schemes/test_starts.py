@@ -48,7 +48,9 @@ def test_a_contact_may_be_as_deep_as_it_moves_in_a_step():
 
 def test_springs_in_the_place_of_contacts_and_projections_begin_inside():
     assert run(ball(q0=-0.1), "compliant").missed == 0
-    assert run(ball(q0=-1.0), ss.MoreauJean(projection="direct")).q[1, 0] == pytest.approx(0.0, abs=1e-9)
+    assert run(ball(q0=-1.0), ss.schemes.MoreauJean(projection="direct")).q[1, 0] == pytest.approx(
+        0.0, abs=1e-9
+    )
 
 
 def test_systems_by_scheme_are_looked_at_one_by_one():
@@ -65,7 +67,7 @@ def test_systems_by_scheme_are_looked_at_one_by_one():
 @pytest.mark.parametrize("scheme", RIGID)
 def test_an_equality_that_does_not_hold_at_the_start_is_refused(scheme):
     rod = ss.Lagrangian("rod", M=np.eye(2), q0=[1.01, 0.0], F_ext=[0.0, -9.81])
-    tie = ss.Interaction("pin", "rod", ss.Scleronomous(lambda q: [q @ q - 1.0]), ss.Equality())
+    tie = ss.Interaction("pin", "rod", ss.Scleronomous(lambda q: [q @ q - 1.0]), ss.laws.Equality())
     with pytest.raises(ss.ModelError, match=r"interaction 'pin': at t = 0 s, .* 0\.0201"):
         run(ss.NonsmoothSystem([rod], [tie]), scheme)
 
@@ -73,14 +75,14 @@ def test_an_equality_that_does_not_hold_at_the_start_is_refused(scheme):
 def test_a_velocity_that_an_equality_does_not_allow_is_an_impact():
     """A point on a circle of radius 1 that is thrown outwards keeps its velocity along the circle alone."""
     rod = ss.Lagrangian("rod", M=np.eye(2), q0=[1.0, 0.0], v0=[3.0, 2.0])
-    tie = ss.Interaction("pin", "rod", ss.Scleronomous(lambda q: [q @ q - 1.0]), ss.Equality())
+    tie = ss.Interaction("pin", "rod", ss.Scleronomous(lambda q: [q @ q - 1.0]), ss.laws.Equality())
     found = run(ss.NonsmoothSystem([rod], [tie]))
     np.testing.assert_allclose(found.v[1], [0.0, 2.0], atol=1e-2)
 
 
 def test_a_run_tells_how_far_its_joints_drift():
     rod = ss.Lagrangian("rod", M=np.eye(2), q0=[1.0, 0.0], v0=[0.0, 2.0])
-    tie = ss.Interaction("pin", "rod", ss.Scleronomous(lambda q: [q @ q - 1.0]), ss.Equality())
+    tie = ss.Interaction("pin", "rod", ss.Scleronomous(lambda q: [q @ q - 1.0]), ss.laws.Equality())
     found = run(ss.NonsmoothSystem([rod], [tie]))
     assert found.opening == np.abs(found.y).max() > 0.0
     assert f"open by {found.opening:.3g} at most" in str(found)
@@ -92,7 +94,7 @@ def test_a_sweeping_process_begins_in_its_set():
     def swept(x0, D=0.0):
         flow = ss.FirstOrderLinear("point", A=0.0, x0=x0)
         wall = ss.Interaction(
-            "wall", "point", ss.FirstOrderLinearRelation(1.0, 1.0, D=D), ss.Complementarity()
+            "wall", "point", ss.systems.FirstOrderLinearRelation(1.0, 1.0, D=D), ss.laws.Complementarity()
         )
         return ss.simulate(ss.NonsmoothSystem([flow], [wall]), until=0.01, h=1e-3, scheme="euler-moreau")
 

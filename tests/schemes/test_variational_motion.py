@@ -110,7 +110,7 @@ def test_free_rotation_and_springs_are_of_second_order():
     builder = ss.WorldBuilder()
     bar(builder, "tied", (0.0, 0.0, 1.0), spin=(0.5, 0.2, 0.1))
     builder.force(
-        ss.Spring("spring", "tied", None, first_point=(0.1, 0.1, 1.1), second_point=(0.5, 0.0, 2.0),
+        ss.forces.Spring("spring", "tied", None, first_point=(0.1, 0.1, 1.1), second_point=(0.5, 0.0, 2.0),
                   stiffness=40.0, length=0.8)
     )  # fmt: skip
     assert ratio(builder.build(), 1.0, 0.02) == pytest.approx(4.05, rel=0.05)
@@ -133,7 +133,7 @@ def pairs(springs):
         if springs:
             first, second = shifted(at, (0.0, 0.1, 0.0)), shifted(at, (0.3, 0.0, 0.0))
             builder.force(
-                ss.Spring(kind, kind + "a", kind + "b", first_point=first, second_point=second,
+                ss.forces.Spring(kind, kind + "a", kind + "b", first_point=first, second_point=second,
                           stiffness=5.0, length=0.2)
             )  # fmt: skip
     return builder.build()

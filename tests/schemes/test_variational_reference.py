@@ -8,7 +8,7 @@ import stickslip as ss
 from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.variational import VariationalBodies, carried
 from stickslip.solvers.registry import make
-from stickslip.solvers.step_point import InteriorPointStep
+from stickslip.solvers.step_point import StepInteriorPoint
 
 
 def rolling():
@@ -60,7 +60,7 @@ def linkage():
         limits=(0.0, 0.2), turn_limits=(-0.5, 0.5), turn_friction=0.02,
     )  # fmt: skip
     builder.joint("rope", "distance", "link 2", "link 1", point=(0.5, 0.1, 0.0), second_point=(0.3, 0.0, 0.1))
-    builder.force(ss.Spring("spring", "link 2", None, second_point=(0.5, 0.0, 1.0), stiffness=30.0))
+    builder.force(ss.forces.Spring("spring", "link 2", None, second_point=(0.5, 0.0, 1.0), stiffness=30.0))
     return builder.build()
 
 
@@ -78,7 +78,7 @@ def steps(world, count, h=0.01):
 @pytest.mark.parametrize("made", [rolling, corner, linkage])
 @pytest.mark.parametrize("kappa", [0.0, 1e-4])
 def test_a_second_reading_accepts_every_step(made, kappa):
-    solver, pressed = InteriorPointStep(tolerance=1e-9, kappa=kappa), 0.0
+    solver, pressed = StepInteriorPoint(tolerance=1e-9, kappa=kappa), 0.0
     for done in steps(made(), 8):
         _, point = solver.solve_point(done.problem)
         reference = Reference(done.problem)

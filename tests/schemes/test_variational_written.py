@@ -66,7 +66,7 @@ def rod(q0=(1.0, 0.0)):
     """A unit mass that a joint keeps one metre from the origin."""
     body = ss.Lagrangian("mass", M=1.0, q0=q0, F_ext=[0.0, -G])
     circle = ss.Scleronomous(lambda q: [0.5 * (q @ q - 1.0)], dy_dq=lambda q: [[q[0], q[1]]])
-    return ss.NonsmoothSystem([body], [ss.Interaction("rod", "mass", circle, ss.Equality())])
+    return ss.NonsmoothSystem([body], [ss.Interaction("rod", "mass", circle, ss.laws.Equality())])
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_joints_hold_at_every_step_and_are_certified():
 def test_dry_joint_friction_stops_a_mass():
     """A Box law is a force: 1 m/s under 0.5 N stops after 2 s and 1 m, to second order from the start on."""
     body = ss.Lagrangian("mass", M=1.0, q0=0.0, v0=1.0)
-    dry = ss.Interaction("guide", "mass", FLOOR, ss.Box(-0.5, 0.5))
+    dry = ss.Interaction("guide", "mass", FLOOR, ss.laws.Box(-0.5, 0.5))
     found = run(ss.NonsmoothSystem([body], [dry]), 2.5, 0.05)
     assert found.q[-1, 0] == pytest.approx(1.0, abs=2e-3)
     assert abs(found.v[-1, 0]) < 1e-12
@@ -231,7 +231,7 @@ def test_dry_joint_friction_stops_a_mass():
 
 def test_a_moving_floor_carries_a_ball():
     body = ss.Lagrangian("ball", M=1.0, q0=0.0, v0=0.3, F_ext=-G)
-    floor = ss.Rheonomous(lambda t, q: q - 0.3 * t, dy_dq=[[1.0]], dy_dt=[-0.3])
+    floor = ss.systems.Rheonomous(lambda t, q: q - 0.3 * t, dy_dq=[[1.0]], dy_dt=[-0.3])
     found = run(
         ss.NonsmoothSystem([body], [ss.Interaction("floor", "ball", floor, ss.NewtonImpact())]), 0.5, 0.01
     )
@@ -268,7 +268,7 @@ def test_a_free_body_keeps_momentum_and_energy():
 
 def test_a_ball_of_newton_and_euler_bounces():
     body = ss.NewtonEuler("ball", mass=1.0, inertia=[0.1, 0.1, 0.1], q0=[0.0, 0.0, 1.2], force=[0.0, 0.0, -G])
-    floor = ss.SpherePlane(radius=0.2)
+    floor = ss.systems.SpherePlane(radius=0.2)
     law = ss.NewtonImpact(e=0.5, mu=0.3)
     found = run(ss.NonsmoothSystem([body], [ss.Interaction("floor", "ball", floor, law)]), 1.0, 5e-3)
     assert found.penetration <= 1e-12
@@ -288,16 +288,16 @@ def test_a_shorter_last_step_keeps_the_order():
 
 
 def refusals():
-    springy = ss.CompliantRelation(lambda q, lam: q + 1e-3 * lam)
-    own = ss.LagrangianNonlinear(lambda q: q, lambda lam: 2.0 * lam)
+    springy = ss.systems.CompliantRelation(lambda q, lam: q + 1e-3 * lam)
+    own = ss.systems.LagrangianNonlinear(lambda q: q, lambda lam: 2.0 * lam)
     point = ss.Lagrangian("ball", M=1.0, q0=0.0)
 
     def tied(relation, law, body=point):
         return ss.NonsmoothSystem([body], [ss.Interaction("tie", "ball", relation, law)])
 
-    yield tied(springy, ss.Complementarity()), "'tie' is compliant"
+    yield tied(springy, ss.laws.Complementarity()), "'tie' is compliant"
     yield tied(own, ss.NewtonImpact()), "'tie' has forces g of its own"
-    yield tied(FLOOR, ss.PoissonImpact(e=0.5)), "'tie': Poisson's impact"
+    yield tied(FLOOR, ss.laws.PoissonImpact(e=0.5)), "'tie': Poisson's impact"
     yield ss.NonsmoothSystem([ss.FirstOrderLinear("tank", A=-1.0, x0=1.0)]), "'tank' is of first order"
     yield rod(q0=(1.1, 0.0)), "'rod': at t = 0 s, y is 0.105 away from 0"
     yield ball(q0=-0.1), "'floor': at t = 0 s, the gap is -0.1"

@@ -35,7 +35,7 @@ def written(world, law):
     ball = ss.NewtonEuler(
         "ball", q0=start.q[7:], v0=start.v[6:], mass=MASS, inertia=world.inertia[1], force=weight
     )
-    return ss.NonsmoothSystem([ball], [ss.Interaction("floor", "ball", ss.SpherePlane(RADIUS), law)])
+    return ss.NonsmoothSystem([ball], [ss.Interaction("floor", "ball", ss.systems.SpherePlane(RADIUS), law)])
 
 
 def random_law(rng, kind=ss.NewtonImpact):
@@ -49,7 +49,7 @@ def same_set(K, other):
 
 
 @pytest.mark.parametrize("seed", range(20))
-@pytest.mark.parametrize("kind", [ss.NewtonImpact, ss.PoissonImpact])
+@pytest.mark.parametrize("kind", [ss.NewtonImpact, ss.laws.PoissonImpact])
 def test_blocks_of_a_step_are_the_law(seed, kind):
     rng = np.random.default_rng(seed)
     law = random_law(rng, kind)
@@ -71,7 +71,7 @@ def test_blocks_of_a_step_are_the_law(seed, kind):
 @pytest.mark.parametrize("seed", range(5))
 def test_blocks_of_a_variational_step_are_the_law(seed):
     law = random_law(np.random.default_rng(seed))
-    world, scheme = ball_on(law), ss.VariationalBodies()
+    world, scheme = ball_on(law), ss.schemes.VariationalBodies()
     problem = step_problem(scheme, world, world.start, scheme.begin(world, world.start, H), H)
     assert same_set(step_blocks(problem).K, law.K)
 
@@ -97,12 +97,14 @@ def test_a_placed_ball_moves_as_a_written_one(law, height):
     assert np.abs(placed.v[-1, 9:] - placed.v[0, 9:]).max() > 0.1 or law.mu == 0.0
 
 
-@pytest.mark.parametrize("kind", [ss.NewtonImpact, ss.PoissonImpact])
+@pytest.mark.parametrize("kind", [ss.NewtonImpact, ss.laws.PoissonImpact])
 def test_an_impact_of_a_placed_ball_is_that_of_a_written_one(kind):
     law = kind(e=0.6, mu=0.3, mu_roll=0.003, mu_spin=0.01)
     world = ball_on(ss.NewtonImpact.of(law.coefficients[0]))
     h = 1e-7  # rows of the one are those of the middle of the step, of the other those of its start
-    placed = ss.simulate(world, until=h, h=h, scheme=ss.MoreauJeanBodies(impact=law.impact), tolerance=1e-12)
+    placed = ss.simulate(
+        world, until=h, h=h, scheme=ss.schemes.SemiExplicitMoreauJean(impact=law.impact), tolerance=1e-12
+    )
     equations = ss.simulate(written(world, law), until=h, h=h, scheme="moreau-jean", tolerance=1e-12)
     assert placed.v[-1, 6:] == pytest.approx(equations.v[-1], abs=1e-5)
     assert placed.v[-1, 8] == pytest.approx(0.6, abs=1e-5)

@@ -72,7 +72,7 @@ def test_a_mass_that_vanishes_on_the_way(scheme):
         ({"solver": 1}, "solver is 1"),
         ({"progress": 1}, "progress is 1"),
         ({"until": True}, "until is True"),
-        ({"scheme": ss.MoreauJean}, "scheme is <class"),
+        ({"scheme": ss.schemes.MoreauJean}, "scheme is <class"),
     ],
 )
 def test_arguments_of_the_wrong_kind_are_named(given, message):
@@ -87,7 +87,9 @@ def test_a_record_longer_than_any_run_keeps_the_ends():
 @pytest.mark.parametrize("scheme", [None, "euler-moreau"])
 def test_a_start_of_another_order_is_refused_before_a_scheme_looks_at_it(scheme):
     flow = ss.FirstOrderLinear("circuit", A=-1.0, x0=1.0)
-    diode = ss.Interaction("diode", "circuit", ss.FirstOrderLinearRelation(1.0, 1.0), ss.Complementarity())
+    diode = ss.Interaction(
+        "diode", "circuit", ss.systems.FirstOrderLinearRelation(1.0, 1.0), ss.laws.Complementarity()
+    )
     with pytest.raises(ss.ModelError, match="of another model: its systems are ball; here they are circuit"):
         ss.simulate(
             ss.NonsmoothSystem([flow], [diode]), until=1.0, scheme=scheme, start=run(until=0.1).checkpoint()

@@ -58,7 +58,9 @@ def test_event_driven_work_of_sliding_in_a_plane_and_of_a_dry_joint():
         < 1e-8
     )
     slide = ss.LagrangianLinear("slide", M=1.0, K=50.0, q0=1.0)
-    joint = ss.Interaction("joint", "slide", ss.Scleronomous(lambda q: q, dy_dq=np.eye(1)), ss.Relay(3.0))
+    joint = ss.Interaction(
+        "joint", "slide", ss.Scleronomous(lambda q: q, dy_dq=np.eye(1)), ss.laws.Relay(3.0)
+    )
     run = ss.simulate(ss.NonsmoothSystem([slide], [joint]), until=3.0, h=0.05, scheme="event-driven")
     assert kept(run) < 1e-8
     assert run.contact_work[-1] < -20.0
@@ -68,7 +70,7 @@ def test_event_driven_work_of_sliding_in_a_plane_and_of_a_dry_joint():
 def test_schatzman_paoli_loses_what_the_ball_had(velocity):
     errors = []
     for h in (2e-3, 5e-4):
-        scheme = ss.SchatzmanPaoli(velocity=velocity)
+        scheme = ss.schemes.SchatzmanPaoli(velocity=velocity)
         run = ss.simulate(ball(), until=2.0, h=h, scheme=scheme)
         errors.append(abs(run.contact_work[-1] + G))
     assert errors[0] < 2e-3 * G
@@ -111,7 +113,7 @@ def test_other_measures_of_parts_are_the_largest_or_add_up():
             for s in ("a", "b")
         ],
     )
-    exact, soft = ss.EventDriven(), ss.EventDriven(rtol=1e-9)
+    exact, soft = ss.schemes.EventDriven(), ss.schemes.EventDriven(rtol=1e-9)
     run = ss.simulate(both, until=1.0, h=0.5, scheme={"a": exact, "b": soft})
     alone = ss.simulate(a, until=1.0, h=0.5, scheme="event-driven")
     assert run.measures["impacts [-]"][-1] == 2.0 * alone.measures["impacts [-]"][-1]

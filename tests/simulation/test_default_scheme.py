@@ -37,7 +37,7 @@ def test_both_together_ask_for_a_scheme_each_that_can_be_copied():
 
 def test_a_checkpoint_keeps_its_scheme(tmp_path):
     system = ss.NonsmoothSystem([TANK])
-    run = ss.simulate(system, until=0.5, h=0.1, scheme=ss.EulerMoreau(theta=1.0))
+    run = ss.simulate(system, until=0.5, h=0.1, scheme=ss.schemes.EulerMoreau(theta=1.0))
     run.save(tmp_path / "run.h5")
     for start in (run, ss.read_trajectory(tmp_path / "run.h5")):
         more = ss.simulate(system, until=1.0, start=start.checkpoint(-1))

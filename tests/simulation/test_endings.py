@@ -41,7 +41,7 @@ class Once:
 
 def falling(scheme="moreau-jean", gap=lambda t, q: q, law=None, until=0.2, q0=1.0, **given):
     ball = ss.Lagrangian("ball", M=given.pop("M", 1.0), q0=q0, **({"F_ext": -9.81} | given))
-    floor = ss.Interaction("floor", "ball", ss.Rheonomous(gap), law or ss.NewtonImpact(e=0.5))
+    floor = ss.Interaction("floor", "ball", ss.systems.Rheonomous(gap), law or ss.NewtonImpact(e=0.5))
     return ss.simulate(ss.NonsmoothSystem([ball], [floor]), until=until, h=H, scheme=scheme)
 
 
@@ -108,7 +108,9 @@ def test_a_source_that_is_asked_for_ahead_ends_the_run_where_it_fails(late):
 
     def circuit(b):
         flow = ss.FirstOrderLinear("flow", A=-1.0, b=b, x0=1.0)
-        tie = ss.Interaction("diode", "flow", ss.FirstOrderLinearRelation(1.0, 1.0), ss.Complementarity())
+        tie = ss.Interaction(
+            "diode", "flow", ss.systems.FirstOrderLinearRelation(1.0, 1.0), ss.laws.Complementarity()
+        )
         return ss.simulate(ss.NonsmoothSystem([flow], [tie]), until=1.0, h=1e-3, scheme="euler-moreau")
 
     whole = circuit(lambda t: [math.sin(t)])

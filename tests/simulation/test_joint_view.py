@@ -33,7 +33,7 @@ def test_the_pin_of_a_pendulum(scheme):
     """Released at rest from the horizontal: ω² = 2 m g L sin θ / J, and the pin gives what g does not."""
     run = ss.simulate(pendulum(axis=(0, 1, 0)), until=0.8, h=1e-3, scheme=scheme)
     pin = view(run, "pin")
-    assert pin.kind == ss.JointKind.HINGE
+    assert pin.kind == ss.joints.JointKind.HINGE
     assert pin.position is None
     assert pin.turn_speed is None
     # The impulse of a step acts in its middle; that of the variational scheme at its start.

@@ -70,7 +70,7 @@ def test_a_signal_while_steps_made_together_end_does_not_lose_them():
 
 
 def test_a_signal_while_handlers_are_put_back_finds_them_all_put_back(terminated):
-    problem = ss.ContactProblem([[1.0]], [-1.0], ss.nonnegative(1))
+    problem = ss.ContactProblem([[1.0]], [-1.0], ss.problem.nonnegative(1))
     wanted = ss.solve(problem).r
     for places in every_place(ss.solve):
         with places:

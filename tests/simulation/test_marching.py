@@ -18,7 +18,7 @@ class OneByOne:
     """Falls on a floor at 0 without bouncing, by explicit formulas."""
 
     def levels(self, system):
-        return (ss.Level.VELOCITY,)
+        return (ss.problem.Level.VELOCITY,)
 
     def begin(self, system, state, h):
         return arrays(r=np.zeros(1))

@@ -28,7 +28,9 @@ def thrown():
 def rectified():
     """x' = -x - 5 sin 10 t + lam with 0 <= x ⟂ lam >= 0: the level cannot fall below zero."""
     tank = ss.FirstOrder("tank", x0=0.5, f=lambda t, x: -x - 5.0 * np.sin(10.0 * t))
-    law = ss.Interaction("rim", "tank", ss.FirstOrderLinearRelation(C=1.0, B=1.0), ss.Complementarity())
+    law = ss.Interaction(
+        "rim", "tank", ss.systems.FirstOrderLinearRelation(C=1.0, B=1.0), ss.laws.Complementarity()
+    )
     return ss.NonsmoothSystem([tank], [law])
 
 
@@ -76,7 +78,9 @@ def test_another_step_or_scheme_begins_anew_from_the_same_state():
     assert finer.t[0] == first.t[-1]
     assert finer.steps == 200
     np.testing.assert_array_equal(finer.q[0], first.q[-1])
-    other = ss.simulate(thrown(), until=0.2, scheme=ss.MoreauJean(theta=1.0), start=first.checkpoint())
+    other = ss.simulate(
+        thrown(), until=0.2, scheme=ss.schemes.MoreauJean(theta=1.0), start=first.checkpoint()
+    )
     assert other.scheme_options["theta"] == 1.0
     assert other.clock.h == 1e-3
 
@@ -123,9 +127,11 @@ def test_one_scheme_per_system():
         ss.Scleronomous(lambda q: np.array([q[1], q[0]]), lambda q: np.array([[0.0, 1.0], [1.0, 0.0]])),
         ss.NewtonImpact(e=0.5, mu=0.3, dimension=2),
     )  # fmt: skip
-    rim = ss.Interaction("rim", "tank", ss.FirstOrderLinearRelation(C=1.0, B=1.0), ss.Complementarity())
+    rim = ss.Interaction(
+        "rim", "tank", ss.systems.FirstOrderLinearRelation(C=1.0, B=1.0), ss.laws.Complementarity()
+    )
     both = ss.NonsmoothSystem([ball, second.systems[0]], [floor, rim])
-    how = {"ball": ss.MoreauJean(theta=0.6), "tank": "euler-moreau"}
+    how = {"ball": ss.schemes.MoreauJean(theta=0.6), "tank": "euler-moreau"}
     whole = ss.simulate(both, until=0.4, h=2e-3, scheme=how, record=3)
     assert whole.scheme == "composite"
     assert whole.scheme_options["ball"]["options"]["theta"] == 0.6

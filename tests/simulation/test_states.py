@@ -47,10 +47,10 @@ def test_no_entry_of_worlds_takes_a_state_that_cannot_be(entries, message):
     how = {"until": state.t + 0.01 if np.isfinite(state.t) else 1.0, "h": 1e-3, "start": state}
     for call in (
         lambda: made.check_state(state),
-        lambda: ss.overlaps(made, state),
+        lambda: ss.detection.find_overlaps(made, state),
         lambda: ss.simulate(made, **how),
         lambda: ss.differentiate(made, state, h=1e-3),
-        lambda: ss.gradient(made, ss.AtEnd(end_height), **how),
+        lambda: ss.gradient(made, ss.gradients.AtEnd(end_height), **how),
         lambda: ss.sensitivity(made, by="v", **how),
     ):
         with pytest.raises(ss.ModelError, match=message):
@@ -59,7 +59,7 @@ def test_no_entry_of_worlds_takes_a_state_that_cannot_be(entries, message):
 
 def pendulum():
     body = ss.NewtonEuler("bob", mass=1.0, inertia=[1.0, 1.0, 1.0], q0=(1.0, 0.0, 0.0), force=[0, 0, -9.81])
-    pin = ss.Interaction("pin", "bob", ss.BallJoint((0, 0, 0)), ss.Equality(3))
+    pin = ss.Interaction("pin", "bob", ss.joints.BallJoint((0, 0, 0)), ss.laws.Equality(3))
     return ss.NonsmoothSystem([body], [pin])
 
 
@@ -78,7 +78,7 @@ def test_no_entry_of_systems_takes_a_state_that_cannot_be(entries, message):
     kept = ss.simulate(system, until=2e-3, h=1e-3).checkpoint()
     for call in (
         lambda: ss.differentiate(system, state, h=1e-3),
-        lambda: ss.gradient(system, ss.AtEnd(end_height), until=1.0, h=1e-3, start=state),
+        lambda: ss.gradient(system, ss.gradients.AtEnd(end_height), until=1.0, h=1e-3, start=state),
         lambda: ss.sensitivity(system, by="v", until=1.0, h=1e-3, start=state),
         lambda: ss.simulate(system, until=1.0, start=replace(kept, state=state)),
     ):

@@ -48,8 +48,10 @@ def told(run: ss.Trajectory | ss.Trajectory) -> list[object]:
 @pytest.mark.parametrize("mu", [0.0, 0.5])
 def test_other_models_than_the_cone_are_relaxed_where_there_is_friction(contact, mu):
     wanted = EXACT if contact == "cone" or mu == 0.0 else RELAXED
-    bodies = ss.simulate(skating(mu), until=0.02, h=0.01, scheme=ss.VariationalBodies(contact=contact))
-    written = ss.simulate(sliding(mu), until=0.02, h=0.01, scheme=ss.Variational(contact=contact))
+    bodies = ss.simulate(
+        skating(mu), until=0.02, h=0.01, scheme=ss.schemes.VariationalBodies(contact=contact)
+    )
+    written = ss.simulate(sliding(mu), until=0.02, h=0.01, scheme=ss.schemes.Variational(contact=contact))
     for run in (bodies, written):
         assert told(run) == wanted
         assert run.missed == 0
@@ -58,20 +60,20 @@ def test_other_models_than_the_cone_are_relaxed_where_there_is_friction(contact,
 
 
 def test_friction_of_bodies_that_never_touch_does_not_count():
-    scheme = ss.VariationalBodies(contact="impact")
+    scheme = ss.schemes.VariationalBodies(contact="impact")
     run = ss.simulate(skating(0.5, mu_floor=0.0), until=0.02, h=0.01, scheme=scheme)
     assert told(run) == EXACT
 
 
 def test_a_pyramid_in_the_plane_is_the_cone():
     cone, pyramid = (
-        ss.simulate(sliding(0.5, 2), until=0.02, h=0.01, scheme=ss.Variational(contact=contact))
+        ss.simulate(sliding(0.5, 2), until=0.02, h=0.01, scheme=ss.schemes.Variational(contact=contact))
         for contact in ("cone", "pyramid")
     )
     assert told(pyramid) == EXACT
     np.testing.assert_array_equal(pyramid.q, cone.q)
     assert told(
-        ss.simulate(sliding(0.5, 2), until=0.02, h=0.01, scheme=ss.Variational(contact="impact"))
+        ss.simulate(sliding(0.5, 2), until=0.02, h=0.01, scheme=ss.schemes.Variational(contact="impact"))
     ) == (RELAXED)
 
 
@@ -97,9 +99,9 @@ def falling(scheme: Any, record: int, **how: Any) -> ss.Trajectory:
 @pytest.mark.parametrize(
     ("scheme", "solver"),
     [
-        (ss.VariationalBodies(contact="pyramid"), "auto"),
-        (ss.VariationalBodies(contact="impact"), "auto"),
-        ("moreau-jean", "apgd"),
+        (ss.schemes.VariationalBodies(contact="pyramid"), "auto"),
+        (ss.schemes.VariationalBodies(contact="impact"), "auto"),
+        ("moreau-jean-semi-explicit", "apgd"),
     ],
 )
 def test_what_a_record_of_a_world_claims_does_not_depend_on_what_follows(scheme, solver, record):
@@ -119,7 +121,7 @@ def test_what_a_record_of_a_world_claims_does_not_depend_on_what_follows(scheme,
     np.testing.assert_array_equal(caught.value.trajectory.verdicts, whole.verdicts[:1])
 
 
-@pytest.mark.parametrize("scheme", ["compliant", ss.Variational(contact="pyramid")])
+@pytest.mark.parametrize("scheme", ["compliant", ss.schemes.Variational(contact="pyramid")])
 def test_what_a_record_of_a_system_claims_does_not_depend_on_what_follows(scheme):
     asked = 0
 
@@ -184,8 +186,8 @@ def test_missed_steps_are_missed_and_not_relaxed():
 def test_files_say_it(tmp_path, relaxed):
     contact = "pyramid" if relaxed else "cone"
     runs = (
-        ss.simulate(skating(0.5), until=0.02, h=0.01, scheme=ss.VariationalBodies(contact=contact)),
-        ss.simulate(sliding(0.5), until=0.02, h=0.01, scheme=ss.Variational(contact=contact)),
+        ss.simulate(skating(0.5), until=0.02, h=0.01, scheme=ss.schemes.VariationalBodies(contact=contact)),
+        ss.simulate(sliding(0.5), until=0.02, h=0.01, scheme=ss.schemes.Variational(contact=contact)),
     )
     for run in runs:
         path = tmp_path / "run.h5"
@@ -196,7 +198,9 @@ def test_files_say_it(tmp_path, relaxed):
 
 
 def test_pictures_say_it():
-    run = ss.simulate(skating(0.5), until=0.02, h=0.01, scheme=ss.VariationalBodies(contact="pyramid"))
+    run = ss.simulate(
+        skating(0.5), until=0.02, h=0.01, scheme=ss.schemes.VariationalBodies(contact="pyramid")
+    )
     assert ">relaxed<" in readout_html(Stage.of(run).frame(-1).readout)
     assert run.at(-1).verdict is Verdict.RELAXED
     assert "relaxed, pyramids" in page_of(run)

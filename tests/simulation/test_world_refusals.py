@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.scenes import runs
+from stickslip import scenes
 
 
 def ball():
@@ -36,11 +36,11 @@ def test_a_start_that_is_no_numbers_is_refused(spoilt):
 
 def test_a_sensor_shows_no_more_than_files_keep():
     builder = ball()
-    builder.sensor(ss.Sensor("wide", lambda world, state: np.zeros((1,) * 9)))
+    builder.sensor(ss.sensors.Sensor("wide", lambda world, state: np.zeros((1,) * 9)))
     with pytest.raises(ss.ModelError, match=r"'wide'.*9 axes"):
         ss.simulate(builder.build(), until=0.01, h=1e-3)
 
 
 def test_a_scene_of_too_many_bodies_is_refused_before_they_are_made():
     with pytest.raises(ValueError, match="bodies is 1000000000; it must be a whole number <= 1000000"):
-        runs.make("stack", bodies=1_000_000_000)
+        scenes.make("stack", bodies=1_000_000_000)

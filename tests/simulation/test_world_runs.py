@@ -17,7 +17,7 @@ def world():
 
 def run(world, until=0.5, scheme=None, **how):
     start = how.get("start")
-    step = None if isinstance(start, ss.Checkpoint) else H
+    step = None if isinstance(start, ss.simulation.Checkpoint) else H
     return ss.simulate(world, until=until, h=step, scheme=scheme or Drop(), **how)
 
 
@@ -113,15 +113,15 @@ def test_sensors_are_read_at_every_record():
     def height(world, state):
         return world.pose(state, "ball 1")[0][2:]
 
-    trajectory = run(balls(sensor=ss.Sensor("height", height)), record=5)
+    trajectory = run(balls(sensor=ss.sensors.Sensor("height", height)), record=5)
     np.testing.assert_array_equal(
         trajectory.sensors["height"][:, 0], trajectory.body("ball 1").position[:, 2]
     )
-    grows = ss.Sensor("grows", lambda world, state: np.zeros(1 + int(100 * state.t + 0.5)))
+    grows = ss.sensors.Sensor("grows", lambda world, state: np.zeros(1 + int(100 * state.t + 0.5)))
     with pytest.raises(ss.ModelError, match=r"'grows'.*shape is \(2,\); at first it was \(1,\)"):
         run(balls(sensor=grows))
     with pytest.raises(ss.ModelError, match="sensor 'nothing'"):
-        run(balls(sensor=ss.Sensor("nothing", lambda world, state: np.nan)))
+        run(balls(sensor=ss.sensors.Sensor("nothing", lambda world, state: np.nan)))
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_a_checkpoint_of_another_world_is_refused(world, other, words):
     ("how", "words"),
     [
         ({"scheme": "compliant"}, "compliant carries systems, not worlds of bodies; worlds are carried by"),
-        ({"scheme": ss.MoreauJean()}, "MoreauJean carries systems"),
+        ({"scheme": ss.schemes.MoreauJean()}, "MoreauJean carries systems"),
         ({"scheme": Drop}, "scheme is"),
         ({"start": 3}, "start is int; expected a checkpoint of a world"),
         ({"solver": 3}, "solver is 3"),
@@ -161,14 +161,14 @@ def test_a_step_must_be_given_and_schemes_of_worlds_are_not_for_systems(world):
         ss.simulate(world, until=1.0)
     ball = ss.NonsmoothSystem([ss.Lagrangian("ball", M=1.0, q0=1.0)], [])
     with pytest.raises(ss.ModelError, match="carries worlds of bodies"):
-        ss.simulate(ball, until=1.0, h=0.1, scheme="moreau-jean-bodies")
+        ss.simulate(ball, until=1.0, h=0.1, scheme="moreau-jean-semi-explicit")
     with pytest.raises(ss.ModelError, match="expected a checkpoint"):
         ss.simulate(ball, until=1.0, start=run(world, until=0.1).checkpoint())
 
 
 def test_the_scheme_of_worlds_is_made_again_from_its_options():
-    scheme = registry.chosen_for_bodies("moreau-jean")
-    assert registry.described(scheme)[0] == "moreau-jean-bodies"
+    scheme = registry.chosen_for_bodies("moreau-jean-semi-explicit")
+    assert registry.described(scheme)[0] == "moreau-jean-semi-explicit"
     assert registry.remade_for_bodies(*registry.described(scheme)) == scheme
     with pytest.raises(ss.ModelError, match="give scheme="):
         registry.remade_for_bodies("Drop", {})

@@ -90,7 +90,7 @@ def test_an_interrupt_within_a_record_leaves_the_records_before():
         return np.zeros(1)
 
     with pytest.raises(KeyboardInterrupt) as caught:
-        run(balls(sensor=ss.Sensor("read", read)))
+        run(balls(sensor=ss.sensors.Sensor("read", read)))
     kept = caught.value.trajectory
     assert (len(kept), len(kept.contacts.offset), kept.memory["count"][0]) == (20, 21, 19.0)
 

@@ -5,7 +5,8 @@ import pytest
 from random_problems import MIXED, bodies_in_a_row, random_problem
 from recorded import FOLDER, needs_recorded
 
-from stickslip import ContactProblem, coulomb, free, judge, nonnegative, read, solve
+from stickslip import ContactProblem, coulomb, judge, read, solve
+from stickslip.problem import free, nonnegative
 from stickslip.solvers.gauss_seidel import Anderson
 
 

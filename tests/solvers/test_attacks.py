@@ -19,8 +19,8 @@ INTEGERS = [
 def test_free_blocks_alone_have_no_shift_to_smooth(rule):
     """W of rank one: solvable where u_free lies in its range, otherwise not; warnings are errors here."""
     W, solver = np.outer(ROW, ROW), registry.make("ipm", rule=rule)
-    assert solver.solve(ss.ContactProblem(W, ROW, ss.free(3))).ok
-    assert not solver.solve(ss.ContactProblem(W, [1.0, 0.0, 0.0], ss.free(3))).ok
+    assert solver.solve(ss.ContactProblem(W, ROW, ss.problem.free(3))).ok
+    assert not solver.solve(ss.ContactProblem(W, [1.0, 0.0, 0.0], ss.problem.free(3))).ok
 
 
 @pytest.mark.parametrize(("name", "option"), INTEGERS)

@@ -24,7 +24,7 @@ def usable(name):
 def test_impulses_that_swallow_the_free_velocity_solve_nothing(algorithm):
     """u_1 + u_2 = -1/2 whatever the impulses; those of 1e24 make W r + u_free 0 in floating point."""
     W = np.array([[1.0, -1.0], [-1.0, 1.0]])
-    problem = ss.ContactProblem(W, [-1.0, 0.5], ss.nonnegative(2))
+    problem = ss.ContactProblem(W, [-1.0, 0.5], ss.problem.nonnegative(2))
     assert not ss.solve(problem, "ipm", algorithm=algorithm).ok
 
 
@@ -39,7 +39,7 @@ def test_closing_walls_are_never_solved(algorithm, dimension):
         eye, np.arange(dimension), np.hstack([eye, -eye]), np.concatenate([first, first]), K
     )
     assert not ss.solve(walls, "ipm", algorithm=algorithm).ok
-    assert not ss.solve(ss.reduce_to_contacts(walls).problem, "ipm", algorithm=algorithm).ok
+    assert not ss.solve(ss.problem.reduce_to_contacts(walls).problem, "ipm", algorithm=algorithm).ok
 
 
 @pytest.mark.parametrize("name", [usable(x) for x in ("clarabel", "scs", "qoco", "ecos", "ipopt")])
@@ -55,7 +55,7 @@ def test_light_bodies_keep_their_equilibrium_beside_heavy_ones(name, ratio):
 
 def test_the_judge_sees_a_light_body_out_of_equilibrium():
     problem = ss.GlobalProblem(
-        np.diag([1e8, 1e-8]), [-1e8, 0.0], [[1.0], [-1.0]], np.zeros(1), ss.nonnegative(1)
+        np.diag([1e8, 1e-8]), [-1e8, 0.0], [[1.0], [-1.0]], np.zeros(1), ss.problem.nonnegative(1)
     )
     assert ss.judge(problem, [0.0], [-1.0, -1.0]).equilibrium > 0.1
     assert ss.judge(problem, [1e-8], [-1.0, -1.0]).equilibrium < 1e-12
@@ -65,12 +65,14 @@ def test_the_judge_sees_a_light_body_out_of_equilibrium():
 
 
 def test_the_judge_of_programs_takes_no_nan_for_zero():
-    program = ss.ConeProgram(EYE, [1.0, 1.0], EYE, [1.0, 1.0], nonnegative=2)
+    program = ss.problem.ConeProgram(EYE, [1.0, 1.0], EYE, [1.0, 1.0], nonnegative=2)
     for x, y in (([1.0, 1.0], [1.0, np.nan]), ([np.nan, 1.0], [1.0, 1.0]), ([np.inf, 1.0], [1.0, 1.0])):
-        assert not ss.judge_program(program, x, y).error <= 1.0
-    cone = ss.ConeProgram(EYE, [1.0, 1.0], np.vstack([EYE, EYE[:1]]), [1.0, 1.0, 1.0], second_order=[3])
+        assert not ss.problem.judge_program(program, x, y).error <= 1.0
+    cone = ss.problem.ConeProgram(
+        EYE, [1.0, 1.0], np.vstack([EYE, EYE[:1]]), [1.0, 1.0, 1.0], second_order=[3]
+    )
     for x in ([np.inf, 1.0], [1e200, 1e200], [np.nan, 0.0]):
-        assert not ss.judge_program(cone, x, [1.0, 1.0, 1.0]).error <= 1e-6
+        assert not ss.problem.judge_program(cone, x, [1.0, 1.0, 1.0]).error <= 1e-6
 
 
 @pytest.mark.parametrize(
@@ -84,10 +86,10 @@ def test_the_judge_of_programs_takes_no_nan_for_zero():
 def test_programs_that_are_none_are_refused(change):
     given = {"P": EYE, "c": [1.0, 1.0], "A": EYE, "b": [1.0, 1.0], "second_order": [2]}
     with pytest.raises(ss.ProblemError):
-        ss.ConeProgram(**(given | change))
+        ss.problem.ConeProgram(**(given | change))
 
 
-@pytest.mark.parametrize("convert", [ss.dual_program, ss.pyramid_lcp])
+@pytest.mark.parametrize("convert", [ss.problem.dual_program, ss.problem.pyramid_lcp])
 def test_pyramids_have_no_more_facets_than_fit(convert):
     with pytest.raises(ss.ProblemError, match="facets is 1000000000"):
         convert(COULOMB, 10**9)
@@ -96,7 +98,7 @@ def test_pyramids_have_no_more_facets_than_fit(convert):
 @pytest.mark.parametrize("name", [usable(x) for x in ("scs", "piqp", "clarabel", "qoco", "ecos", "proxqp")])
 @pytest.mark.parametrize("bound", [1e25, 1e300])
 def test_solvers_of_others_print_nothing_about_wide_bounds(name, bound, capfd):
-    wide = ss.ContactProblem(EYE, [-1.0, 0.2], ss.interval([-bound] * 2, [bound] * 2))
+    wide = ss.ContactProblem(EYE, [-1.0, 0.2], ss.problem.interval([-bound] * 2, [bound] * 2))
     solution = ss.solve(wide, name)
     assert solution.ok or "a bound that is none is inf" in solution.reason
     assert capfd.readouterr() == ("", "")
@@ -115,8 +117,8 @@ def test_equations_without_unknowns_are_no_error_of_the_solver(name):
 
 
 def test_mcp_of_nothing_is_solved():
-    assert ss.solve(ss.lcp(sp.csr_array((0, 0)), []), "mcp").ok
-    empty = ss.NonlinearProblem(lambda z: z, lambda z: sp.csr_array((0, 0)), [], [])
+    assert ss.solve(ss.problem.lcp(sp.csr_array((0, 0)), []), "mcp").ok
+    empty = ss.problem.NonlinearProblem(lambda z: z, lambda z: sp.csr_array((0, 0)), [], [])
     assert ss.solve(empty, "mcp").ok
 
 
@@ -124,21 +126,21 @@ def test_mcp_of_nothing_is_solved():
     "jacobian", ["x", [[1.0], [1.0, 2.0]], 1j * EYE, sp.csr_array(1j * EYE), None, np.ones(2)]
 )
 def test_jacobians_that_are_none_are_refused(jacobian):
-    problem = ss.NonlinearProblem(lambda z: z - 1.0, lambda z: jacobian, [0.0, 0.0], [np.inf, np.inf])
+    problem = ss.problem.NonlinearProblem(lambda z: z - 1.0, lambda z: jacobian, [0.0, 0.0], [np.inf, np.inf])
     with pytest.raises(ss.ProblemError, match="Jacobian"):
         ss.solve(problem, "mcp")
 
 
 @pytest.mark.parametrize("residual", ["x", [[1.0], [1.0, 2.0]], None, np.ones(3), 1j * np.ones(2)])
 def test_residuals_that_are_none_are_refused(residual):
-    problem = ss.NonlinearProblem(lambda z: residual, lambda z: EYE, [0.0, 0.0], [np.inf, np.inf])
+    problem = ss.problem.NonlinearProblem(lambda z: residual, lambda z: EYE, [0.0, 0.0], [np.inf, np.inf])
     with pytest.raises(ss.ProblemError, match="residual"):
         ss.solve(problem, "mcp")
 
 
 @pytest.mark.parametrize("kind", [np.bool_, np.int64, np.float32])
 def test_sparse_jacobians_of_other_numbers_are_taken(kind):
-    problem = ss.NonlinearProblem(
+    problem = ss.problem.NonlinearProblem(
         lambda z: z - 1.0, lambda z: sp.csr_array(np.eye(2, dtype=kind)), [0.0, 0.0], [np.inf, np.inf]
     )
     np.testing.assert_allclose(ss.solve(problem, "mcp").or_raise().r, 1.0, atol=1e-7)
@@ -156,7 +158,7 @@ def test_conversions_refuse_what_they_cannot_take():
             qp_to_lcp(*arguments)
     for convert, problem in (
         (box_to_lcp, ss.BoxProblem(1e300 * EYE, [1, 1], -1e300, 1e300)),
-        (lcp_to_qp, ss.lcp(1.7e308 * EYE, [1, 1])),
+        (lcp_to_qp, ss.problem.lcp(1.7e308 * EYE, [1, 1])),
     ):
         with pytest.raises(ss.ProblemError, match="not finite"):
             convert(problem)
@@ -167,13 +169,13 @@ def test_conversions_refuse_what_they_cannot_take():
 
 
 def test_answers_of_the_wrong_size_are_refused_on_the_way_back():
-    for conversion in (ss.motion_mcp(COULOMB), ss.pyramid_lcp(COULOMB)):
+    for conversion in (ss.problem.motion_mcp(COULOMB), ss.problem.pyramid_lcp(COULOMB)):
         with pytest.raises(ss.ProblemError, match="z has shape"):
             conversion.recover(np.zeros(1))
     with pytest.raises(ss.ProblemError, match="smoothing"):
-        ss.motion_mcp(COULOMB, "exact", "a")
+        ss.problem.motion_mcp(COULOMB, "exact", "a")
     with pytest.raises(ss.ProblemError, match="G has shape"):
-        ss.velocity_step(
+        ss.problem.velocity_step(
             np.eye(3),
             np.zeros(3),
             np.zeros(3),

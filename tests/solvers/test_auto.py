@@ -7,7 +7,8 @@ import pytest
 from random_problems import random_problem
 from recorded import needs_recorded, recorded
 
-from stickslip import ContactProblem, coulomb, nonnegative, read, solve
+from stickslip import ContactProblem, coulomb, read, solve
+from stickslip.problem import nonnegative
 from stickslip.problem.convert import rescale
 from stickslip.problem.copies import mean_impulse, permuted, perturbed, rotated
 from stickslip.solvers.auto import Auto

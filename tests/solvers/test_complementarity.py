@@ -12,7 +12,7 @@ from stickslip.solvers.enumeration import solutions
 from stickslip.solvers.registry import make
 
 BOX = ("lemke", "newton-min", "newton-fb", "ipm-lcp", "pgs", "enumerate")
-NO_Q0 = ss.lcp([[0.0, 1.0], [0.0, 1.0]], [-1.0, 1.0])
+NO_Q0 = ss.problem.lcp([[0.0, 1.0], [0.0, 1.0]], [-1.0, 1.0])
 """w = (z_1 - 1, z_1 + 1): feasible, but w_1 > 0 asks for z_1 = 0, and then w_0 < 0. No solution."""
 
 
@@ -109,21 +109,21 @@ def test_nobody_contradicts_enumeration(kind):
 
 def test_all_solutions_of_a_problem_with_several():
     """w = b - z: each z_i is 0 or b_i, independently: 2^n solutions."""
-    problem = ss.lcp(-np.eye(3), [1.0, 2.0, 3.0])
+    problem = ss.problem.lcp(-np.eye(3), [1.0, 2.0, 3.0])
     found = solutions(problem)
     assert len(found) == 8
     assert {tuple(z) for z in found} == {
         (i, j, k) for i in (0.0, 1.0) for j in (0.0, 2.0) for k in (0.0, 3.0)
     }
     with pytest.raises(ss.ProblemError, match="2097152 complementary bases, more than 262144"):
-        solutions(ss.lcp(np.eye(21), np.ones(21)))
+        solutions(ss.problem.lcp(np.eye(21), np.ones(21)))
     assert count_bases(ss.BoxProblem(np.eye(4), np.ones(4), [0, -1, -np.inf, 2], [np.inf, 1, np.inf, 2])) == 6
 
 
 def test_a_continuum_of_solutions_is_found_in_its_singular_basis():
-    problem = ss.lcp(np.zeros((2, 2)), [0.0, 0.0])
+    problem = ss.problem.lcp(np.zeros((2, 2)), [0.0, 0.0])
     assert len(solutions(problem)) >= 1
-    tied = ss.lcp([[1.0, 1.0], [1.0, 1.0]], [-1.0, -1.0])
+    tied = ss.problem.lcp([[1.0, 1.0], [1.0, 1.0]], [-1.0, -1.0])
     for name in ("lemke", "newton-min", "ipm-lcp", "enumerate"):
         np.testing.assert_allclose(make(name, tolerance=1e-12).solve(tied).or_raise().r.sum(), 1.0)
 
@@ -138,9 +138,9 @@ def test_no_solution_is_said_exactly():
         assert solution.status is ss.Status.INFEASIBLE
         assert "no solution, all 4 complementary bases fail" in repr(solution)
         assert check_certificate(NO_Q0, solution.certificate).accepted
-    monotone = ss.lcp([[0.0, 1.0], [-1.0, 0.0]], [-1.0, 0.5])
+    monotone = ss.problem.lcp([[0.0, 1.0], [-1.0, 0.0]], [-1.0, 0.5])
     assert ss.solve(monotone, "lemke").ok
-    empty = ss.solve(ss.lcp(np.zeros((2, 2)), [1.0, -1.0]), "lemke")
+    empty = ss.solve(ss.problem.lcp(np.zeros((2, 2)), [1.0, -1.0]), "lemke")
     assert empty.status is ss.Status.INFEASIBLE
     assert empty.certificate.bases == 0, "Farkas, not exhaustion"
 
@@ -153,19 +153,21 @@ def test_a_solution_that_rounding_keeps_above_the_tolerance_is_said_to_be_that()
 
 
 def test_a_false_claim_of_exhaustion_is_refused():
-    solvable = ss.lcp(np.eye(2), [-1.0, 1.0])
+    solvable = ss.problem.lcp(np.eye(2), [-1.0, 1.0])
     claim = Certificate(np.zeros(2), bases=4)
     assert "holds a solution" in str(check_certificate(solvable, claim))
     assert "there are 4" in str(check_certificate(NO_Q0, Certificate(np.zeros(2), bases=8)))
     friction = ss.ContactProblem(np.eye(3), [-1.0, 0.0, 0.0], ss.coulomb([0.5]))
     assert "without friction" in str(check_certificate(friction, claim))
-    contact = ss.ContactProblem([[0.0, 1.0], [0.0, 1.0]], [-1.0, 1.0], ss.nonnegative(2))
+    contact = ss.ContactProblem([[0.0, 1.0], [0.0, 1.0]], [-1.0, 1.0], ss.problem.nonnegative(2))
     assert ss.solve(contact, "enumerate").status is ss.Status.INFEASIBLE
 
 
 def murty(n):
     """Murty 1978: 1 on the diagonal and 2 below it."""
-    return ss.lcp(np.eye(n) + 2.0 * np.tril(np.ones((n, n)), -1), -np.exp2(n - np.arange(n, dtype=float)))
+    return ss.problem.lcp(
+        np.eye(n) + 2.0 * np.tril(np.ones((n, n)), -1), -np.exp2(n - np.arange(n, dtype=float))
+    )
 
 
 @pytest.mark.parametrize("name", ["lemke", "newton-min", "enumerate"])
@@ -182,26 +184,26 @@ def test_ties_do_not_make_pivots_cycle(n):
     """Murty 1988, ch. 4: the cyclic P-matrix on which pivots without a rule go round; all ratios tie."""
     A = np.eye(n) + 2.0 * np.roll(np.eye(n), 1, axis=1)
     for b in (-np.ones(n), np.where(np.arange(n) % 2, -1.0, 0.0), np.zeros(n)):
-        solution = make("lemke", tolerance=1e-12, covering="ones").solve(ss.lcp(A, b)).or_raise()
+        solution = make("lemke", tolerance=1e-12, covering="ones").solve(ss.problem.lcp(A, b)).or_raise()
         assert solution.iterations <= 4 * n
-    np.testing.assert_allclose(make("lemke").solve(ss.lcp(A, -np.ones(n))).r, np.full(n, 1.0 / 3.0))
+    np.testing.assert_allclose(make("lemke").solve(ss.problem.lcp(A, -np.ones(n))).r, np.full(n, 1.0 / 3.0))
 
 
 @pytest.mark.parametrize("name", BOX)
 def test_hard_inputs(name):
     solver = make(name, tolerance=1e-10)
-    assert solver.solve(ss.lcp(np.zeros((0, 0)), [])).ok
+    assert solver.solve(ss.problem.lcp(np.zeros((0, 0)), [])).ok
     fixed = ss.BoxProblem([[2.0]], [-1.0], [3.0], [3.0])
     assert solver.solve(fixed).or_raise().r == 3.0
-    idle = solver.solve(ss.lcp(np.zeros((3, 3)), [1.0, 0.0, 2.0]))
+    idle = solver.solve(ss.problem.lcp(np.zeros((3, 3)), [1.0, 0.0, 2.0]))
     assert idle.ok
     assert not idle.r[[0, 2]].any()
-    huge = solver.solve(ss.lcp(np.diag([1e-8, 1.0, 1e8]), [-1e-8, -1.0, 1e8]))
+    huge = solver.solve(ss.problem.lcp(np.diag([1e-8, 1.0, 1e8]), [-1e-8, -1.0, 1e8]))
     np.testing.assert_allclose(huge.or_raise().r, [1.0, 1.0, 0.0], rtol=1e-2)
-    beyond = solver.solve(ss.lcp([[1e-200]], [-1e200]))
+    beyond = solver.solve(ss.problem.lcp([[1e-200]], [-1e200]))
     assert beyond.status is not ss.Status.SOLVED
     with pytest.raises(ss.ProblemError, match="A"):
-        solver.solve(ss.lcp([[np.nan]], [1.0]))
+        solver.solve(ss.problem.lcp([[np.nan]], [1.0]))
     dense = random_problem("symmetric P", 5)
     sparse = ss.BoxProblem(sp.csr_array(dense.A), dense.b, dense.lower, dense.upper)
     np.testing.assert_allclose(solver.solve(sparse).or_raise().r, solver.solve(dense).r, atol=1e-8)
@@ -224,14 +226,14 @@ def test_friction_is_refused_by_name_and_contacts_without_it_are_taken(name):
     ):
         make(name).solve(friction)
     M, H = np.diag([2.0, 4.0]), np.eye(2)
-    bodies = ss.GlobalProblem(M, [-2.0, 4.0], H, np.zeros(2), ss.nonnegative(2))
+    bodies = ss.GlobalProblem(M, [-2.0, 4.0], H, np.zeros(2), ss.problem.nonnegative(2))
     solution = make(name, tolerance=1e-12).solve(bodies).or_raise()
     np.testing.assert_allclose(solution.r, [2.0, 0.0], atol=1e-12)
     np.testing.assert_allclose(solution.v, [0.0, 1.0], atol=1e-12)
 
 
 def test_sweeps_say_which_row_they_cannot_take():
-    solution = ss.solve(ss.lcp([[1.0, 2.0], [3.0, -1.0]], [-1.0, -1.0]), "pgs")
+    solution = ss.solve(ss.problem.lcp([[1.0, 2.0], [3.0, -1.0]], [-1.0, -1.0]), "pgs")
     assert solution.status is ss.Status.STALLED
     assert "row 1 has diagonal -1" in solution.reason
 
@@ -241,7 +243,7 @@ def test_overrelaxation_and_there_and_back_take_fewer_sweeps():
     A = 2.0 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)
     problem = ss.BoxProblem(A, -np.ones(n), np.zeros(n), np.full(n, 60.0))
     plain = make("pgs").solve(problem).or_raise()
-    faster = make("pgs", omega=1.7).solve(problem).or_raise()
+    faster = make("pgs", relaxation=1.7).solve(problem).or_raise()
     both = make("pgs", symmetric=True).solve(problem).or_raise()
     assert faster.iterations < 0.5 * plain.iterations
     assert both.iterations < plain.iterations

@@ -10,10 +10,10 @@ from stickslip.solvers.convex import METHODS, ConvexProblem, convex_method
 
 K = (
     ss.coulomb([0.5, 0.3])
-    + ss.nonnegative(2)
-    + ss.interval([-0.1], [0.2])
-    + ss.free(2)
-    + ss.rolling([0.4], [0.2])
+    + ss.problem.nonnegative(2)
+    + ss.problem.interval([-0.1], [0.2])
+    + ss.problem.free(2)
+    + ss.problem.rolling([0.4], [0.2])
 )
 
 

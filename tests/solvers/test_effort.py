@@ -15,9 +15,9 @@ def contacts(name, **parameters):
 
 
 @pytest.mark.skipif(not JIT, reason="the factor is laid out by compiled code")
-@pytest.mark.parametrize("name", ["packing", "wall"])
+@pytest.mark.parametrize("name", ["packing-problem", "wall-problem"])
 def test_the_work_of_elimination_is_that_of_the_factor(name):
-    problem = contacts(name, **({"spheres": 60} if name == "packing" else {}))
+    problem = contacts(name, **({"spheres": 60} if name == "packing-problem" else {}))
     W = problem.W.blocks(problem.K)
     one = np.repeat(np.arange(len(problem.K)), np.diff(W.row_start))
     work = elimination_work(np.diff(problem.K.offset), one, W.column)
@@ -26,16 +26,16 @@ def test_the_work_of_elimination_is_that_of_the_factor(name):
 
 
 def test_newton_grows_faster_than_the_problem():
-    small, large = (newton_step(contacts("packing", spheres=spheres)) for spheres in (60, 240))
+    small, large = (newton_step(contacts("packing-problem", spheres=spheres)) for spheres in (60, 240))
     assert large > 6.0 * small
 
 
 def test_walls_are_hyperstatic_and_packings_are_not():
-    assert is_hyperstatic(contacts("wall"))
-    assert not is_hyperstatic(contacts("packing", spheres=60))
+    assert is_hyperstatic(contacts("wall-problem"))
+    assert not is_hyperstatic(contacts("packing-problem", spheres=60))
 
 
 def test_sweeps_that_converge_are_not_left_for_costly_factorisations():
-    solution = solve(scenes.make("packing", spheres=200, velocity=0.3, seed=1), tolerance=1e-8)
+    solution = solve(scenes.make("packing-problem", spheres=200, velocity=0.3, seed=1), tolerance=1e-8)
     assert solution.ok
     assert {stage.solver for stage in solution.tried} <= {"nsgs", "anderson"}

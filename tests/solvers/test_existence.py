@@ -5,18 +5,11 @@ import pytest
 from closed_forms import KNOWN
 from hard_problems import closing_walls, wedge
 
-from stickslip import (
-    BoxProblem,
-    ContactProblem,
-    GlobalProblem,
-    ProblemError,
-    coulomb,
-    existence,
-    lcp,
-    nonnegative,
-)
+from stickslip import BoxProblem, ContactProblem, GlobalProblem, ProblemError, coulomb
+from stickslip.problem import lcp, nonnegative
 from stickslip.problem.convert import reduce_to_contacts, rescale
 from stickslip.problem.existence import INSIDE, is_self_stress, witness_margin
+from stickslip.solvers import prove_existence as existence
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ N_EXACT = G * np.cos(SLOPE)
 N_RELAXED = G * (np.cos(SLOPE) + MU * np.sin(SLOPE)) / (1.0 + MU**2)
 """What slides also lifts under the relaxation: u_N = mu |u_T| (Anitescu & Hart 2004)."""
 GLOBAL = [case for case, known in KNOWN.items() if isinstance(known.problem, ss.GlobalProblem)]
-JAMMED = ss.ContactProblem([[1.0, -1.0], [-1.0, 1.0]], [-1.0, -1.0], ss.nonnegative(2))
+JAMMED = ss.ContactProblem([[1.0, -1.0], [-1.0, 1.0]], [-1.0, -1.0], ss.problem.nonnegative(2))
 SLIDE = KNOWN["slide"].problem
 
 
@@ -144,11 +144,11 @@ def test_impulses_that_are_not_scaled_cost_digits(name, formulation):
 @pytest.mark.parametrize("formulation", ["dual", "primal"])
 @pytest.mark.parametrize("name", NAMES)
 def test_no_solution_is_proved_and_never_a_number(name, formulation):
-    walls = ss.GlobalProblem([[1.0]], [0.0], [[1.0, -1.0]], [-1.0, -1.0], ss.nonnegative(2))
+    walls = ss.GlobalProblem([[1.0]], [0.0], [[1.0, -1.0]], [-1.0, -1.0], ss.problem.nonnegative(2))
     problem = walls if formulation == "primal" else JAMMED
     solution = registry.make(name, formulation=formulation).solve(problem)
     assert solution.status is ss.Status.INFEASIBLE
-    assert ss.check_certificate(problem, solution.certificate).accepted
+    assert ss.problem.check_certificate(problem, solution.certificate).accepted
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -159,10 +159,10 @@ def test_hard_inputs_end_in_a_status(name):
     assert make(outer=2, tolerance=1e-6).solve(SLIDE).status is ss.Status.MAX_ITERATIONS
     assert make().solve(ss.ContactProblem(np.eye(3), np.zeros(3), ss.coulomb([0.5]))).ok
     assert make(tolerance=1e-6).solve(ss.ContactProblem(np.eye(3), [-1.0, 1.0, 0.0], ss.coulomb([0.0]))).ok
-    assert make(tolerance=1e-6).solve(ss.ContactProblem(np.outer(row, row), row, ss.free(3))).ok
+    assert make(tolerance=1e-6).solve(ss.ContactProblem(np.outer(row, row), row, ss.problem.free(3))).ok
     assert make().solve(ss.ContactProblem(np.zeros((3, 3)), [1.0, 0.0, 0.0], ss.coulomb([0.5]))).ok
     for problem in (
-        ss.ContactProblem(np.outer(row, row), [1.0, 0.0, 0.0], ss.free(3)),
+        ss.ContactProblem(np.outer(row, row), [1.0, 0.0, 0.0], ss.problem.free(3)),
         ss.ContactProblem(np.zeros((3, 3)), [-1.0, 0.0, 0.0], ss.coulomb([0.5])),
     ):
         assert make().solve(problem).status is ss.Status.INFEASIBLE
@@ -179,7 +179,7 @@ def test_velocities_as_unknowns_need_a_global_problem():
 
 def test_a_matrix_that_is_not_symmetric_is_refused():
     for problem in (
-        ss.lcp([[2.0, 1.0], [-1.0, 2.0]], [-1.0, -1.0]),
+        ss.problem.lcp([[2.0, 1.0], [-1.0, 2.0]], [-1.0, -1.0]),
         ss.ContactProblem(
             [[2.0, 1.0, 0.0], [-1.0, 2.0, 0.0], [0.0, 0.0, 1.0]], [-1, 1, 0], ss.coulomb([0.5])
         ),
@@ -188,7 +188,7 @@ def test_a_matrix_that_is_not_symmetric_is_refused():
             registry.make("clarabel").solve(problem)
     if registry.entry("scs").installed:
         with pytest.raises(ss.ProblemError, match="scs takes convex programs only"):
-            registry.make("scs").solve(ss.lcp([[1.0, 3.0], [3.0, 1.0]], [-1.0, -1.0]))
+            registry.make("scs").solve(ss.problem.lcp([[1.0, 3.0], [3.0, 1.0]], [-1.0, -1.0]))
 
 
 def test_a_slightly_unsymmetric_matrix_is_solved_as_it_is():

@@ -10,7 +10,7 @@ from stickslip.solvers.factors import BodyFactor, DenseFactor, Singular, SparseF
 
 
 def packing(spheres=40):
-    return reduce_to_contacts(make("packing", spheres=spheres)).problem
+    return reduce_to_contacts(make("packing-problem", spheres=spheres)).problem
 
 
 def test_all_factors_agree_for_one_rho_after_the_other():

@@ -27,9 +27,14 @@ def random_problem(seed, K=None):
 
 
 def mixed(seed):
-    K = ss.coulomb([0.3, 0.6]) + ss.nonnegative(2) + ss.free(3) + ss.interval([-0.2], [0.3])
+    K = (
+        ss.coulomb([0.3, 0.6])
+        + ss.problem.nonnegative(2)
+        + ss.problem.free(3)
+        + ss.problem.interval([-0.2], [0.3])
+    )
     return random_problem(
-        seed, K + ss.rolling([0.2], [0.1]) + ss.torsional([0.5], [0.1]) + ss.coulomb([0.4], 2)
+        seed, K + ss.problem.rolling([0.2], [0.1]) + ss.problem.torsional([0.5], [0.1]) + ss.coulomb([0.4], 2)
     )
 
 
@@ -102,7 +107,7 @@ def test_the_relaxation_is_called_relaxed(name):
 
 @pytest.mark.parametrize("name", RELAXED)
 def test_the_relaxation_of_a_global_problem_is_judged_there(name):
-    sliding, sticking = scene("incline", mu=0.3), scene("incline", mu=0.6)
+    sliding, sticking = scene("incline-problem", mu=0.3), scene("incline-problem", mu=0.6)
     solution = ss.solve(sliding, name)
     assert solution.status is ss.Status.RELAXED
     assert ss.judge(sliding, solution.r, solution.v, solution.lam, relaxed=True).solved(1e-8)
@@ -111,7 +116,7 @@ def test_the_relaxation_of_a_global_problem_is_judged_there(name):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_matrix_free_problems_take_the_same_path(name):
-    problem = scene("packing", spheres=6)
+    problem = scene("packing-problem", spheres=6)
     bodies = reduce_to_contacts(problem).problem
     blocks = ss.ContactProblem(bodies.W.blocks(bodies.K), bodies.u_free, bodies.K)
     answers = [registry.make(name, tolerance=1e-6, max_iterations=3).solve(p) for p in (bodies, blocks)]
@@ -121,7 +126,7 @@ def test_matrix_free_problems_take_the_same_path(name):
 
 
 def test_admm_in_impulses_and_in_velocities_is_one_method():
-    problem = scene("packing", spheres=8)
+    problem = scene("packing-problem", spheres=8)
     answers = [
         ss.solve(problem, "admm", form=form, tolerance=1e-9) for form in ("bodies", "delassus", "auto")
     ]
@@ -137,7 +142,7 @@ def test_admm_in_impulses_and_in_velocities_is_one_method():
 def test_admm_on_a_sparse_matrix(monkeypatch):
     from stickslip.solvers import factors
 
-    problem = reduce_to_contacts(scene("packing", spheres=8)).problem
+    problem = reduce_to_contacts(scene("packing-problem", spheres=8)).problem
     blocks = ss.ContactProblem(problem.W.blocks(problem.K), problem.u_free, problem.K)
     dense = ss.solve(blocks, "admm", tolerance=1e-9).or_raise()
     monkeypatch.setattr(factors, "DENSE", 0)

@@ -4,30 +4,20 @@ import numpy as np
 import pytest
 from random_problems import MIXED, bodies_in_a_row, random_problem
 
-from stickslip import (
-    ContactProblem,
-    GlobalProblem,
-    SolverFailure,
-    contact_blocks,
-    coulomb,
-    free,
-    judge,
-    nonnegative,
-    solve,
-)
+from stickslip import ContactProblem, GlobalProblem, SolverFailure, coulomb, judge, solve
+from stickslip.problem import contact_blocks, free, nonnegative
 from stickslip.problem.convert import reduce_to_contacts
-from stickslip.solvers.gauss_seidel import GaussSeidel
+from stickslip.solvers.gauss_seidel import NSGS
 
 
 @pytest.mark.parametrize("K", [coulomb(np.full(8, 0.5)), MIXED], ids=["coulomb", "mixed"])
 def test_both_forms_are_one_method(K):
     problem = bodies_in_a_row(K)
     steps = [
-        GaussSeidel(form=form, tolerance=1e-13, max_iterations=7).solve(problem)
-        for form in ("bodies", "delassus")
+        NSGS(form=form, tolerance=1e-13, max_iterations=7).solve(problem) for form in ("bodies", "delassus")
     ]
     np.testing.assert_allclose(steps[0].r, steps[1].r, atol=1e-12)
-    done = [GaussSeidel(form=form, tolerance=1e-9).solve(problem) for form in ("bodies", "delassus")]
+    done = [NSGS(form=form, tolerance=1e-9).solve(problem) for form in ("bodies", "delassus")]
     assert all(s.ok for s in done)
     np.testing.assert_allclose(done[0].v, done[1].v, atol=1e-7)
 
@@ -45,7 +35,7 @@ def test_bodies_of_three_velocities_too():
 
 def test_bodies_form_needs_bodies():
     with pytest.raises(ValueError, match="form='bodies' needs a matrix-free problem"):
-        GaussSeidel(form="bodies").solve(random_problem())
+        NSGS(form="bodies").solve(random_problem())
 
 
 def test_a_warm_start_is_taken_and_looked_at_first():
@@ -129,7 +119,7 @@ def test_history_is_what_was_seen_and_stays_small():
 
 def test_progress_reports_do_not_change_the_answer():
     problem, calls = random_problem(ridge=1e-3), []
-    solver = GaussSeidel(tolerance=1e-12)
+    solver = NSGS(tolerance=1e-12)
     reported = solver.solve(problem, progress=lambda sweeps, error: calls.append((sweeps, error)))
     assert calls
     assert reported.r.tobytes() == solver.solve(problem).r.tobytes()

@@ -28,7 +28,9 @@ def test_far_scales_are_still_solved(scale):
     assert ss.solve(problem, tolerance=1e-12).ok
 
 
-@pytest.mark.parametrize("K", [ss.nonnegative(2), ss.coulomb([0.3, 0.3])], ids=["frictionless", "friction"])
+@pytest.mark.parametrize(
+    "K", [ss.problem.nonnegative(2), ss.coulomb([0.3, 0.3])], ids=["frictionless", "friction"]
+)
 @pytest.mark.parametrize("tolerance", [1e-3, 1e-4])
 def test_a_body_between_closing_walls_has_no_solution(K, tolerance):
     """u_1 + u_2 = -2 for every r: impulses grow, the maps go to zero, the walls close all the same."""
@@ -38,7 +40,7 @@ def test_a_body_between_closing_walls_has_no_solution(K, tolerance):
     problem = ss.GlobalProblem(np.eye(1), [0.0], H, bias, K)
     solution = ss.solve(problem, tolerance=tolerance)
     assert solution.status.name == "INFEASIBLE"
-    assert ss.check_certificate(problem, solution.certificate).accepted
+    assert ss.problem.check_certificate(problem, solution.certificate).accepted
     local = reduce_to_contacts(problem).problem
     assert ss.solve(local, tolerance=tolerance).status.name == "INFEASIBLE"
     swept = ss.solve(problem, "nsgs", tolerance=tolerance)
@@ -73,12 +75,12 @@ def test_a_jammed_contact_of_three_groups_is_not_called_solved():
     mu, rank = rng.uniform(0, 1, 3), int(rng.integers(1, 7))
     A, q = rng.normal(size=(7, rank)), rng.normal(size=7)
     q[0] = -abs(q[0])
-    solution = ss.solve(ss.ContactProblem(A @ A.T, q, ss.friction((1, 3, 2), [mu])))
+    solution = ss.solve(ss.ContactProblem(A @ A.T, q, ss.problem.friction((1, 3, 2), [mu])))
     assert solution.status.name in ("STALLED", "MAX_ITERATIONS")
 
 
 def test_small_units_do_not_make_a_box_problem_solved():
-    problem = ss.lcp(1e-9 * np.array([[2, 1.9], [1.9, 2]]), [-1e-9, -1e-9])
+    problem = ss.problem.lcp(1e-9 * np.array([[2, 1.9], [1.9, 2]]), [-1e-9, -1e-9])
     assert not ss.judge(problem, [0.0, 0.0]).solved(1e-8)
     np.testing.assert_allclose(ss.solve(problem, tolerance=1e-10).or_raise().r, 1 / 3.9, rtol=1e-8)
 
@@ -91,10 +93,10 @@ def test_a_guess_that_is_not_finite_is_refused(guess):
 
 def test_an_operator_over_other_blocks_is_refused():
     K = ss.coulomb([0.5, 0.5])
-    H = ss.contact_blocks([[0, -1], [0, -1]], np.ones((6, 2, 6)), K)
+    H = ss.problem.contact_blocks([[0, -1], [0, -1]], np.ones((6, 2, 6)), K)
     problem = reduce_to_contacts(ss.GlobalProblem(np.eye(6)[None], np.ones(6), H, np.zeros(6), K)).problem
     with pytest.raises(ss.ProblemError, match="blocks of other sizes"):
-        dataclasses.replace(problem, K=ss.nonnegative(6))
+        dataclasses.replace(problem, K=ss.problem.nonnegative(6))
     for change, text in (
         ({"bodies": np.array([[0, -1]])}, "do not fit together"),
         ({"bodies": np.array([[0, -3], [0, -1]])}, "names a body -3"),
@@ -107,14 +109,14 @@ def test_an_operator_over_other_blocks_is_refused():
 
 def test_sparse_input_is_copied_and_checked():
     A = sp.csr_array(2.0 * np.eye(3))
-    box, K = ss.lcp(A, [-1.0, -1.0, -1.0]), ss.coulomb([0.5])
+    box, K = ss.problem.lcp(A, [-1.0, -1.0, -1.0]), ss.coulomb([0.5])
     whole = ss.GlobalProblem(A, [-1.0, 1.0, 0.0], A, np.zeros(3), K)
     before = ss.fingerprint(box), ss.fingerprint(whole)
     A.data[:] = np.nan
     assert (ss.fingerprint(box), ss.fingerprint(whole)) == before
     for name, value in (("A", 1j * np.eye(3)), ("A", np.diag([np.inf, 1.0, 1.0]))):
         with pytest.raises(ss.ProblemError, match=name):
-            ss.lcp(sp.csr_array(value), np.zeros(3))
+            ss.problem.lcp(sp.csr_array(value), np.zeros(3))
     twice = sp.coo_array(([1e308, 1e308], ([0, 0], [0, 0])), shape=(3, 3))
     with np.errstate(over="ignore"), pytest.raises(ss.ProblemError, match="W is not finite"):
         ss.ContactProblem(twice, np.zeros(3), K)
@@ -141,9 +143,9 @@ def test_numbers_of_numpy_are_options_and_other_things_are_no_problem():
 
 WALLS = np.array([[1.0, -1.0], [-1.0, 1.0]])
 CONTRADICTIONS = {
-    "free, W = 0": (np.zeros((1, 1)), [1.0], ss.free(1)),
-    "free, rank one": (np.ones((2, 2)), [1.0, -1.0], ss.free(2)),
-    "closing walls as intervals": (WALLS, [-1.0, -1.0], ss.interval([0.0, 0.0], [np.inf, np.inf])),
+    "free, W = 0": (np.zeros((1, 1)), [1.0], ss.problem.free(1)),
+    "free, rank one": (np.ones((2, 2)), [1.0, -1.0], ss.problem.free(2)),
+    "closing walls as intervals": (WALLS, [-1.0, -1.0], ss.problem.interval([0.0, 0.0], [np.inf, np.inf])),
 }
 
 

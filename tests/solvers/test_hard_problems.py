@@ -10,8 +10,10 @@ import pytest
 from all_modes import modes_with_an_answer
 from hard_problems import HARD
 
-from stickslip import ContactProblem, check_certificate, existence, judge
+from stickslip import ContactProblem, judge
+from stickslip.problem import check_certificate
 from stickslip.problem.convert import reduce_to_contacts
+from stickslip.solvers import prove_existence as existence
 from stickslip.solvers import registry
 from stickslip.solvers.infeasibility import find_certificate
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from hard_problems import closing_walls, column, wall_against_a_fixed_body
 
-from stickslip import BoxProblem, ContactProblem, Status, check_certificate, coulomb, interval, nonnegative
+from stickslip import BoxProblem, ContactProblem, Status, coulomb
+from stickslip.problem import check_certificate, interval, nonnegative
 from stickslip.problem.certificate import Certificate
 from stickslip.problem.convert import reduce_to_contacts
 from stickslip.problem.residuals import judge

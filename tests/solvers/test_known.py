@@ -104,7 +104,7 @@ def test_unknown_solver_lists_the_known():
 
 
 def test_a_solver_given_a_block_it_does_not_take_says_who_does(monkeypatch):
-    picky = registry.Entry("picky", "stickslip.solvers.gauss_seidel", "GaussSeidel", frozenset({"free"}))
+    picky = registry.Entry("picky", "stickslip.solvers.gauss_seidel", "NSGS", frozenset({"free"}))
     monkeypatch.setitem(registry._TABLE, "picky", picky)
     with pytest.raises(ValueError, match=r"picky does not take rolling blocks; solvers that do: .*nsgs"):
         refuse_unknown_blocks("picky", KNOWN["rolling sphere"].problem)

@@ -25,7 +25,7 @@ def light_under_heavy(ratio: float) -> ss.GlobalProblem:
 def forms() -> dict[str, ss.GlobalProblem | ss.ContactProblem]:
     """The same problem with M and H, and with W held in two ways."""
     given = light_under_heavy(1e5)
-    local = ss.reduce_to_contacts(given).problem
+    local = ss.problem.reduce_to_contacts(given).problem
     W = local.W.dense()
     return {
         "global": given,

@@ -5,8 +5,9 @@ import pytest
 from closed_forms import KNOWN
 from recorded import FOLDER, needs_recorded
 
-from stickslip import GlobalProblem, contact_blocks, coulomb, read, solve
-from stickslip.solvers.gauss_seidel import GaussSeidel
+from stickslip import GlobalProblem, coulomb, read, solve
+from stickslip.problem import contact_blocks
+from stickslip.solvers.gauss_seidel import NSGS
 
 OTHERS = ("projection", "newton", "quartic", "enumeration")
 
@@ -15,7 +16,7 @@ OTHERS = ("projection", "newton", "quartic", "enumeration")
 @pytest.mark.parametrize("local", OTHERS)
 def test_known_problems(local, case):
     known = KNOWN[case]
-    solution = GaussSeidel(local=local, tolerance=1e-12).solve(known.problem).or_raise()
+    solution = NSGS(local=local, tolerance=1e-12).solve(known.problem).or_raise()
     if known.u is not None:
         np.testing.assert_allclose(solution.u, known.u, atol=1e-10)
     if known.r is not None:

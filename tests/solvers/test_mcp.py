@@ -35,7 +35,7 @@ def textbook(F2, F3):
             [[6 * a + 2 * b, 2 * a + 4 * b, 1, 3], F2(z)[1], F3(z)[1], [2 * a, 6 * b, 2, 3.0]], float
         )
 
-    return ss.NonlinearProblem(F, J, np.zeros(4), np.full(4, np.inf))
+    return ss.problem.NonlinearProblem(F, J, np.zeros(4), np.full(4, np.inf))
 
 
 def kojima_shindo():
@@ -80,7 +80,7 @@ def obstacle(n, upper=np.inf):
         high = np.where(presses, z, upper)
         w = np.where(presses, -1.0, w)
     f = A @ z + z**3 - w
-    problem = ss.NonlinearProblem(
+    problem = ss.problem.NonlinearProblem(
         lambda y: A @ y + y**3 - f, lambda y: A + sp.diags_array(3.0 * y**2), low, high, title="obstacle"
     )
     return problem, z
@@ -160,10 +160,12 @@ def test_closed_forms_by_both_maps(case, map_name):
 def test_what_has_no_solution_ends_and_is_not_called_solved():
     K, bias = ss.coulomb([0.3, 0.3]), np.array([-1.0, 0.0, 0.0, -1.0, 0.0, 0.0])
     walls = ss.GlobalProblem(np.eye(1), [0.0], [[1.0, 0, 0, -1.0, 0, 0]], bias, K)
-    nothing = ss.lcp([[-1.0]], [-1.0])
+    nothing = ss.problem.lcp([[-1.0]], [-1.0])
     weightless = ss.ContactProblem(np.zeros((3, 3)), [-1.0, 1.0, 0.0], ss.coulomb([0.5]))
-    contradiction = ss.ContactProblem(np.ones((2, 2)), [1.0, 0.0], ss.free(2))
-    no_root = ss.NonlinearProblem(lambda z: z**2 + 1.0, lambda z: np.diag(2.0 * z), [-np.inf], [np.inf])
+    contradiction = ss.ContactProblem(np.ones((2, 2)), [1.0, 0.0], ss.problem.free(2))
+    no_root = ss.problem.NonlinearProblem(
+        lambda z: z**2 + 1.0, lambda z: np.diag(2.0 * z), [-np.inf], [np.inf]
+    )
     for problem in (walls, nothing, weightless, contradiction, no_root):
         solution = ss.solve(problem, "mcp", tolerance=1e-6)
         assert solution.status is ss.Status.STALLED
@@ -177,7 +179,7 @@ def test_numbers_beyond_squares_are_said_to_be_so(scale):
 
 
 def test_a_residual_that_is_not_finite_ends_so():
-    problem = ss.NonlinearProblem(
+    problem = ss.problem.NonlinearProblem(
         lambda z: np.sqrt(z - 4.0), lambda z: np.eye(1), [0.0], [np.inf], reference=[5.0]
     )
     assert ss.solve(problem, "mcp", guess=[1.0]).status is ss.Status.NOT_FINITE

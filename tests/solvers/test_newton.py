@@ -72,7 +72,12 @@ def test_convergence_is_quadratic_near_the_solution(name):
 @pytest.mark.parametrize("name", MAPS)
 def test_slopes_of_the_reduced_system_are_those_of_its_residual(name):
     """J dx against F(r + h dx) - F(r - h dx), wherever the iterate is: stick, slip and separation mixed."""
-    K = ss.coulomb([0.4, 0.0, 0.8]) + ss.nonnegative(2) + ss.free(2) + ss.interval([-1.0], [1.0])
+    K = (
+        ss.coulomb([0.4, 0.0, 0.8])
+        + ss.problem.nonnegative(2)
+        + ss.problem.free(2)
+        + ss.problem.interval([-1.0], [1.0])
+    )
     rng = np.random.default_rng(3)
     A = rng.normal(size=(K.size, K.size))
     problem = ss.ContactProblem(A @ A.T / K.size + 0.1 * np.eye(K.size), rng.normal(size=K.size), K)
@@ -91,7 +96,7 @@ def test_slopes_of_the_reduced_system_are_those_of_its_residual(name):
 @pytest.mark.parametrize("with_u", [True, False], ids=["global", "velocity"])
 def test_jacobians_of_the_global_forms_agree_with_finite_differences(with_u, joints):
     """(16.21) and (16.25), column by column; the chain rule is B H', not H' B."""
-    problem = random_global(0, ss.coulomb([0.5, 0.2]) + ss.rolling([0.3], [0.1]), 2, joints)
+    problem = random_global(0, ss.coulomb([0.5, 0.2]) + ss.problem.rolling([0.3], [0.1]), 2, joints)
     system = GlobalSystem(problem, EVALUATE["newton-ac"], 1.0, with_u)
     rng = np.random.default_rng(1)
     seen = set()
@@ -121,7 +126,12 @@ def test_four_maps_find_the_same_velocities(seed):
 @pytest.mark.parametrize("joints", [0, 3])
 @pytest.mark.parametrize("seed", range(3))
 def test_three_forms_find_the_same_motion(seed, joints):
-    K = ss.coulomb([0.5, 0.2]) + ss.coulomb([0.3], 2) + ss.rolling([0.4], [0.05]) + ss.nonnegative(1)
+    K = (
+        ss.coulomb([0.5, 0.2])
+        + ss.coulomb([0.3], 2)
+        + ss.problem.rolling([0.4], [0.05])
+        + ss.problem.nonnegative(1)
+    )
     problem = random_global(seed, K, joints=joints)
     found = [make("newton-ac", tolerance=1e-11, form=form).solve(problem).or_raise() for form in FORMS]
     bare = make("newton-ac", tolerance=1e-11, form="velocity", sweeps=0).solve(problem).or_raise()
@@ -223,7 +233,7 @@ def test_closing_walls_are_not_solved(name):
 
 def test_fischer_burmeister_refuses_cones_of_several_groups():
     assert "rolling" not in entry("newton-fb").accepts
-    problem = ss.ContactProblem(np.eye(5), -np.ones(5), ss.rolling([0.5], [0.1]))
+    problem = ss.ContactProblem(np.eye(5), -np.ones(5), ss.problem.rolling([0.5], [0.1]))
     with pytest.raises(ss.ProblemError, match="newton-fb does not take rolling blocks"):
         make("newton-fb").solve(problem)
 
@@ -231,7 +241,7 @@ def test_fischer_burmeister_refuses_cones_of_several_groups():
 @pytest.mark.parametrize("name", ["newton-ac", "newton-fb"])
 def test_large_systems_are_sparse_and_the_same(name, monkeypatch):
     """Above the dense size the block LU takes over, in its own order of the contacts."""
-    problem = reduce_to_contacts(scene("packing", spheres=20)).problem
+    problem = reduce_to_contacts(scene("packing-problem", spheres=20)).problem
     dense = make(name, tolerance=1e-10).solve(problem).or_raise()
     assert dense.iterations > 3
     monkeypatch.setattr("stickslip.solvers.newton_reduced.COMPILED", 20)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip.problem import free, friction, interval, nonnegative, rolling, torsional
 from stickslip.solvers.one_call import solve_in_one_call
 
 
@@ -20,14 +21,14 @@ def mixture(kinds, seed=0):
     rng = np.random.default_rng(seed)
     count, K = 4, {
         "coulomb": ss.coulomb(np.full(5, 0.4)),
-        "all": ss.coulomb([0.3, 0.6]) + ss.free(1, 5) + ss.rolling([0.5], [0.05]) + ss.interval([-0.2], [0.2])
-        + ss.friction((2, 2, 1), [[0.4, 0.02, 0.03]]) + ss.nonnegative(1) + ss.torsional([0.5], [0.1]),
+        "all": ss.coulomb([0.3, 0.6]) + free(1, 5) + rolling([0.5], [0.05]) + interval([-0.2], [0.2])
+        + friction((2, 2, 1), [[0.4, 0.02, 0.03]]) + nonnegative(1) + torsional([0.5], [0.1]),
     }[kinds]  # fmt: skip
     first = np.arange(len(K)) % count
     second = np.where(np.arange(len(K)) % 3 == 0, -1, (first + 1) % count)
     rows = rng.normal(size=(K.size, 2, 6))
     M = np.array([np.diag([2.0, 2.0, 2.0, 0.3, 0.4, 0.5])] * count)
-    H = ss.contact_blocks(np.stack([first, second], axis=1), rows, K)
+    H = ss.problem.contact_blocks(np.stack([first, second], axis=1), rows, K)
     return ss.GlobalProblem(M, rng.normal(size=6 * count), H, np.zeros(K.size), K)
 
 
@@ -71,7 +72,8 @@ def test_a_box_that_slides_and_stops_takes_few_sweeps(h, size):
 def test_the_stages_go_on_from_the_best_of_the_sweeps():
     problem = mixture("coulomb")
     closing = ss.GlobalProblem(
-        problem.M, problem.f, ss.contact_blocks([[0, -1]] * 2, np.stack([WALL, -WALL]).reshape(6, 2, 6),
+        problem.M, problem.f,
+        ss.problem.contact_blocks([[0, -1]] * 2, np.stack([WALL, -WALL]).reshape(6, 2, 6),
         ss.coulomb([0.5, 0.5])), np.array([-1.0, 0, 0, -1.0, 0, 0]), ss.coulomb([0.5, 0.5]),
     )  # fmt: skip
     found = solve_in_one_call(closing, np.zeros(6), 1e-9, "auto")

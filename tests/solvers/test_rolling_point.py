@@ -7,6 +7,7 @@ import stickslip as ss
 from benchmarks.cone_trace import trace
 from stickslip import Status, judge
 from stickslip.kernels import cone_point as kernels
+from stickslip.problem import free, friction, interval, nonnegative, rolling, torsional
 from stickslip.scenes import make
 from stickslip.scenes.packing import deposit
 from stickslip.solvers import cone_motion, registry
@@ -24,7 +25,7 @@ def sphere(local=False):
     f = -np.array([0.0, 0.0, G, 1.0, 1.0, 1.0])
     H = np.zeros((6, 5))
     H[[2, 0, 1, 3, 4], range(5)] = 1.0
-    K = ss.rolling([0.5], [MU_ROLL])
+    K = ss.problem.rolling([0.5], [MU_ROLL])
     if local:
         Mi = np.linalg.inv(M)
         return ss.ContactProblem(H.T @ Mi @ H, H.T @ Mi @ f, K)
@@ -35,10 +36,10 @@ def mixed(seed=3):
     """Every kind of block in one problem."""
     rng = np.random.default_rng(seed)
     K = (
-        ss.coulomb([0.3, 0.4]) + ss.nonnegative(2) + ss.free(3) + ss.interval([-1.0, 0.2], [1.0, 0.2])
-        + ss.interval([-np.inf, -1.0], [0.5, np.inf]) + ss.rolling([0.2, 0.5], [0.1, 0.02])
-        + ss.torsional([0.5], [0.1]) + ss.coulomb([0.4], 2) + ss.friction((2, 1, 3), [[0.3, 0.2, 0.1]])
-        + ss.rolling([0.0, 0.3, 0.0], [0.1, 0.0, 0.0])
+        ss.coulomb([0.3, 0.4]) + nonnegative(2) + free(3) + interval([-1.0, 0.2], [1.0, 0.2])
+        + interval([-np.inf, -1.0], [0.5, np.inf]) + rolling([0.2, 0.5], [0.1, 0.02])
+        + torsional([0.5], [0.1]) + ss.coulomb([0.4], 2) + friction((2, 1, 3), [[0.3, 0.2, 0.1]])
+        + rolling([0.0, 0.3, 0.0], [0.1, 0.0, 0.0])
     )  # fmt: skip
     A = rng.normal(size=(K.size, K.size))
     return ss.ContactProblem(A @ A.T / K.size + 0.1 * np.eye(K.size), rng.normal(size=K.size), K)
@@ -76,7 +77,7 @@ def test_the_sphere_of_the_seed_under_the_exact_law(algorithm, law, polish):
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("scene", ["mixed", "packing"])
 def test_relaxed_answers_are_those_of_a_gradient_method(scene, algorithm):
-    problem = mixed() if scene == "mixed" else make("packing", spheres=6, mu_roll=1e-3, velocity=0.02)
+    problem = mixed() if scene == "mixed" else make("packing-problem", spheres=6, mu_roll=1e-3, velocity=0.02)
     ours = solve(problem, algorithm=algorithm, law="relaxed", tolerance=1e-9)
     theirs = registry.make("bb", tolerance=1e-10).solve(problem)
     assert ours.status is theirs.status is Status.RELAXED
@@ -94,7 +95,7 @@ def test_exact_answers_are_those_of_another_method(law):
 
 @pytest.mark.parametrize("algorithm", ["nt-f", "mehrotra"])
 def test_rolling_packings_are_solved_inside_without_polish(algorithm):
-    problem = make("packing", spheres=30, mu_roll=1e-3)
+    problem = make("packing-problem", spheres=30, mu_roll=1e-3)
     solution = solve(problem, algorithm=algorithm, law="inside", polish=0, tolerance=1e-8).or_raise()
     assert solution.iterations <= 30
 
@@ -102,7 +103,7 @@ def test_rolling_packings_are_solved_inside_without_polish(algorithm):
 def test_the_default_takes_every_kind_of_block_and_keeps_the_shift_where_it_can():
     assert registry.entry("ipm").accepts.issuperset(mixed().K.census)
     assert solve(mixed()).ok
-    plain = make("packing", spheres=10)
+    plain = make("packing-problem", spheres=10)
     assert solve(plain).r.tobytes() == solve(plain, algorithm="shift").r.tobytes()
     with pytest.raises(
         ValueError, match=r"algorithm='shift' does not take rolling blocks; the others do: simple"
@@ -117,7 +118,7 @@ def test_the_default_takes_every_kind_of_block_and_keeps_the_shift_where_it_can(
 @pytest.mark.parametrize(("contacts", "most"), [(10, 13), (100, 18), (351, 20)])
 def test_iterations_grow_little_with_the_number_of_contacts(contacts, most):
     """About 11, 15 and 17 in the problems of Nguyen 2021 with the right corrector; 46 to 58 without one."""
-    problem = make("packing", spheres=round(contacts / 2.77), mu_roll=1e-3, velocity=0.02)
+    problem = make("packing-problem", spheres=round(contacts / 2.77), mu_roll=1e-3, velocity=0.02)
     scaled = trace(problem, "nt-f", tolerance=1e-10)
     assert scaled.converged
     assert scaled.iterations <= most
@@ -127,7 +128,7 @@ def test_iterations_grow_little_with_the_number_of_contacts(contacts, most):
 
 
 def test_every_factorisation_gives_the_same_steps():
-    problem = make("packing", spheres=20, mu_roll=1e-3, velocity=0.02)
+    problem = make("packing-problem", spheres=20, mu_roll=1e-3, velocity=0.02)
     runs = [
         trace(problem, "nt-f", factor=f, tolerance=1e-30, max_iterations=6) for f in ("ldl", "lu", "cholesky")
     ]
@@ -141,7 +142,7 @@ def test_bodies_are_placed_by_their_contacts(monkeypatch):
     """H alone tells where the spheres are, the periods of the packing aside: elimination is cheaper so."""
     monkeypatch.setattr(cone_motion, "FEW", 10)
     packing = deposit(60)
-    found = motion(make("packing", spheres=60, mu_roll=1e-3)).positions
+    found = motion(make("packing-problem", spheres=60, mu_roll=1e-3)).positions
     pairs = packing.bodies[(packing.bodies >= 0).all(axis=1)]
     off = np.diff((found - packing.centre)[pairs], axis=1) / packing.width
     np.testing.assert_allclose(off, np.round(off), atol=1e-12)
@@ -154,14 +155,14 @@ def test_velocities_and_their_elimination_give_the_same_path():
 
 
 def test_equal_steps_never_raise_the_infeasibilities():
-    run = trace(make("packing", spheres=40, mu_roll=1e-3, velocity=0.05), "nt-f")
+    run = trace(make("packing-problem", spheres=40, mu_roll=1e-3, velocity=0.05), "nt-f")
     for error in (run.pinfeas, run.dinfeas):
         assert (np.diff(error) <= 1e-14).all()
 
 
 def test_separate_steps_jump_as_the_right_formula_says():
     """dinfeas+ = (1 - alpha_D) dinfeas + (alpha_P - alpha_D) M dv (Nguyen 2021, 1.3.4, sign corrected)."""
-    form = motion(make("packing", spheres=2, mu_roll=1e-3, velocity=0.02))
+    form = motion(make("packing-problem", spheres=2, mu_roll=1e-3, velocity=0.02))
     point = ConePoint(form, "mehrotra", separate=True)
     jumps = 0
     for _ in range(6):
@@ -178,7 +179,7 @@ def test_separate_steps_jump_as_the_right_formula_says():
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_tolerance_below_rounding_ends_cleanly(algorithm):
-    run = trace(make("packing", spheres=10, mu_roll=1e-3), algorithm, tolerance=1e-17)
+    run = trace(make("packing-problem", spheres=10, mu_roll=1e-3), algorithm, tolerance=1e-17)
     assert run.reason or run.converged
     assert np.isfinite(run.gap).all()
     assert run.gap.min() < 1e-10
@@ -188,15 +189,18 @@ def test_a_tolerance_below_rounding_ends_cleanly(algorithm):
 
 def test_cholesky_says_where_it_ends_and_wide_blocks_fit():
     run = trace(
-        make("packing", spheres=20, mu_roll=1e-3, velocity=0.05), "nt-f", factor="cholesky", tolerance=1e-30
+        make("packing-problem", spheres=20, mu_roll=1e-3, velocity=0.05),
+        "nt-f",
+        factor="cholesky",
+        tolerance=1e-30,
     )
     assert not run.converged
     assert run.gap.min() < 1e-9
     groups = (2,) * 10
-    K = ss.friction(groups, np.full((1, 10), 0.1))
+    K = ss.problem.friction(groups, np.full((1, 10), 0.1))
     rows = np.random.default_rng(1).normal(size=(21, 2, 6))
     problem = ss.GlobalProblem(
-        np.eye(6)[None], -rows[0, 0], ss.contact_blocks([[0, -1]], rows, K), np.zeros(21), K
+        np.eye(6)[None], -rows[0, 0], ss.problem.contact_blocks([[0, -1]], rows, K), np.zeros(21), K
     )
     ldl, cholesky = (trace(problem, "nt-f", factor=f, tolerance=1e-8) for f in ("ldl", "cholesky"))
     np.testing.assert_allclose(cholesky.answer.v, ldl.answer.v, atol=1e-5)
@@ -208,7 +212,7 @@ def test_redundant_contacts_and_joints():
     H = rng.normal(size=(6, 5))
     joint = np.zeros((6, 1))
     joint[5] = 1.0
-    K = ss.rolling([0.5, 0.5], [0.1, 0.1])
+    K = ss.problem.rolling([0.5, 0.5], [0.1, 0.1])
     f = -H[:, 0] - 0.3 * H[:, 1] + 0.1 * H[:, 3]
     problem = ss.GlobalProblem(
         np.eye(6), f, np.hstack([H, H]), np.zeros(10), K, np.hstack([joint, joint]), np.zeros(2)
@@ -223,7 +227,7 @@ def test_redundant_contacts_and_joints():
 def test_matrix_free_joints():
     """Two spheres glued together (G as blocks) on the floor: solved as with G formed."""
     M = np.tile(np.diag([1.0, 1.0, 1.0, 0.4, 0.4, 0.4]), (2, 1, 1))
-    K, joint = ss.rolling([0.5], [0.01]), ss.free(6)
+    K, joint = ss.problem.rolling([0.5], [0.01]), ss.problem.free(6)
     rows = np.zeros((5, 2, 6))
     rows[[0, 1, 2, 3, 4], 0, [2, 0, 1, 3, 4]] = 1.0
     glue = np.stack([np.eye(6), -np.eye(6)], axis=1)
@@ -231,10 +235,10 @@ def test_matrix_free_joints():
     problem = ss.GlobalProblem(
         M,
         f,
-        ss.contact_blocks([[0, -1]], rows, K),
+        ss.problem.contact_blocks([[0, -1]], rows, K),
         np.zeros(5),
         K,
-        ss.contact_blocks([[0, 1]], glue, joint),
+        ss.problem.contact_blocks([[0, 1]], glue, joint),
         np.zeros(6),
     )
     ours = solve(problem).or_raise()
@@ -246,16 +250,18 @@ def test_matrix_free_joints():
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("law", ["relaxed", "exact"])
 def test_degenerate_problems(algorithm, law):
-    empty = ss.ContactProblem(np.zeros((0, 0)), [], ss.rolling([], []))
+    empty = ss.ContactProblem(np.zeros((0, 0)), [], ss.problem.rolling([], []))
     assert solve(empty, algorithm=algorithm, law=law).ok
-    still = ss.ContactProblem(np.eye(5), np.zeros(5), ss.rolling([0.5], [0.1]))
+    still = ss.ContactProblem(np.eye(5), np.zeros(5), ss.problem.rolling([0.5], [0.1]))
     assert solve(still, algorithm=algorithm, law=law).ok
-    frictionless = ss.ContactProblem(np.eye(5), [-1.0, 1.0, 0.0, 1.0, 0.0], ss.rolling([0.0], [0.0]))
+    frictionless = ss.ContactProblem(np.eye(5), [-1.0, 1.0, 0.0, 1.0, 0.0], ss.problem.rolling([0.0], [0.0]))
     solution = solve(frictionless, algorithm=algorithm, law=law)
     np.testing.assert_allclose(solution.r, [1.0, 0.0, 0.0, 0.0, 0.0], atol=1e-9)
-    nothing = ss.ContactProblem(np.zeros((5, 5)), [-1.0, 0.0, 0.0, 0.0, 0.0], ss.rolling([0.5], [0.1]))
+    nothing = ss.ContactProblem(
+        np.zeros((5, 5)), [-1.0, 0.0, 0.0, 0.0, 0.0], ss.problem.rolling([0.5], [0.1])
+    )
     assert not solve(nothing, algorithm=algorithm, law=law).ok
-    huge = ss.ContactProblem(1e200 * np.eye(5), np.full(5, -1e200), ss.rolling([0.5], [0.1]))
+    huge = ss.ContactProblem(1e200 * np.eye(5), np.full(5, -1e200), ss.problem.rolling([0.5], [0.1]))
     assert isinstance(solve(huge, algorithm=algorithm, law=law).status, Status)
 
 
@@ -267,15 +273,15 @@ def test_the_split_of_every_kind_of_block():
     assert fixed.size == 1 + 2 + 2 + 4
     assert cones.fixed.sum() == 0.2
     uniform, one_by_one = (
-        split(ss.rolling([0.3, 0.4], [0.1, 0.2])),
-        split(ss.rolling([0.3, 0.4], [0.1, 0.2]) + ss.free(1)),
+        split(ss.problem.rolling([0.3, 0.4], [0.1, 0.2])),
+        split(ss.problem.rolling([0.3, 0.4], [0.1, 0.2]) + ss.problem.free(1)),
     )
     for name in ("start", "size", "group", "place", "sign", "constant"):
         np.testing.assert_array_equal(getattr(uniform, name), getattr(one_by_one, name))
 
 
 def test_roots_of_the_contact_blocks() -> None:
-    form = motion(make("packing", spheres=8, mu_roll=1e-3, velocity=0.1))
+    form = motion(make("packing-problem", spheres=8, mu_roll=1e-3, velocity=0.1))
     point = ConePoint(form, "nt-f", factor="ldl")
     for _ in range(4):
         point.advance()
@@ -288,7 +294,7 @@ def test_roots_of_the_contact_blocks() -> None:
 
 
 def test_corrections_save_iterations_and_change_no_answer() -> None:
-    problem = make("packing", spheres=60, mu_roll=1e-3, velocity=0.05, h=0.01)
+    problem = make("packing-problem", spheres=60, mu_roll=1e-3, velocity=0.05, h=0.01)
     plain, corrected = (trace(problem, "nt-f", tolerance=1e-10, corrections=c) for c in (0, 3))
     assert plain.converged
     assert corrected.converged

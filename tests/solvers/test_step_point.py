@@ -11,9 +11,9 @@ from stickslip.problem.residuals import judge
 from stickslip.problem.solution import Status
 from stickslip.problem.step_tangent import step_blocks, step_end, step_tangent
 from stickslip.solvers.registry import make
-from stickslip.solvers.step_point import InteriorPointStep
+from stickslip.solvers.step_point import StepInteriorPoint
 
-SOLVER = InteriorPointStep(tolerance=1e-10)
+SOLVER = StepInteriorPoint(tolerance=1e-10)
 H, G = 0.01, scenes.G
 
 
@@ -129,7 +129,7 @@ def test_random_steps_are_solved(seed):
 def test_pyramids_and_impacts_call_themselves_what_they_are(seed):
     for model in ("pyramid", "impact"):
         problem = scenes.random_step(seed, model)
-        solution = InteriorPointStep().solve(problem)
+        solution = StepInteriorPoint().solve(problem)
         assert solution.ok or solution.status is Status.APPROXIMATE, solution.reason
         K, r = solution.problem.K, solution.r
         for i in np.flatnonzero(K.kind == 3):
@@ -152,7 +152,7 @@ def test_a_pyramid_bends_what_slides_askew():
 @pytest.mark.parametrize("model", ["cone", "pyramid"])
 def test_the_central_path_is_met_where_it_is_asked_for(model):
     problem, kappa = scenes.box_on_plane((0.5, 0.1, 0, 0, 0, 1.0), mu=0.4, model=model), 1e-6
-    solution, point = InteriorPointStep(kappa=kappa).solve_point(problem)
+    solution, point = StepInteriorPoint(kappa=kappa).solve_point(problem)
     assert solution.status is Status.APPROXIMATE
     assert "smoothed" in solution.reason
     r, u, slack = (x.reshape(8, 3) for x in (point.r, solution.u, point.slack))
@@ -168,12 +168,12 @@ def test_the_central_path_is_met_where_it_is_asked_for(model):
         np.testing.assert_allclose(F[:, :4] * F[:, 4:8], kappa, rtol=1e-7)
         np.testing.assert_allclose(F[:, 8] * F[:, 9], kappa, rtol=1e-7)
         np.testing.assert_allclose(0.4 * gamma - F[:, :4].sum(axis=1), F[:, 9], rtol=1e-6)
-    assert InteriorPointStep().solve_point(problem)[1].kappa == 0.0
+    assert StepInteriorPoint().solve_point(problem)[1].kappa == 0.0
 
 
 def test_momentum_is_kept_to_rounding_at_any_tolerance():
     problem = scenes.random_step(1)
-    solution = InteriorPointStep(tolerance=1e-4).solve(problem)
+    solution = StepInteriorPoint(tolerance=1e-4).solve(problem)
     assert solution.residuals.equilibrium < 1e-13
 
 

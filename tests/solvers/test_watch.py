@@ -60,8 +60,10 @@ def test_relaxed_answers_are_called_relaxed():
         assert watch.look(RELAXED) <= 1e-15
     assert watch.attempt().status is ss.Status.RELAXED
     assert ss.judge(SLIDING, RELAXED).natural > 0.1
-    plain = ss.lcp([[1.0]], [-1.0])
-    with Watch(ss.ContactProblem(np.eye(1), [-1.0], ss.nonnegative(1)), 1e-8, 10, relaxed=True) as watch:
+    plain = ss.problem.lcp([[1.0]], [-1.0])
+    with Watch(
+        ss.ContactProblem(np.eye(1), [-1.0], ss.problem.nonnegative(1)), 1e-8, 10, relaxed=True
+    ) as watch:
         watch.look(np.ones(1))
     assert watch.attempt().status is ss.Status.SOLVED, "without friction there is nothing to relax"
     assert ss.solve(plain, "apgd").ok

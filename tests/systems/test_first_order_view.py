@@ -7,7 +7,7 @@ from scipy.integrate import solve_ivp
 from stickslip.state import ModelError
 from stickslip.systems.derivatives import differences
 from stickslip.systems.dynamics import FirstOrderDynamics
-from stickslip.systems.first_order_view import first_order
+from stickslip.systems.first_order_view import to_first_order
 from stickslip.systems.lagrangian import Lagrangian, LagrangianLinear
 from stickslip.systems.newton_euler import NewtonEuler
 
@@ -22,7 +22,7 @@ def jacobian_error(view, x, t=0.4, z=NONE):
 
 def test_a_linear_oscillator():
     M, C, K = np.diag([2.0, 4.0]), np.array([[1.0, 0.5], [0.5, 2.0]]), np.array([[3.0, -1.0], [-1.0, 5.0]])
-    view = first_order(LagrangianLinear("pair", M=M, C=C, K=K, q0=[1.0, 2.0], F_ext=[1.0, 0.0]))
+    view = to_first_order(LagrangianLinear("pair", M=M, C=C, K=K, q0=[1.0, 2.0], F_ext=[1.0, 0.0]))
     inverse = np.linalg.inv(M)
     known = np.block([[np.zeros((2, 2)), np.eye(2)], [-inverse @ K, -inverse @ C]])
     assert isinstance(view, FirstOrderDynamics)
@@ -54,7 +54,7 @@ def arm(z=()):
 
 def test_a_mass_that_depends_on_q_enters_the_jacobian():
     body = arm()
-    view = first_order(body)
+    view = to_first_order(body)
     x = np.array([0.3, 1.1, 2.0, -1.5])
     a = np.linalg.solve(body.mass(0.4, x[:2], NONE), body.force(0.4, x[:2], x[2:], NONE))
     assert view.rate(0.4, x, NONE) == pytest.approx([2.0, -1.5, *a])
@@ -66,7 +66,7 @@ def test_a_newton_euler_body():
         "top", mass=2.0, inertia=[1.0, 2.0, 3.0], moment=[0.1, 0.2, 0.3], moment_frame="inertial",
         force=lambda q: -q[:3], v0=[1, 0, 0, 1, 2, 3],
     )  # fmt: skip
-    view = first_order(body)
+    view = to_first_order(body)
     x = np.array([0.1, 0.2, 0.3, 0.5, 0.5, -0.5, 0.5, 1.0, -1.0, 0.5, 0.4, -0.3, 2.0])
     assert view.rate(0.0, x, NONE)[:7] == pytest.approx(body.kinematics(x[:7]) @ x[7:])
     assert jacobian_error(view, x) < 1e-8
@@ -74,7 +74,7 @@ def test_a_newton_euler_body():
 
 def test_the_view_keeps_the_energy_of_an_arm():
     body = Lagrangian("free arm", M=arm_mass, N=arm_gyroscopic, q0=[0.5, 0.8], v0=[1.0, 2.0])
-    view = first_order(body)
+    view = to_first_order(body)
     start = view.start.q
     end = solve_ivp(lambda t, x: view.rate(t, x, NONE), (0, 3.0), start, rtol=1e-11, atol=1e-12).y[:, -1]
     energy = [x[2:] @ body.mass(0.0, x[:2], NONE) @ x[2:] for x in (start, end)]
@@ -82,11 +82,11 @@ def test_the_view_keeps_the_energy_of_an_arm():
 
 
 def test_discrete_parameters_are_carried_over():
-    view = first_order(arm(z=(1.0,)))
+    view = to_first_order(arm(z=(1.0,)))
     assert view.update(0.5, view.start.q, EMPTY, np.array([2.0])) == pytest.approx([2.5])
 
 
 def test_a_mass_that_turns_singular_is_named():
     body = Lagrangian("odd", M=lambda q: [[q[0]]], q0=1.0)
     with pytest.raises(ModelError, match=r"system 'odd': at t = 0.5 s, M is singular"):
-        first_order(body).rate(0.5, np.zeros(2), NONE)
+        to_first_order(body).rate(0.5, np.zeros(2), NONE)

@@ -5,6 +5,7 @@ import pytest
 
 from stickslip.laws import Complementarity, Equality, NewtonImpact, Relay
 from stickslip.state import ModelError
+from stickslip.systems.degrees import linearised, relative_degree
 from stickslip.systems.first_order import FirstOrder, FirstOrderLinear
 from stickslip.systems.first_order_relations import FirstOrderLinearRelation, FirstOrderRelation
 from stickslip.systems.lagrangian import Lagrangian, LagrangianLinear
@@ -12,7 +13,6 @@ from stickslip.systems.lagrangian_relations import CompliantRelation, Lagrangian
 from stickslip.systems.newton_euler import NewtonEuler
 from stickslip.systems.newton_euler_joints import BallJoint
 from stickslip.systems.newton_euler_relations import SpherePlane
-from stickslip.systems.relative_degree import linearised, relative_degree
 from stickslip.systems.system import Interaction, NonsmoothSystem
 
 

@@ -220,7 +220,18 @@ def sliding() -> tuple[worlds.Plan, ss.Trajectory]:
         (0.0, 3.0, 0.0),
     )
     plan = worlds.Plan(
-        "test", (ball,), "plane", 9.81, 0.3, 0.0, 0.0, (), 5e-3, 6, "moreau-jean-bodies", forces="solver"
+        "test",
+        (ball,),
+        "plane",
+        9.81,
+        0.3,
+        0.0,
+        0.0,
+        (),
+        5e-3,
+        6,
+        "moreau-jean-semi-explicit",
+        forces="solver",
     )
     return plan, runs.run_of(plan)
 

@@ -51,13 +51,13 @@ def bounce_error(scheme, h, heights=STARTS):
 @pytest.mark.parametrize(
     ("scheme", "expected"),
     [
-        (ss.MoreauJean(theta=0.5), 2.0),
-        (ss.MoreauJean(theta=1.0), 1.0),
-        (ss.MoreauJean(variant="complete"), 2.0),
-        (ss.MoreauJean(variant="semi-explicit"), 1.0),
-        (ss.SchatzmanPaoli(theta=0.0), 2.0),
-        (ss.SchatzmanPaoli(theta=1.0), 1.0),
-        (ss.Compliant(), 2.0),
+        (ss.schemes.MoreauJean(theta=0.5), 2.0),
+        (ss.schemes.MoreauJean(theta=1.0), 1.0),
+        (ss.schemes.MoreauJean(variant="complete"), 2.0),
+        (ss.schemes.MoreauJean(variant="semi-explicit"), 1.0),
+        (ss.schemes.SchatzmanPaoli(theta=0.0), 2.0),
+        (ss.schemes.SchatzmanPaoli(theta=1.0), 1.0),
+        (ss.schemes.Compliant(), 2.0),
     ],
     ids=lambda x: f"{type(x).__name__}" if not isinstance(x, float) else str(x),
 )
@@ -66,7 +66,10 @@ def test_smooth_motion(scheme, expected):
     assert order(steps, [oscillation_error(scheme, h) for h in steps]) == pytest.approx(expected, abs=0.15)
 
 
-@pytest.mark.parametrize("scheme", [ss.MoreauJean(), ss.MoreauJean(theta=1.0), ss.SchatzmanPaoli(theta=0.0)])
+@pytest.mark.parametrize(
+    "scheme",
+    [ss.schemes.MoreauJean(), ss.schemes.MoreauJean(theta=1.0), ss.schemes.SchatzmanPaoli(theta=0.0)],
+)
 def test_time_stepping_is_of_first_order_through_an_impact(scheme):
     steps = [8e-3, 4e-3, 2e-3, 1e-3]
     assert order(steps, [bounce_error(scheme, h) for h in steps]) == pytest.approx(1.0, abs=0.35)
@@ -77,7 +80,7 @@ def test_the_error_of_the_event_driven_scheme_is_that_of_its_integrator():
         assert oscillation_error("event-driven", h) < 1e-9
         assert bounce_error("event-driven", h, STARTS[:2]) < 1e-10
     coarse, fine = (
-        oscillation_error(ss.EventDriven(method="RK45", rtol=r, atol=r), 1.0) for r in (1e-4, 1e-8)
+        oscillation_error(ss.schemes.EventDriven(method="RK45", rtol=r, atol=r), 1.0) for r in (1e-4, 1e-8)
     )
     assert fine < 1e-2 * coarse
 
@@ -85,5 +88,7 @@ def test_the_error_of_the_event_driven_scheme_is_that_of_its_integrator():
 def test_compliant_contact_tends_to_the_rigid_one_like_the_time_of_contact():
     """A contact of stiffness k lasts π √(m / k), so the error is of order k^(-1/2)."""
     stiffness = [1e4, 1e5, 1e6]
-    errors = [bounce_error(ss.Compliant(stiffness=k, points=100), 1e-3, STARTS[:1]) for k in stiffness]
+    errors = [
+        bounce_error(ss.schemes.Compliant(stiffness=k, points=100), 1e-3, STARTS[:1]) for k in stiffness
+    ]
     assert order(stiffness, errors) == pytest.approx(-0.5, abs=0.15)

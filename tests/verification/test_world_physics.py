@@ -65,7 +65,10 @@ def test_the_apex_after_an_impact_is_e_squared_of_the_drop(e, impact):
     b.body("ball", ss.Sphere(0.05), position=(0.0, 0.0, 0.05 + drop))
     first = math.sqrt(2.0 * drop / G)
     run = ss.simulate(
-        b.build(), until=first * (1.0 + 1.9 * e) + 0.02, h=h, scheme=ss.MoreauJeanBodies(impact=impact)
+        b.build(),
+        until=first * (1.0 + 1.9 * e) + 0.02,
+        h=h,
+        scheme=ss.schemes.SemiExplicitMoreauJean(impact=impact),
     )
     z = run.body("ball").centre[:, 2] - 0.05
     after = z[run.t > first + 2 * h]

@@ -16,7 +16,7 @@ SHAPES = [
     ss.Capsule(0.1, 0.5),
     ss.Capsule(0.2, 0.01),
     ss.Cylinder(0.2, 0.7),
-    ss.Ellipsoid((0.1, 0.2, 0.3)),
+    ss.shapes.Ellipsoid((0.1, 0.2, 0.3)),
     ss.ConvexHull([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1], [0.3, 0.3, 0.3]]),
 ]
 POINTED = ("Cuboid", "ConvexHull")

@@ -16,7 +16,7 @@ def world():
     builder.body(
         "wall", ss.Plane(), position=(-1, 0, 0), quaternion=ss.rotation((0, 1, 0), np.pi / 2), fixed=True
     )
-    parts = ss.Compound((ss.Sphere(0.1), (0.3, 0, 0)), (ss.Cuboid((0.2, 0.1, 0.1)), (-0.1, 0, 0)))
+    parts = ss.shapes.Compound((ss.Sphere(0.1), (0.3, 0, 0)), (ss.Cuboid((0.2, 0.1, 0.1)), (-0.1, 0, 0)))
     builder.body("dumbbell", parts, position=(0, 0, 0.11), velocity=(0, 0, -1), mass=1.0)
     builder.body("ball", ss.Sphere(0.1), position=(1, 1, 0.1), velocity=(1, 0, 0), mass=2.0)
     builder.body("box", ss.Cuboid((0.2, 0.3, 0.4)), position=(0, 1, 0.2), mass=4.0)

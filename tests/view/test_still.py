@@ -179,9 +179,9 @@ def test_every_shape_is_drawn(tmp_path):
     heights = np.add.outer(np.zeros(5), 0.2 * np.arange(6.0))
     shapes = {
         "ball": ss.Sphere(0.4), "box": ss.Cuboid((0.8, 0.6, 0.7)), "pill": ss.Capsule(0.2, 0.5),
-        "can": ss.Cylinder(0.3, 0.6), "egg": ss.Ellipsoid((0.4, 0.3, 0.2)),
+        "can": ss.Cylinder(0.3, 0.6), "egg": ss.shapes.Ellipsoid((0.4, 0.3, 0.2)),
         "rock": ss.ConvexHull(np.random.default_rng(0).normal(size=(12, 3)) * 0.3),
-        "both": ss.Compound((ss.Sphere(0.2), (0, 0, 0)), (ss.Cuboid((0.6, 0.2, 0.2)), (0.3, 0, 0))),
+        "both": ss.shapes.Compound((ss.Sphere(0.2), (0, 0, 0)), (ss.Cuboid((0.6, 0.2, 0.2)), (0.3, 0, 0))),
     }  # fmt: skip
     empty = ss.WorldBuilder()
     empty.body("floor", ss.Plane(), fixed=True)

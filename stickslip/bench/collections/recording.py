@@ -21,15 +21,12 @@ from stickslip import scenes
 from stickslip.bench.collections.features import Features
 from stickslip.bench.environment import here
 from stickslip.files import ProblemRecord, StoredSolution, write
-from stickslip.names import alternatives
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.solution import AnyProblem, Problem, Solution
-from stickslip.scenes import runs
 from stickslip.schemes import registry as schemes
 from stickslip.solvers import registry as solvers
-from stickslip.state import UnknownNameError
 
 OPTIONS = ("every", "from", "until", "h", "most", "solver", "out", "set")
 """Options of `stickslip bench record`; a parameter of the same name is given by --set."""
@@ -72,7 +69,8 @@ class Recording:
     @classmethod
     def of(cls, scene: str, given: Mapping[str, Any], **how: Any) -> "Recording":
         """A recording of that scene with these parameters."""
-        known = parameters_of(scene)
+        scene = scenes.current_name(scene)
+        known = scenes.parameters(scene)
         differs = {key: value for key, value in given.items() if key not in known or value != known[key]}
         made = cls(scene, known | differs, differs, **how)
         for key, value, least in (("every", made.every, 1), ("most", made.most, 1), ("start", made.start, 0)):
@@ -183,25 +181,6 @@ class Recorded:
 Keep = Callable[[Recorded], None]
 
 
-def names() -> list[str]:
-    """Scenes that can be recorded: those that run, and those that are one problem."""
-    return sorted({*runs.names(), *scenes.names()})
-
-
-def parameters_of(name: str) -> dict[str, Any]:
-    """Parameters of a scene and their defaults; an unknown name is an UnknownNameError."""
-    if name in scenes.names():
-        return scenes.parameters(name)
-    if name not in runs.names():
-        raise UnknownNameError(f"no scene {name!r}; {alternatives(name, names())}")
-    return runs.parameters(name)
-
-
-def is_one_problem(name: str) -> bool:
-    """Whether a scene is one problem and does not run."""
-    return name in scenes.names()
-
-
 def problems_of(scenario_name: str, parameters: Mapping[str, Any], **how: Any) -> Iterator[Recorded]:
     """The problems that `record` writes; how: the steps that are kept, and by whom, as `record` takes it.
 
@@ -255,15 +234,15 @@ class _Enough(Exception):  # noqa: N818 (it says what is)
 
 def _meet(about: Recording, keep: Keep, progress: Progress | None = None) -> None:
     """Run a scene, and give each problem to be kept to `keep`."""
-    if is_one_problem(about.scene):
+    if scenes.kind_of(about.scene) == scenes.PROBLEM:
         problem = scenes.make(about.scene, **about.given)
         answer = solvers.make(about.solver, tolerance=stickslip.WORLD_TOLERANCE).solve(problem)
         about = replace(about, summary=scenes.summary(about.scene))
         keep(_recorded(about, problem, None, answer, 0, 0.0))
         return
-    scene = runs.make(about.scene, **about.given)
-    scheme = runs.scheme_of(scene)
-    of_bodies = schemes.entry(runs.scheme_name(scene)).order == schemes.BODIES
+    scene = scenes.make(about.scene, **about.given)
+    scheme = scenes.scheme_of(scene)
+    of_bodies = schemes.entry(scenes.scheme_name(scene)).order == schemes.BODIES
     tolerance = stickslip.WORLD_TOLERANCE if of_bodies else stickslip.SYSTEM_TOLERANCE
     length = scene.h if about.h is None else about.h
     title, options = schemes.described(scheme)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from stickslip.bench.collections.recording import is_one_problem, names, parameters_of
+from stickslip import scenes
 from stickslip.bench.json_data import Stored
 
 SIZES = ("small", "middle", "large")
@@ -49,7 +49,7 @@ class Recipe(Stored):
     @property
     def has_steps(self) -> bool:
         """Whether its scene runs; else it is one problem."""
-        return not is_one_problem(self.scene)
+        return scenes.kind_of(self.scene) == scenes.RUN
 
     def problem_name(self, step: int) -> str:
         """Name of the problem of a step, family included."""
@@ -57,9 +57,9 @@ class Recipe(Stored):
 
     def check(self) -> None:
         """Refuse a scene or a parameter that is not there, as a ValueError; makes nothing."""
-        if self.scene not in names():
+        if self.scene not in scenes.SCENES:
             raise ValueError(f"recipe {self.place}: there is no scene {self.scene!r}")
-        known = parameters_of(self.scene)
+        known = scenes.parameters(self.scene)
         for key in self.parameters:
             if key not in known:
                 raise ValueError(f"recipe {self.place}: scene {self.scene} has no parameter {key!r}")

@@ -1,0 +1,74 @@
+"""`stickslip scenes`: which scenes there are, problems and runs, and their parameters."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from stickslip.cli.errors import ExitCode, refused
+from stickslip.cli.parameters import Json
+from stickslip.cli.tables import pairs, print_json, table
+
+
+def scenes(name: Annotated[str | None, Parameter(name="NAME")] = None, /, *, json: Json = False) -> int:
+    """List the scenes, or show one of them with all its parameters.
+
+    Scenes of kind run are for `stickslip run NAME`; those of kind problem are single contact
+    problems. `stickslip bench record NAME` writes problems of either kind to files.
+
+    For example:
+      stickslip scenes
+      stickslip scenes wall-problem
+      stickslip scenes bouncing-ball --json
+
+    Parameters
+    ----------
+    name
+        Show this scene and its parameters; without it, one line per scene.
+    """
+    from stickslip import scenes as known
+
+    with refused(KeyError):
+        found = known.names() if name is None else [known.current_name(name)]
+    facts = [{"name": each, "kind": known.kind_of(each), "summary": known.summary(each)} for each in found]
+    if json:
+        said = [one | {"parameters": _parameters(one["name"])} for one in facts]
+        print_json(said[0] if name else said)
+    elif name is None:
+        table(("scene", "kind", "summary"), [tuple(one.values()) for one in facts], folds=("summary",))
+    else:
+        (one,) = facts
+        pairs(one["name"], [("kind", one["kind"]), ("summary", one["summary"])])
+        print()
+        show_parameters(one["name"])
+    return ExitCode.FINE
+
+
+def show_parameters(name: str) -> None:
+    """A table of the parameters of a scene."""
+    rows = [
+        (f"--{one['name'].replace('_', '-')}", _shown(one["default"]), one["meaning"])
+        for one in _parameters(name)
+    ]
+    table(("parameter", "default", "meaning"), rows, folds=("meaning",))
+
+
+def _parameters(name: str) -> list[dict[str, Any]]:
+    """The parameters of a scene as data."""
+    from stickslip import scenes as known
+
+    meanings = known.meanings(name)
+    return [
+        {"name": key, "default": value, "meaning": meanings.get(key, "")}
+        for key, value in known.parameters(name).items()
+    ]
+
+
+def _shown(value: Any) -> str:
+    """A default as it is typed."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple | list):
+        return ",".join(map(_shown, value))
+    return f"{value:g}" if isinstance(value, float) else "" if value is None else str(value)
