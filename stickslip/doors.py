@@ -75,5 +75,5 @@ def public_names(name: str) -> list[str]:
 
 def _found(home: str, name: str) -> Any:
     """A name of a module, or a module of a package."""
-    module = import_module(home)
-    return getattr(module, name) if home != "stickslip" else import_module(f"{home}.{name}")
+    is_module = home == "stickslip" and table(home).get(name) == home
+    return import_module(f"{home}.{name}") if is_module else getattr(import_module(home), name)
