@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,9 @@ FCLIB = (".hdf5", ".h5")
 
 PLOTS = (".png", ".svg")
 """Endings of plots."""
+
+FOLLOW = 1.0
+"""How often a run that is being written is looked at [s]."""
 
 
 def solution_places(files: Sequence[Path], out: Path | None) -> dict[Path, Path]:
@@ -81,6 +85,18 @@ def load(path: Path, kind: str | None = None) -> ProblemRecord:
         raise InputError(f"{path}: is a directory, not a problem file")
     with usable(path, "problem"):
         return read_record(path, kind)
+
+
+def followed(path: Path) -> Iterator[Trajectory]:
+    """A run again and again, while a process writes it; what there is at last comes once more."""
+    from stickslip.files.journal import is_written
+
+    while True:
+        going = is_written(path)
+        yield load_run(path)
+        if not going:
+            return
+        time.sleep(FOLLOW)
 
 
 def load_run(path: Path) -> Trajectory:

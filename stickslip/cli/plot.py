@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
@@ -10,7 +11,7 @@ from cyclopts import Parameter
 
 from stickslip.cli.errors import ExitCode, InputError, refused, usable, wrote
 from stickslip.cli.parameters import Flag
-from stickslip.cli.places import PLOTS, check_writable, load, load_run
+from stickslip.cli.places import PLOTS, check_writable, followed, load, load_run
 from stickslip.cli.tables import table
 from stickslip.names import LISTED, listing
 
@@ -53,6 +54,7 @@ def plot(
     until: float | None = None,
     log: Flag = False,
     forces: Flag = False,
+    follow: Flag = False,
 ) -> int:
     """Draw what a file holds: a trajectory, or a problem with its solution.
 
@@ -62,6 +64,7 @@ def plot(
     For example:
       stickslip plot ball.h5
       stickslip plot ball.h5 energy --out energy.svg
+      stickslip plot ball.h5 energy --follow
       stickslip plot ball.h5 phase --system ball --out phase.png
       stickslip plot pile.h5 cones --at 0.5 --out cones.svg
       stickslip plot pile.h5 gaps --body box --log --out gaps.svg
@@ -96,6 +99,8 @@ def plot(
         Draw penetrations on a logarithmic axis.
     forces
         Draw mean forces in place of impulses.
+    follow
+        Draw again every second while another process writes the run, until it is over or Ctrl+C.
     """
     from stickslip.files import ProblemRecord
 
@@ -127,7 +132,10 @@ def plot(
     draws = getattr(import_module("stickslip.view"), f"plot_{what}")
     with usable(place), refused(ValueError, before=f"{file}: "):
         draws(source, place, **given)
-    wrote(place)
+        wrote(place)
+        with suppress(KeyboardInterrupt):
+            for run in followed(file) if follow else ():
+                draws(run, place, **given)
     return ExitCode.FINE
 
 

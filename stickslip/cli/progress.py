@@ -1,6 +1,7 @@
 """Signs of life during long work: on stderr, only on a terminal, gone when the work is done."""
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,8 +12,12 @@ Progress = Callable[[int, float], None]
 Parts = Callable[[str, int, int], None]
 """Called with what is going on, how many parts of the work are done and how many there are."""
 
-Time = Callable[[float, float], None]
-"""Called with the time that a simulation has reached, and its end [s]."""
+Time = Callable[..., None]
+"""Called with the time that a simulation has reached, its end [s], and its `RunStatus` where it is known."""
+
+
+OFTEN = 0.1
+"""Least time between two moves of a bar [s]."""
 
 
 @contextmanager
@@ -44,15 +49,23 @@ def watch_parts(what: str) -> Iterator[Parts | None]:
 def watch_time(what: str) -> Iterator[Time | None]:
     """Show how far a simulation is; None where `watch` gives it."""
     shown = -float("inf")
+    began: tuple[float, float] | None = None
     with _bar(what, "TimeElapsedColumn", "TimeRemainingColumn") as update:
 
-        def report(t: float, until: float) -> None:
-            # A bar moves by a five-hundredth at least: steps may take microseconds.
-            nonlocal shown
-            if t - shown >= abs(until) / 500.0 or t >= until:
-                shown = t
+        def report(t: float, until: float, status: Any = None) -> None:
+            # Steps may take microseconds; a bar moves ten times a second.
+            nonlocal shown, began
+            now = time.monotonic()
+            began = (now, t) if began is None else began
+            if now - shown >= OFTEN or t >= until:
+                shown = now
                 assert update is not None
-                update(f"t = {t:.4g} s", t, until)
+                fast = (t - began[1]) / (now - began[0]) if now > began[0] else 0.0
+                parts = [f"t = {t:.4g} s", f"{fast:.3g} x real time"] if fast else [f"t = {t:.4g} s"]
+                if status is not None:
+                    parts += [f"{status.contacts} contacts"] if status.contacts >= 0 else []
+                    parts.append(f"residual {status.residual:.1e}")
+                update(", ".join(parts), t, until)
 
         yield update and report
 

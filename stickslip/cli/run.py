@@ -21,7 +21,7 @@ from stickslip.cli.errors import (
     wrote,
 )
 from stickslip.cli.parameters import Flag, Host, NoBrowser, Port, Scene, Step, Until
-from stickslip.cli.places import FCLIB, PLOTS, check_not_itself, check_writable, load_run
+from stickslip.cli.places import FCLIB, PLOTS, check_writable, load_run
 from stickslip.cli.progress import watch_time
 from stickslip.cli.scenes import show_parameters
 from stickslip.cli.settings import check_known, chosen, read_settings, with_options
@@ -95,11 +95,13 @@ def run(
         Which of several certified forces with the same motion are kept: least, those of least norm,
         or solver, what the solver found.
     out
-        Write the trajectory to this file, .h5 or .hdf5.
+        Write the run to this file, .h5 or .hdf5, while it goes on. Whatever ends it, a kill
+        included, the file holds the run up to the last second.
     plot
         Draw the figure of the scene into this file, .png or .svg.
     resume
-        Go on from the end of this trajectory of the same scene.
+        Go on from the end of this run of the same scene, and in its file; with --out the
+        new records go to another.
     view
         Show the run in the browser while it goes on, and play it when it is over, until Ctrl+C.
     parameters
@@ -119,14 +121,13 @@ def run(
         raise InputError("--host, --port and --no-browser say how a run is shown: add --view")
     if out is not None:
         check_writable(out, FCLIB)
-        if resume is not None:
-            check_not_itself(resume, out)
     if plot is not None:
         check_writable(plot, PLOTS)
     with refused(KeyError, TypeError, ValueError):
         texts = with_options(read_settings(settings or []), given)
         scene, made = _scene(name, scheme, texts)
         start = None if resume is None else load_run(resume).checkpoint()
+        out = resume if out is None else out  # a run that is resumed goes on in its file
         same = start is not None and scheme is None and not texts
         if h is None and start is None:
             h = scene.h
@@ -139,17 +140,21 @@ def run(
             progress = opened.enter_context(watch_time(name))
             trajectory, failure, code = simulated(
                 scene.system, scheme=None if same else made, h=h, solver=solver, until=end, record=record,
-                on_failure=on_failure, start=start, progress=progress, watch=watch, forces=forces,
+                on_failure=on_failure, start=start, progress=progress, watch=watch, forces=forces, out=out,
             )  # fmt: skip
     if failure:
         complain(failure)  # at once: energies and files of a long run take their time
     # Written before anything is printed: a reader that goes away takes no file along.
-    written, unwritten = _write(scene, trajectory, out, plot)
+    written, unwritten = _draw(scene, trajectory, plot)
+    if out is not None:
+        written.insert(0, out)
     lines = "\n".join(map(printable, str(trajectory).split("\n")))
     print(f"{name}: {printable(scene.summary)}\n\n{lines}")
     held = _show_facts(scene, trajectory) if start is None and not failure else True
     for place in written:
         wrote(place)
+    if out is not None and not trajectory.complete:
+        print(f"go on with: stickslip run {name} --resume {out}")
     for sentence in unwritten:
         complain(sentence)
     if unwritten:
@@ -221,30 +226,27 @@ def simulated(system: Any, *, watch: LiveView | None = None, **how: Any) -> tupl
         if isinstance(stop, KeyboardInterrupt):
             word, code = stop_word(stop), stop_code(stop)
         return done, f"{word} at t = {done.t[-1]:.6g} s; what was done until then is kept", code
+    except OSError as error:
+        done = getattr(error, "trajectory", None)
+        if done is None:
+            raise InputError(os_sentence(error, how["out"])) from None
+        kept = f"the file holds the run up to the last record that was written, t = {done.t[-1]:.6g} s"
+        return done, f"{os_sentence(error, how['out'])}; {kept}", ExitCode.BAD_INPUT
 
 
-def _write(
-    scene: Scenario, trajectory: Trajectory, out: Path | None, plot: Path | None
-) -> tuple[list[Path], list[str]]:
-    """The files that were written, and a sentence about each that could not be."""
-    from stickslip.files import FormatError
+def _draw(scene: Scenario, trajectory: Trajectory, plot: Path | None) -> tuple[list[Path], list[str]]:
+    """The picture that was drawn, and a sentence about one that could not be."""
     from stickslip.view.figures import draw
 
-    written: list[Path] = []
-    unwritten: list[str] = []
-    for place, write in ((out, trajectory.save), (plot, lambda place: draw(scene.figure(trajectory), place))):
-        if place is None:
-            continue
-        try:
-            write(place)
-            written.append(place)
-        except OSError as error:
-            unwritten.append(f"{os_sentence(error, place)}; it was not written")
-        except FormatError as error:
-            unwritten.append(str(error))
-        except (IndexError, ValueError) as error:  # a run that is too short to draw
-            unwritten.append(f"{place} was not written: this run cannot be drawn: {error}")
-    return written, unwritten
+    if plot is None:
+        return [], []
+    try:
+        draw(scene.figure(trajectory), plot)
+        return [plot], []
+    except OSError as error:
+        return [], [f"{os_sentence(error, plot)}; it was not written"]
+    except (IndexError, ValueError) as error:  # a run that is too short to draw
+        return [], [f"{plot} was not written: this run cannot be drawn: {error}"]
 
 
 def _show_facts(scene: Scenario, trajectory: Trajectory) -> bool:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import webbrowser
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from stickslip.cli.errors import ExitCode, InputError, Terminated, complain, printable, refused, usable, wrote
-from stickslip.cli.parameters import Host, NoBrowser, Port
-from stickslip.cli.places import PLOTS, check_writable, load_run
+from stickslip.cli.parameters import Flag, Host, NoBrowser, Port
+from stickslip.cli.places import PLOTS, check_writable, followed, load_run
 
 if TYPE_CHECKING:
     from stickslip.scenes.scenario import Scenario
@@ -31,6 +31,7 @@ def view(
     frames: int | None = None,
     still: Path | None = None,
     at: float | None = None,
+    follow: Flag = False,
 ) -> int:
     """Show a recorded run of bodies in the browser, until Ctrl+C.
 
@@ -44,6 +45,7 @@ def view(
       stickslip view stack.h5 --port 0 --no-browser
       stickslip view stack.h5 --export stack.html
       stickslip view stack.h5 --still stack.png --at 0.5
+      stickslip view stack.h5 --follow
 
     Parameters
     ----------
@@ -57,12 +59,19 @@ def view(
         Draw one instant into this file, .png or .svg, and serve nothing.
     at
         Time of that instant [s]; the end by default.
+    follow
+        Show the last record of a run while another process writes it, and play the run when it is over.
     """
     if at is not None and still is None:
         raise InputError("--at is the time of a still picture: add --still FILE")
     if frames is not None and frames < 2:
         raise InputError(f"--frames {frames}: at least 2, the start and the end")
+    if follow and (still is not None or export is not None):
+        raise InputError("--follow shows a run while it is written; --still and --export take what is there")
     trajectory = _read(file)
+    if follow:
+        trajectory = _follow(file, trajectory, host, port, browser=not no_browser)
+        no_browser = True
     if still is not None:
         from stickslip.view.still import draw_world
 
@@ -93,6 +102,24 @@ def _read(file: Path) -> Trajectory:
         )
     if not trajectory.model.shapes:
         raise InputError(f"{file}: the bodies of this run have no shapes to show")
+    return trajectory
+
+
+def _follow(file: Path, trajectory: Trajectory, host: str, port: int, *, browser: bool) -> Trajectory:
+    """The run after its writer came to the end or went away; its last record is shown until then."""
+    from stickslip.view.browser.live import LiveView, RunStopped
+    from stickslip.view.browser.server import ViewerError
+
+    with refused(ViewerError):
+        opened = LiveView(trajectory, host, port)
+    with opened as view:
+        _warn(host)
+        print(f"following {file} at {view.url} (Ctrl+C ends)", flush=True)
+        _browse(view.url, browser)
+        with suppress(RunStopped):
+            for run in followed(file):
+                view(run.at(-1))
+                trajectory = run
     return trajectory
 
 

@@ -37,9 +37,10 @@ from stickslip.files import runs
 from stickslip.files.errors import FormatError
 from stickslip.files.hdf5 import Source
 from stickslip.files.hdf5_write import hdf5_content
+from stickslip.files.problems import JOURNAL
 from stickslip.files.run_models import contact_fields, joint_fields
 from stickslip.files.run_parts import KINDS, Field
-from stickslip.files.runs import JOURNAL, NAMED, ROOT
+from stickslip.files.runs import NAMED, ROOT
 from stickslip.problem.solution import Verdict
 from stickslip.schemes.step import Event
 from stickslip.simulation.checkpoint import Checkpoint
@@ -210,6 +211,16 @@ class Journal:
             self._file.seek(self._end)
             raise OSError(error.errno, error.strerror or str(error), str(self.path)) from None
         self._end += len(content)
+
+
+def is_written(path: Path) -> bool:
+    """Whether a process is writing a run to a file."""
+    try:
+        with path.open("rb") as file:
+            _lock(file, path, shared=True)
+    except FormatError:
+        return True
+    return False
 
 
 def read_journal(path: Path) -> Trajectory:
@@ -461,11 +472,12 @@ def _blocks(run: Trajectory) -> Iterator[Trajectory]:
         yield run[a : a + size]
 
 
-def _lock(file: Any, path: Path) -> None:
+def _lock(file: Any, path: Path, shared: bool = False) -> None:
+    """Take the lock of a file, which its writer has for itself; a FormatError where another has it."""
     if fcntl is None:
         return
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except OSError:
         raise FormatError.at(
             path, "the file", "one that nobody writes to", "a run that another process is writing"

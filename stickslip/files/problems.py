@@ -17,6 +17,8 @@ from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.solution import Problem
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
+JOURNAL = b"\x89SSJ\r\n\x1a\n"
+"""First bytes of HDF5 files, and of journals of runs."""
 ENDINGS = {".hdf5": "HDF5", ".h5": "HDF5", ".dat": "text"}
 """Endings of the names of files that can be written, and their formats."""
 

@@ -11,7 +11,7 @@ from xml.parsers import expat
 
 from stickslip.files.errors import FormatError, shown
 from stickslip.files.meshes import is_binary_stl, read_mesh
-from stickslip.files.problems import SIGNATURE
+from stickslip.files.problems import JOURNAL, SIGNATURE
 
 HEAD = 65_536
 """Bytes that are looked at; of XML and meshes more."""
@@ -72,7 +72,7 @@ def recognised(path: Path) -> Recognised | None:
     size = path.stat().st_size
     if not head:
         raise FormatError.at(path, "the file", "a problem, a trajectory or results", "an empty file")
-    if head.startswith(SIGNATURE):
+    if head.startswith((SIGNATURE, JOURNAL)):
         return None
     if is_binary_stl(head, size) or path.suffix.lower() in (".stl", ".obj"):
         return _mesh(path)

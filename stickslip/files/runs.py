@@ -34,7 +34,7 @@ from stickslip.files.hdf5 import Source
 from stickslip.files.hdf5_write import packed_content, put_array, put_packed, put_text
 from stickslip.files.old_runs import ROOTS as OLD_ROOTS
 from stickslip.files.old_runs import read_old
-from stickslip.files.problems import SIGNATURE, file_content, replace_file
+from stickslip.files.problems import JOURNAL, SIGNATURE, file_content, replace_file
 from stickslip.files.run_models import (
     CHOSEN,
     MOST_INDEX,
@@ -55,8 +55,6 @@ from stickslip.simulation.world_model import WorldModel
 from stickslip.state import IntArray
 
 ROOT, VERSION = "stickslip_run", 2
-JOURNAL = b"\x89SSJ\r\n\x1a\n"
-"""First bytes of a journal."""
 ENDINGS = (".hdf5", ".h5")
 """Endings of the names of files of runs."""
 WHOLE = 2**26

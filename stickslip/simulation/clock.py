@@ -3,13 +3,30 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import signature
 from numbers import Integral, Real
+from typing import NamedTuple
 
 from stickslip.names import alternatives
 from stickslip.state import ModelError
 
-Progress = Callable[[float, float], None]
-"""Called with the time reached and the end [s], after every step or after several made together."""
+
+class RunStatus(NamedTuple):
+    """Where a run is."""
+
+    t: float
+    """Time reached [s]."""
+    steps: int
+    """Made so far."""
+    contacts: int
+    """Of the last step; of systems blocks that were active."""
+    residual: float
+    """Largest unit-free natural residual so far [-]."""
+
+
+Progress = Callable[..., None]
+"""Called with the time reached and the end [s], after every step or after several made together; one that
+takes three arguments is given a `RunStatus`, too."""
 
 ON_FAILURE = ("raise", "accept", "halve")
 """What may be done about a step that misses its tolerance."""
@@ -41,6 +58,15 @@ class Clock:
     def at(self, index: int) -> float:
         """Time after so many steps since the origin [s]."""
         return self.origin + index * self.h
+
+
+def takes_status(progress: Progress) -> bool:
+    """Whether a function of the progress takes a `RunStatus` as its third argument."""
+    try:
+        signature(progress).bind(0.0, 0.0, None)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def ends(clock: Clock, t: float, until: float) -> tuple[int, float]:

@@ -27,7 +27,17 @@ from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.step import Selector, Solver
 from stickslip.simulation.begun import Begun
 from stickslip.simulation.checkpoint import Checkpoint
-from stickslip.simulation.clock import MOST_HALVINGS, OFF_CLOCK, ON_FAILURE, Clock, Progress, choice, every
+from stickslip.simulation.clock import (
+    MOST_HALVINGS,
+    OFF_CLOCK,
+    ON_FAILURE,
+    Clock,
+    Progress,
+    RunStatus,
+    choice,
+    every,
+    takes_status,
+)
 from stickslip.simulation.contacts import WorldContacts
 from stickslip.simulation.failure import SimulationFailure
 from stickslip.simulation.record import Record, Watch
@@ -149,7 +159,7 @@ class Live:
         first = steps.first(begun.state, begun.memory, begun.clock.index, begun.sums)
         reduction = steps.reduction(begun.sums)
         self._recorder = Recorder(steps, first, begun.memory, begun.clock.index, reduction)
-        self._residual = 0.0
+        self._residual = self._worst = 0.0
         self._again: Callable[[], Any] | None = None
         """Makes the last step once more."""
         self._step: Any = None
@@ -266,9 +276,12 @@ class Live:
     ) -> None:
         """Full steps up to number `last` of the clock, and a shortened one of length `rest` [s] if any."""
 
+        told = progress is not None and takes_status(progress)
+
         def report(t: float) -> None:
             if progress is not None:
-                interrupts.run(called, "the run", "progress", progress, (t, until), t)
+                status = (RunStatus(t, self.steps, self._contacts(), self._worst),) if told else ()
+                interrupts.run(called, "the run", "progress", progress, (t, until, *status), t)
 
         self._go(last, OFF_CLOCK if rest else last, interrupts, report)
         if rest:
@@ -308,7 +321,7 @@ class Live:
         self.state, self._memory, self.index = march.state, march.memory(n - 1), index + n
         self._again = again if n == 1 else None
         self._step = None
-        self._residual = march.residual
+        self._residual, self._worst = march.residual, max(self._worst, march.worst)
         if march.error is not None:
             raise march.error
         interrupts.check()
@@ -327,6 +340,7 @@ class Live:
             kept = interrupts.run(self._steps.keep, one, self.state, end, index, closes and final, told)
             self._recorder.add(one, kept, one.memory, index, closes and final)
             self._again, self._step = None, one
+            self._worst = max(self._worst, one.natural_scaled)
             self.state, self._memory = end, one.memory
         self.index = index
         if closes:
@@ -351,6 +365,9 @@ class Live:
             else:
                 return tuple(steps)
         raise Missed(self.state.t, step, f", and so did one of {2**MOST_HALVINGS} shorter ones")
+
+    def _contacts(self) -> int:
+        return int(self._steps.contacts(self._memory, self._step))
 
     # 3. What it leaves.
 

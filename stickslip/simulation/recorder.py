@@ -33,6 +33,8 @@ class Marched(NamedTuple):
     """The scheme's after step k, which is recorded or the last."""
     residual: float
     """Largest unit-free natural residual of the last [-]."""
+    worst: float
+    """Largest of all [-]."""
     error: BaseException | None = None
     """What is to be raised once these steps are kept."""
 

@@ -82,6 +82,10 @@ class SystemSteps:
         """What makes a step once more."""
         return partial(self.step, state, memory, h)
 
+    def contacts(self, memory: Memory, step: Step | None) -> int:
+        """Blocks that were active in the last step; -1 where that is not known."""
+        return -1 if step is None else int(step.active.sum())
+
     def check(self, step: Step, state: State) -> None:
         """Refuse outputs that are not finite: a gap that is NaN neither opens nor closes."""
         self._check_outputs(state, step.y)
@@ -124,7 +128,7 @@ class SystemSteps:
         return Marched(
             _Together(found, state, clock.h, index), n, found.state,
             lambda k: {name: rows[k] for name, rows in found.memories.items()},
-            float(found.natural_scaled[-1]), error,
+            float(found.natural_scaled[-1]), float(found.natural_scaled.max()), error,
         )  # fmt: skip
 
     def set_inputs(self, values: Mapping[str, ArrayLike], state: State) -> State:

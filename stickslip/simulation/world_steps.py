@@ -119,6 +119,10 @@ class WorldSteps:
         """What makes a step once more, whatever the inputs are by then."""
         return partial(self.scheme.step, self.prepared, state, memory, h, self.solver)
 
+    def contacts(self, memory: Memory, step: Step | None) -> int:
+        """Of the last step; -1 where that is not known."""
+        return int(memory["id"].size) if step is None else len(step.contacts)
+
     def check(self, step: Step, state: State) -> None:
         """Refuse a state that is not finite."""
         if not (_all_finite(state.q) and _all_finite(state.v)):
@@ -171,6 +175,7 @@ class WorldSteps:
             kept, k, State(t[-1], q[k], v[k]),
             lambda j: stretch.memory if j == k - 1 else stretch.memory_after(j + 1, memory),
             float(room.numbers[k - 1, kernels.NATURAL_SCALED]),
+            float(room.numbers[:k, kernels.NATURAL_SCALED].max()),
         )  # fmt: skip
 
     def _marched(self, kept: Sequence[_Together]) -> Rows:

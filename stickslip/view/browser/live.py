@@ -6,6 +6,7 @@ import time
 
 from stickslip.mechanics.world import World
 from stickslip.simulation.record import Record
+from stickslip.simulation.trajectory import Trajectory
 from stickslip.view.browser.painter import Painter
 from stickslip.view.browser.panel import readout_html, shown_time
 from stickslip.view.browser.server import Served, close_server
@@ -36,8 +37,10 @@ class LiveView(Served):
     """
 
     def __init__(
-        self, world: World, host: str = "127.0.0.1", port: int = 8080, *, until: float | None = None
-    ):
+        self, world: World | Trajectory, host: str = "127.0.0.1", port: int = 8080, *,
+        until: float | None = None,
+    ):  # fmt: skip
+        """world: what is shown; of a run that is written by another process, that run so far."""
         self.stage = Stage.of(world)
         """What is shown."""
         self._until = until
