@@ -23,6 +23,7 @@ in one step. Where that cannot be done (a full disk) the journal stays, which is
 import json
 import os
 import struct
+import weakref
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -86,6 +87,7 @@ class Journal:
                     path, "the place to write", "a regular file or nothing", "something else"
                 )
             self._there = self.path.open("r+b", buffering=0)
+            weakref.finalize(self, self._there.close)
             _lock(self._there, self.path)
             if isinstance(start, Checkpoint):
                 self._base = self._continued(start)
@@ -93,14 +95,12 @@ class Journal:
     def append(self, tail: Trajectory) -> None:
         """Write the records of `tail` behind those before. The first of them is in the file already, save
         that of the start of a file."""
-        fresh = self._file is None and self._base is None
         if self._file is None:
             self._open(tail)
-        if fresh or len(tail) > 1:
-            part = tail if fresh else tail[1:]
-            self._put(self._facts(tail), runs.file_rows(part), tail.memory)
-        else:
-            self._put(self._facts(tail), None, tail.memory)
+            if self._base is None:
+                return  # with its first records
+        rows = runs.file_rows(tail[1:]) if len(tail) > 1 else None
+        self._put(self._facts(tail), rows, tail.memory)
 
     def read(self) -> Trajectory:
         """The run in the file so far."""
@@ -152,9 +152,12 @@ class Journal:
         draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
         try:
             self._file = draft.open("w+b", buffering=0)
+            weakref.finalize(self, self._file.close)
             _lock(self._file, self.path)
             self._write_all(JOURNAL + _head(tail if self._base is None else self._base))
-            if self._base is not None:
+            if self._base is None:
+                self._put(self._facts(tail), runs.file_rows(tail), tail.memory)
+            else:
                 for part in _blocks(self._base):
                     self._put(self._facts(None), runs.file_rows(part), self._base.memory)
             os.fsync(self._file.fileno())
@@ -261,8 +264,9 @@ class _Frames:
 
     def __init__(self, path: Path):
         self.path = path
-        self._file = path.open("rb")
-        self.size = os.fstat(self._file.fileno()).st_size
+        self._file = os.open(path, os.O_RDONLY)
+        weakref.finalize(self, os.close, self._file)
+        self.size = os.fstat(self._file).st_size
         if self._read(0, len(JOURNAL)) != JOURNAL:
             self.fail("the file", "something else")
         head = self._frame(len(JOURNAL))
@@ -299,7 +303,7 @@ class _Frames:
         return np.frombuffer(raw, array.kind).reshape(array.shape)
 
     def _read(self, start: int, size: int) -> bytes:
-        return os.pread(self._file.fileno(), size, start)
+        return os.pread(self._file, size, start)
 
     def _frame(self, start: int) -> tuple[dict[str, Any], int, int] | None:
         """Text, place of the arrays and end of the frame that begins there; None where there is no whole

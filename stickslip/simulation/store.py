@@ -71,6 +71,8 @@ class _Growing:
         self.count = 0
 
     def append(self, part: np.ndarray) -> None:
+        if not len(part) and (self._parts or self._whole is not None):
+            return
         self._parts.append(part)
         self.count += len(part)
         self.bytes += part.nbytes

@@ -1,0 +1,77 @@
+"""Kills writers of runs at random moments, and looks at what they left: kill_trials.py FOLDER TRIALS SEED.
+
+Every file must open, hold the beginning of the run bit for bit, and go on from there to the same end. Prints
+one line of JSON: how many trials, and how many records the files held at least and at most.
+"""
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+import stickslip as ss
+
+H, UNTIL = 1e-3, 0.5
+COLUMNS = ("t", "index", "q", "v", "natural_scaled", "kinetic", "verdicts")
+
+
+def world() -> ss.World:
+    """A box that slides and a ball that falls on it."""
+    builder = ss.WorldBuilder()
+    builder.body("floor", ss.Plane(), fixed=True)
+    builder.body("box", ss.Cuboid((1, 1, 1)), position=(0, 0, 0.5), velocity=(2, 0, 0))
+    builder.body("ball", ss.Sphere(0.2), position=(0.3, 0, 1.6))
+    return builder.build()
+
+
+def system() -> ss.NonsmoothSystem:
+    """A ball that bounces."""
+    ball = ss.Lagrangian("ball", M=1.0, q0=1.0, F_ext=-9.81)
+    floor = ss.Interaction("floor", "ball", ss.Scleronomous(lambda q: q), ss.NewtonImpact(e=0.9))
+    return ss.NonsmoothSystem([ball], [floor])
+
+
+def same(part: ss.Trajectory, whole: ss.Trajectory) -> None:
+    """Whether a run is the beginning of another, bit for bit."""
+    for name in COLUMNS:
+        np.testing.assert_array_equal(getattr(part, name), getattr(whole, name)[: len(part)], err_msg=name)
+    if part.of_world:
+        count = len(part.contacts)
+        np.testing.assert_array_equal(part.contacts.r, whole.contacts.r[:count])
+
+
+def main(folder: Path, trials: int, seed: int) -> None:
+    """Run the trials."""
+    draw = random.Random(seed)
+    models = [(model, ss.simulate(model, until=UNTIL, h=H, forces="solver")) for model in (world(), system())]
+    held = []
+    for trial in range(trials):
+        model, whole = models[trial % 2]
+        path = folder / "run.h5"
+        path.unlink(missing_ok=True)
+        child = os.fork()
+        if child == 0:
+            ss.simulate(model, until=UNTIL, h=H, out=path, flush=0.0, forces="solver")
+            os._exit(0)
+        while not path.exists():
+            time.sleep(1e-4)
+        time.sleep(draw.uniform(0.0, 0.06))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        run = ss.read_trajectory(path)
+        same(run, whole)
+        held.append(len(run))
+        if trial % 20 < 2 and len(run) < len(whole):
+            start = run.checkpoint()
+            same(ss.simulate(model, until=UNTIL, start=start, out=path, forces="solver"), whole)
+            assert len(ss.read_trajectory(path)) == len(whole)
+    print(json.dumps({"trials": trials, "least": min(held), "most": max(held), "whole": len(whole)}))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
