@@ -63,6 +63,7 @@ PAGE_OF = {
     "stickslip.exhibits": "view",
     "stickslip.export": "export",
     "stickslip.view": "view",
+    "stickslip.runs": "simulation",
     "stickslip.rotations": "worlds",
     "stickslip.scenes": "scenes",
     "stickslip.studies": "bench",

@@ -5,10 +5,9 @@ import pytest
 from random_problems import MIXED
 from solution_differences import random_local, solved, worst_difference
 
-from stickslip import (
-    ContactProblem,
-    ModelError,
-    coulomb,
+from stickslip import ContactProblem, ModelError, coulomb
+from stickslip.gradients.solution import solution_derivative
+from stickslip.problem import (
     free,
     friction,
     interval,
@@ -18,7 +17,6 @@ from stickslip import (
     rolling,
     torsional,
 )  # fmt: skip
-from stickslip.gradients.solution import solution_derivative
 
 LAWS = {
     "coulomb2d": coulomb([0.3, 0.5, 0.7], 2),

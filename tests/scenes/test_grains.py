@@ -84,10 +84,10 @@ def test_facts_of_piles_see_forces_that_are_not_there() -> None:
     scenario = scenes.make("sphere-pile", **SMALL["sphere-pile"])
     trajectory = run(scenario)
     fewer = replace(trajectory.contacts, r=0.9 * trajectory.contacts.r)
-    assert any("momentum" in one for one in broken(scenario, trajectory.with_columns(contacts=fewer)))
+    assert any("momentum" in one for one in broken(scenario, trajectory.with_columns(raw_contacts=fewer)))
     law = trajectory.contacts.law.copy()
     law[:, 0] = 0.1
-    slippery = trajectory.with_columns(contacts=replace(trajectory.contacts, law=law))
+    slippery = trajectory.with_columns(raw_contacts=replace(trajectory.contacts, law=law))
     assert any("beyond mu" in one for one in broken(scenario, slippery))
     deep = trajectory.with_columns(
         penetration=trajectory.penetration + 0.01, balance=trajectory.balance + 1e-3

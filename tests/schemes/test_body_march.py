@@ -7,7 +7,6 @@ import stickslip as ss
 from stickslip.compilation import JIT
 from stickslip.schemes import body_march
 from stickslip.schemes.body_march import BodyMarch
-from stickslip.simulation import world_loop
 
 pytestmark = pytest.mark.skipif(not JIT, reason="nothing is compiled")
 NUMBERS = (
@@ -100,7 +99,7 @@ WORLDS = {
 
 
 def one_by_one(monkeypatch):
-    monkeypatch.setattr(world_loop.BodyMarch, "of", classmethod(lambda cls, *arguments: None))
+    monkeypatch.setattr(BodyMarch, "of", classmethod(lambda cls, *arguments: None))
 
 
 @pytest.mark.parametrize("record", [1, 7])

@@ -84,7 +84,7 @@ def test_a_system_is_its_fields_whatever_was_differentiated(scheme):
 
 def test_steps_of_a_plain_system_have_the_same_bits(model):
     system, scheme = model
-    prepared = ss.PreparedSystem(system)
+    prepared = ss.schemes.PreparedSystem(system)
     state = first_state(system)
     memory, same = scheme.begin(prepared, state, H), scheme.begin(system, state, H)
     assert scheme.levels(prepared) == scheme.levels(system)
@@ -109,14 +109,15 @@ def test_marches_of_a_plain_system_have_the_same_bits(name):
         step = scheme.step(system, state, memory, H, SOLVER)
         state, memory = step.state, step.memory
     together, alone = (
-        scheme.march(given, state, memory, H, 5, 1e-10) for given in (ss.PreparedSystem(system), system)
+        scheme.march(given, state, memory, H, 5, 1e-10)
+        for given in (ss.schemes.PreparedSystem(system), system)
     )
     assert (together is None) == (alone is None)
     assert together is None or together.q.tobytes() == alone.q.tobytes()
 
 
 def test_a_part_is_made_once_for_each_key_and_few_are_kept():
-    made, prepared = Counter(), ss.PreparedSystem(balls())
+    made, prepared = Counter(), ss.schemes.PreparedSystem(balls())
 
     def part(given, *key):
         assert given is prepared
@@ -139,17 +140,17 @@ def test_a_part_is_made_once_for_each_key_and_few_are_kept():
 
 def test_a_family_is_prepared_at_all_numbers_that_are_asked_for():
     family = FAMILIES["pair"]
-    prepared = ss.PreparedSystem(family)
+    prepared = ss.schemes.PreparedSystem(family)
     assert prepared.system is family.system
     own = {name: value.ravel() for name, value in family.numbers.items()}
     assert prepared.at(own) is prepared
     other = {**own, "m": own["m"] + 1.0}
     assert prepared.at(other) is prepared.at(other) is not prepared
     assert float(prepared.at(other).system.systems[0].mass(0.0, np.zeros(1), np.zeros(0))[0, 0]) == 2.0
-    alone = ss.PreparedSystem(family.system)
+    alone = ss.schemes.PreparedSystem(family.system)
     assert alone.at(own) is alone
-    assert ss.PreparedSystem.of(prepared) is prepared
-    assert ss.PreparedSystem.of(family.system).system is family.system
+    assert ss.schemes.PreparedSystem.of(prepared) is prepared
+    assert ss.schemes.PreparedSystem.of(family.system).system is family.system
 
 
 def test_a_copy_makes_its_own_parts():
@@ -157,7 +158,7 @@ def test_a_copy_makes_its_own_parts():
         ss.NonsmoothSystem([ss.Lagrangian("a", M=1.0, q0=0.0, F_ext=lambda t: t)]),
         ss.schemes.MoreauJean(),
     )
-    prepared, state = ss.PreparedSystem(system), first_state(system)
+    prepared, state = ss.schemes.PreparedSystem(system), first_state(system)
     memory = scheme.begin(prepared, state, H)
     first = scheme.march(prepared, state, memory, H, 3, 1e-9)
     again = copy.deepcopy(prepared)

@@ -49,8 +49,3 @@ def test_a_step_has_no_attributes_of_the_other_kind():
         _ = step_of_a_world().forecast
     with pytest.raises(AttributeError, match="a step of a system of equations has no contacts"):
         _ = step_of_a_system().contacts
-
-
-def test_the_old_name_is_told_the_new_one():
-    with pytest.warns(DeprecationWarning, match="BodyStep is Step now"):
-        assert ss.schemes.Step is ss.schemes.Step

@@ -1,5 +1,7 @@
 """The variational scheme where bodies touch: no penetration, Coulomb's law, restitution, stops, friction."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,6 @@ import stickslip as ss
 from stickslip.detection.detector import Detector
 from stickslip.schemes import registry
 from stickslip.schemes.variational import VariationalBodies, step_problem
-from stickslip.simulation.checkpoint import Checkpoint
 
 G = 9.81
 
@@ -84,10 +85,7 @@ def test_a_memory_that_does_not_fit_is_refused(toss):
     good = trajectory.checkpoint()
 
     def going_on(**memory):
-        start = Checkpoint(
-            good.state, good.memory | memory, good.clock, good.sums, good.model, good.scheme,
-            good.scheme_options,
-        )  # fmt: skip
+        start = replace(good, memory=good.memory | memory)
         ss.simulate(world, until=0.9, start=start)
 
     with pytest.raises(ss.ModelError, match="'h' is"):
@@ -251,9 +249,9 @@ def test_a_pendulum_hangs_in_its_friction():
 def test_with_another_scheme_the_motion_is_the_same_to_first_order():
     world = sloped(0.4, 0.3, 0.5)[0]
     ends = {}
-    for scheme in ("variational", "moreau-jean"):
+    for scheme in ("variational", "moreau-jean-semi-explicit"):
         ends[scheme] = [run(world, 0.3, h, scheme=scheme).q[-1] for h in (0.01, 0.005)]
-    apart = [np.abs(a - b).max() for a, b in zip(ends["variational"], ends["moreau-jean"], strict=True)]
+    apart = [np.abs(a - b).max() for a, b in zip(*ends.values(), strict=True)]
     assert apart[0] < 0.01 * 0.3 * 2.0
     assert apart[1] < 0.6 * apart[0] + 1e-9
 

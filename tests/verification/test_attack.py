@@ -310,7 +310,7 @@ def test_what_an_interrupt_leaves_is_compared_bit_for_bit():
     assert runs._stopped(run, None, [plan.h])[1]
     assert runs._stopped(run, None, [float(run.t[-1])])[1]
     assert runs._stopped(run, None, []) == ("interrupted", [])
-    doubted = replace(until, verdicts=np.maximum(until.verdicts, 1))
+    doubted = until.with_columns(verdicts=np.maximum(until.verdicts, 1))
     assert runs._stopped(run, doubted, [2 * plan.h])[1]
     other = ss.simulate(runs.world_of(replace(plan, mu=0.31)), until=3 * plan.h, h=plan.h)
     assert runs._stopped(run, other, [])[1]

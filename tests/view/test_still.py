@@ -204,7 +204,13 @@ def test_bodies_that_are_lost_and_shapes_that_nobody_knows_are_drawn_all_the_sam
     q[-1, 14] = 1e300
     strange = replace(fall.model.shapes[1], kind="<torus>")
     model = replace(fall.model, shapes=(fall.model.shapes[0], strange, fall.model.shapes[2]))
-    draw_world(replace(fall, q=q, model=model), tmp_path / "lost.png", contacts=True, forces=True, **SMALL)
+    draw_world(
+        replace(fall, model=model).with_columns(q=q),
+        tmp_path / "lost.png",
+        contacts=True,
+        forces=True,
+        **SMALL,
+    )
     assert (tmp_path / "lost.png").exists()
 
 

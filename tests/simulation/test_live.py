@@ -1,0 +1,137 @@
+"""A run step by step is the run: the same bits as `simulate`, with inputs between steps."""
+
+import numpy as np
+import pytest
+from kill_trials import same, system, world
+
+import stickslip as ss
+
+H = 1e-3
+
+
+@pytest.mark.parametrize("make", [world, system])
+@pytest.mark.parametrize("many", [1, 7])
+def test_steps_are_those_of_simulate(make, many):
+    model = make()
+    whole = ss.simulate(model, until=0.07, h=H, forces="solver")
+    live = ss.live(model, h=H)
+    while live.t < 0.07 - 0.5 * H:
+        live.step(many)
+    assert (live.steps, live.index) == (70, 70)
+    run = live.run()
+    same(run, whole)
+    assert len(run) == 71
+    assert live.state.q.tobytes() == whole.q[-1].tobytes()
+    assert live.residual == whole.natural_scaled[-1]
+    more = ss.simulate(model, until=0.09, start=live.checkpoint(), forces="solver")
+    np.testing.assert_array_equal(more.q[-1], ss.simulate(model, until=0.09, h=H).q[-1])
+
+
+def test_a_run_that_was_taken_does_not_grow():
+    live = ss.live(world(), h=H)
+    live.step(5)
+    run = live.run()
+    live.step(5)
+    assert (len(run), len(live.run())) == (6, 11)
+
+
+@pytest.mark.parametrize("record", [1, 4])
+def test_the_problem_and_the_contacts_of_the_last_step(record):
+    live = ss.live(world(), h=H, record=record)
+    assert live.problem() is None
+    assert len(live.contacts) == 0
+    for _ in range(6):
+        live.step()
+        problem = live.problem()
+        again = ss.solve(problem, tolerance=1e-8)
+        assert again.ok
+        contacts = live.contacts
+        assert len(contacts) == len(live.last_step.contacts) == 4
+        np.testing.assert_array_equal(contacts.r, live.last_step.r)
+        assert live.residual == live.last_step.natural_scaled
+
+
+def test_going_back_to_a_checkpoint_gives_the_same_bits():
+    live = ss.live(world(), h=H)
+    live.step(20)
+    kept = live.checkpoint()
+    live.step(30)
+    first = live.state
+    live.reset(kept)
+    assert live.t == kept.state.t
+    live.step(30)
+    assert live.state.q.tobytes() == first.q.tobytes()
+    live.reset()
+    assert (live.t, live.steps, len(live.run())) == (0.0, 0, 1)
+
+
+def arm(**given):
+    builder = ss.WorldBuilder()
+    builder.body("arm", ss.Cuboid((1, 0.1, 0.1)), position=(0.5, 0, 0))
+    builder.joint("knee", "hinge", "arm", point=(0, 0, 0), axis=(0, -1, 0))
+    builder.force(ss.forces.Actuator("motor", "knee", **given))
+    return builder.build()
+
+
+def test_a_control_loop_holds_an_arm():
+    """A proportional controller leaves the angle at which its moment is that of the weight."""
+    live = ss.live(arm(), h=H)
+    assert dict(live.inputs) == {"motor": 0.0}
+    stiffness = 4000.0
+    while live.t < 2.0:
+        knee = live.joint("knee")
+        live.inputs["motor"] = -stiffness * knee.position - 800.0 * knee.speed
+        live.step()
+    weight = 10.0 * 9.81
+    angle = live.joint("knee").position
+    assert stiffness * angle == pytest.approx(-0.5 * weight * np.cos(angle), rel=1e-3)
+    joint = live.run().joint("knee")
+    assert joint.angle[-1] == angle
+    np.testing.assert_allclose(joint.force[-1], [0, 0, weight], atol=1e-3)
+    with pytest.raises(ss.ModelError, match="no input 'moter'"):
+        live.inputs["moter"] = 1.0
+    with pytest.raises(TypeError, match="cannot be removed"):
+        del live.inputs["motor"]
+
+
+def test_an_input_at_its_default_is_the_constant():
+    constant, live = ss.simulate(arm(effort=3.0), until=0.05, h=H), ss.live(arm(), h=H)
+    live.inputs["motor"] = 3.0
+    live.step(50)
+    np.testing.assert_array_equal(live.state.q, constant.q[-1])
+
+
+def test_discrete_parameters_are_the_inputs_of_systems():
+    plant = ss.Lagrangian("mass", M=2.0, q0=0.0, F_ext=lambda t, z: z, z=[0.0])
+    live = ss.live(ss.NonsmoothSystem([plant], []), h=0.1)
+    live.step()
+    assert live.state.v[0] == 0.0
+    live.inputs["mass"] = 4.0
+    live.step(10)
+    assert live.state.v[0] == pytest.approx(2.0)
+    np.testing.assert_array_equal(live.inputs["mass"], [4.0])
+    with pytest.raises(ss.ModelError, match="the system has 1 discrete parameters"):
+        live.inputs["mass"] = [1.0, 2.0]
+
+
+def test_a_live_run_is_written_too(tmp_path):
+    live = ss.live(world(), h=H, out=tmp_path / "run.h5", flush=0.0)
+    live.step(30)
+    same(live.run(), ss.simulate(world(), until=0.03, h=H, forces="solver"))
+    with pytest.raises(ss.ModelError, match="written to a file and cannot go back"):
+        live.reset()
+    assert live.end(complete=True).complete
+
+
+@pytest.mark.parametrize("n", [0, -3])
+def test_steps_are_counted_from_one(n):
+    with pytest.raises(ss.ModelError, match="how many steps is a whole number from 1"):
+        ss.live(world(), h=H).step(n)
+
+
+def test_progress_may_take_the_status_of_the_run():
+    told = []
+    ss.simulate(world(), until=0.02, h=H, progress=lambda t, until, status: told.append(status))
+    assert told[-1].t == pytest.approx(0.02)
+    assert (told[-1].steps, told[-1].contacts) == (20, 4)
+    assert 0.0 < told[-1].residual <= 1e-8
