@@ -1,0 +1,186 @@
+"""Runs: what a step costs live, what writing costs, whether memory stays flat, how fast a large file opens.
+
+    python benchmarks/runs.py                      all parts, some minutes
+    python benchmarks/runs.py --parts live,writing
+
+live      `live.step()` beside steps of the scheme by hand and beside steps made together
+writing   a drum of 500 bodies with `out` and without it, in turns
+memory    resident memory of a streamed run of a bouncing ball, and of the drum, at tenths of the way
+opening   a file of so many GB, opened and its energy drawn
+"""
+
+import argparse
+import os
+import tempfile
+import time
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import psutil
+
+import stickslip as ss
+from stickslip.files import journal, runs
+from stickslip.scenes import make
+from stickslip.simulation.store import MemoryStore
+from stickslip.solvers import registry
+
+
+def box() -> ss.World:
+    """A box that slides on a floor."""
+    builder = ss.WorldBuilder()
+    builder.body("floor", ss.Plane(), fixed=True)
+    builder.body("box", ss.Cuboid((1, 1, 1)), position=(0, 0, 0.5), velocity=(2, 0, 0))
+    return builder.build()
+
+
+def ball() -> ss.NonsmoothSystem:
+    """A ball that bounces."""
+    mass = ss.Lagrangian("ball", M=1.0, q0=1.0, F_ext=-9.81)
+    floor = ss.Interaction("floor", "ball", ss.Scleronomous(lambda q: q), ss.NewtonImpact(e=0.9))
+    return ss.NonsmoothSystem([mass], [floor])
+
+
+def least(work, times: int) -> float:
+    """Shortest of so many times that `work` takes [s]."""
+    found = []
+    for _ in range(times):
+        began = time.perf_counter()
+        work()
+        found.append(time.perf_counter() - began)
+    return min(found)
+
+
+def live() -> None:
+    """What a call of `live.step` costs."""
+    for name, model in (("box", box()), ("ball", ball())):
+        run = ss.live(model, h=1e-3)
+        run.step(10)
+        count = 400
+
+        def calls(run=run, count=count):
+            for _ in range(count):
+                run.step()
+
+        one = least(calls, 5) / count
+        together = least(lambda run=run: run.step(2000), 5) / 2000
+        scheme, solver = run.scheme, registry.make("auto", tolerance=1e-8)
+        prepared = (ss.schemes.PreparedWorld if name == "box" else ss.schemes.PreparedSystem)(model)
+        state, memory = run.state, run.checkpoint().memory
+        given = (prepared, state, memory, 1e-3, solver)
+        alone = least(partial(scheme.step, *given), 200)
+
+        def through_checkpoint(run=run, model=model):
+            start = run.checkpoint()
+            ss.simulate(model, until=run.t + 1e-3, start=start, forces="solver")
+
+        slow = least(through_checkpoint, 20)
+        print(
+            f"{name}: live.step() {1e6 * one:.0f} us a call, live.step(2000) {1e6 * together:.1f} us a step;"
+            f" scheme.step by hand {1e6 * alone:.0f} us; through a checkpoint {1e6 * slow:.0f} us"
+        )
+
+
+def writing(folder: Path) -> None:
+    """What `out` costs."""
+    scene = make("drum", bodies=500)
+    for record in (1, 10):
+        with_file, without = [], []
+        for k in range(7):
+            for out, kept in ((folder / f"{record}-{k}.h5", with_file), (None, without)):
+                began = time.process_time()
+                ss.simulate(scene.system, until=0.1, h=scene.h, record=record, out=out, forces="solver")
+                kept.append(time.process_time() - began)
+        size = (folder / f"{record}-0.h5").stat().st_size
+        share = 100 * (np.median(with_file) / np.median(without) - 1)
+        print(
+            f"drum of 500, one of {record} steps kept: {np.median(with_file):.3f} s of processor time with a"
+            f" file of {size / 1e6:.1f} MB, {np.median(without):.3f} s without: {share:+.1f} % (medians of 7)"
+        )
+
+
+def memory(folder: Path, steps: int, seconds: float) -> None:
+    """Resident memory while runs are written."""
+    process = psutil.Process()
+
+    def flat(name, model, until, **how):
+        seen = []
+        marks = iter(np.linspace(0.1, 1.0, 10) * until)
+        following = next(marks)
+
+        def look(t, end):
+            nonlocal following
+            if t >= following * (1 - 1e-9):
+                seen.append(process.memory_info().rss / 1e6)
+                following = next(marks, np.inf)
+
+        began = time.perf_counter()
+        run = ss.simulate(
+            model, until=until, out=folder / f"{name}.h5", progress=look, forces="solver", **how
+        )
+        took = time.perf_counter() - began
+        print(
+            f"{name}: {run.steps} steps in {took:.0f} s, {len(run)} records,"
+            f" {(folder / f'{name}.h5').stat().st_size / 1e6:.0f} MB; resident"
+            f" {' '.join(f'{x:.0f}' for x in seen)} MB, {100 * (max(seen[1:]) / seen[1] - 1):+.1f} %"
+        )
+
+    flat("ball", ball(), 1e-4 * steps, h=1e-4, record=10)
+    scene = make("drum", bodies=500)
+    flat("drum", scene.system, seconds, h=scene.h, record=50)
+
+
+def opening(folder: Path, gigabytes: float) -> None:
+    """A large run, opened and drawn."""
+    scene = make("drum", bodies=500)
+    run = ss.simulate(scene.system, until=0.2, h=scene.h, forces="solver")
+    path, rows = folder / "large.h5", runs.file_rows(run)
+    out = journal.Journal(path)
+    out.append(run)
+    length = float(run.t[-1])
+    k = 0
+    while path.stat().st_size < gigabytes * 1e9:
+        k += 1
+        rows.columns["t"] = run.t + k * length
+        out.append(replace(run, store=MemoryStore(rows), choose=None))
+    began = time.perf_counter()
+    opened = ss.read_trajectory(path)
+    first = time.perf_counter() - began
+    ss.view.plot_energy(opened, folder / "energy.svg")
+    both = time.perf_counter() - began
+    print(
+        f"{path.stat().st_size / 1e9:.2f} GB, {len(opened)} records, {opened.t[-1]:.3g} s: opened in"
+        f" {first:.2f} s, energy drawn after {both:.2f} s (matplotlib imported in it)"
+    )
+    began = time.perf_counter()
+    hdf5 = out.end(complete=True)
+    print(f"turned into HDF5 in {time.perf_counter() - began:.0f} s")
+    began = time.perf_counter()
+    hdf5 = ss.read_trajectory(path)
+    ss.view.plot_energy(hdf5, folder / "energy.svg")
+    part = hdf5[1000:1010].q.shape
+    print(f"HDF5: opened and drawn in {time.perf_counter() - began:.2f} s; q of ten records {part}")
+
+
+def main() -> None:
+    """Run the parts."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--parts", default="live,writing,memory,opening")
+    parser.add_argument("--steps", type=int, default=10**7, help="of the bouncing ball")
+    parser.add_argument("--seconds", type=float, default=3600.0, help="of the drum, simulated")
+    parser.add_argument("--gigabytes", type=float, default=2.0)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as place:
+        folder = Path(place)
+        parts = {
+            "live": live, "writing": lambda: writing(folder),
+            "memory": lambda: memory(folder, given.steps, given.seconds),
+            "opening": lambda: opening(folder, given.gigabytes),
+        }  # fmt: skip
+        for name in given.parts.split(","):
+            parts[name]()
+
+
+if __name__ == "__main__":
+    main()
