@@ -61,6 +61,17 @@ def test_the_factorisations_of_the_docs(capsys):
     np.testing.assert_allclose(M @ names["v"], names["problem"].f, atol=1e-12)
 
 
+def test_the_runs_of_the_docs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for code in blocks(ROOT / "docs" / "runs.md"):
+        exec(compile(code, "runs.md", "exec"), names)
+    angle = names["live"].joint("knee").position
+    assert 4000.0 * angle == pytest.approx(-0.5 * 98.1 * np.cos(angle), rel=1e-3)
+    assert (names["more"].complete, len(names["more"])) == (True, 801)
+    assert names["record"].t == 0.5
+
+
 def test_the_simulation_of_the_docs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     page, names = ROOT / "docs" / "simulate.md", {}
