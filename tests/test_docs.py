@@ -67,7 +67,7 @@ def test_the_runs_of_the_docs(tmp_path, monkeypatch):
     for code in blocks(ROOT / "docs" / "runs.md"):
         exec(compile(code, "runs.md", "exec"), names)
     angle = names["live"].joint("knee").position
-    assert 4000.0 * angle == pytest.approx(-0.5 * 98.1 * np.cos(angle), rel=1e-3)
+    assert 4000.0 * angle == pytest.approx(-0.5 * 98.1 * np.cos(angle), rel=1e-2)
     assert (names["more"].complete, len(names["more"])) == (True, 801)
     assert names["record"].t == 0.5
 

@@ -135,7 +135,20 @@ def test_a_trajectory_of_another_scene_is_refused(run, tmp_path):
     path = tmp_path / "other.h5"
     ss.simulate(ss.NonsmoothSystem([ball]), until=0.1, h=1e-2).save(path)
     run("run", "drop", "--resume", path).refuses("its systems are bullet; here they are ball")
-    run("run", "drop", "--resume", path, "--out", path).refuses("would overwrite the input")
+    before = path.read_bytes()
+    run("run", "drop", "--resume", path, "--out", path).refuses("its systems are bullet")
+    assert path.read_bytes() == before
+
+
+def test_a_run_goes_on_in_its_file(run, tmp_path):
+    path = tmp_path / "drop.h5"
+    run("run", "drop", "--until", "0.1", "--out", path)
+    run("run", "drop", "--until", "0.2", "--resume", path)
+    other = tmp_path / "rest.h5"
+    run("run", "drop", "--until", "0.3", "--resume", path, "--out", other)
+    whole, rest = ss.read_trajectory(path), ss.read_trajectory(other)
+    assert (whole.t[0], whole.t[-1], rest.t[0]) == (0.0, 0.2, 0.2)
+    assert rest.t[-1] == pytest.approx(0.3)
 
 
 def test_values_have_the_type_of_their_defaults():
