@@ -63,6 +63,8 @@ HEAD = struct.Struct("<4sIQI")
 """Magic, bytes of the text, bytes of the arrays, CRC-32 of the text."""
 LONGEST_TEXT = 2**28
 """Of a frame [bytes]."""
+LARGE = 2**20
+"""Of an array of a frame of which few rows are read by themselves [bytes]."""
 TYPES: dict[str, np.dtype[Any]] = {"f8": np.dtype("<f8"), "i8": np.dtype("<i8"), "i1": np.dtype("i1")}
 
 
@@ -295,6 +297,15 @@ class _Frames:
         """Refuse the file."""
         raise FormatError.at(self.path, "the journal", expected, found)
 
+    def read_rows(self, name: str, array: _Array, start: int, stop: int) -> np.ndarray:
+        """Some rows of an array of a frame; few of a large one are not checked against its CRC, for which all
+        would have to be read."""
+        row = int(np.prod(array.shape[1:])) * array.kind.itemsize
+        if row * array.shape[0] < LARGE or 4 * (stop - start) > array.shape[0]:
+            return self.read(name, array)[start:stop]
+        raw = self._read(array.place + row * start, row * (stop - start))
+        return np.frombuffer(raw, array.kind).reshape(stop - start, *array.shape[1:])
+
     def read(self, name: str, array: _Array) -> np.ndarray:
         """An array of a frame, checked against its CRC."""
         raw = self._read(array.place, int(np.prod(array.shape)) * array.kind.itemsize)
@@ -390,11 +401,11 @@ class JournalStore(Store):
             a, b = max(start - first, 0), min(stop - first, rows)
             if a < b:
                 found = arrays.get(f"columns/{name}")
-                part = np.full((rows,), np.nan) if found is None else self._checked(name, found, rows)
+                part = np.full((b - a,), np.nan) if found is None else self._checked(name, found, rows, a, b)
                 width = part.shape[1:] if width is None else width
                 if part.shape[1:] != width:
                     self._frames.fail(f"rows of {name} of one shape", f"shapes {width} and {part.shape[1:]}")
-                parts.append(part[a:b])
+                parts.append(part)
         if not parts:
             return self.column(name, 0, 1)[:0]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
@@ -430,8 +441,8 @@ class JournalStore(Store):
                 found = arrays.get(f"{table}/{name}")
                 if found is None or found.shape[0] != high - low:
                     self._frames.fail(f"{table}/{name} of {high - low} rows in every frame", "others")
-                value = self._frames.read(f"{table}/{name}", found)
-                parts.append(self._within(field, value, f"{table}/{name}")[a:b])
+                value = self._frames.read_rows(f"{table}/{name}", found, a, b)
+                parts.append(self._within(field, value, f"{table}/{name}"))
         empty: np.ndarray = np.zeros((0, *(field.width or ())), field.kind)
         return np.concatenate([empty, *parts])
 
@@ -444,10 +455,10 @@ class JournalStore(Store):
         rows = {x.split("/", 2)[2]: last[x] for x in last if x.startswith("columns/memory/")}
         return {name: np.array(self._frames.read(name, x)[-1], float) for name, x in rows.items()}
 
-    def _checked(self, name: str, found: _Array, rows: int) -> np.ndarray:
+    def _checked(self, name: str, found: _Array, rows: int, start: int, stop: int) -> np.ndarray:
         if not found.shape or found.shape[0] != rows:
             self._frames.fail(f"{rows} rows of {name}", f"shape {found.shape}")
-        value = self._frames.read(name, found)
+        value = self._frames.read_rows(name, found, start, stop)
         field = self._fields.get(name)
         return value if field is None else self._within(field, value, name)
 

@@ -446,14 +446,25 @@ class Trajectory(RunVerdict):
 
     def _stored(self, name: str) -> Array:
         picked = range(len(self.store)) if self.records is None else self.records
-        size = self.store.size(name) * (picked[-1] + 1 - picked[0])
+        size = self.store.size(name) * len(picked)
         if size > LARGEST:
             raise MemoryError(
                 f"{name} of these {len(self)} records takes {size / 2**30:.0f} GiB; look at part of the run,"
                 f" such as run[:1000].{name}"
             )
-        found = self.store.column(name, picked[0], picked[-1] + 1)[:: picked.step]
+        if self._far_apart(picked):
+            found = np.concatenate([self.store.column(name, k, k + 1) for k in picked])
+        else:
+            found = self.store.column(name, picked[0], picked[-1] + 1)[:: picked.step]
         return _read_only(found) if found.flags.writeable else found
+
+    def _far_apart(self, picked: range) -> bool:
+        """Whether records of a large file are so far apart that each is read by itself."""
+        return picked.step > 1 and self._large
+
+    def sample(self, count: int) -> "Trajectory":
+        """The run itself; of one that is too large to be read whole about so many records, evenly chosen."""
+        return self[:: max(1, len(self) // count)] if self._large else self
 
     def _derived(self, name: str) -> Array:
         assert self.derive is not None
@@ -485,6 +496,15 @@ class Trajectory(RunVerdict):
     def _table(self, table: str, names: Any, make: Callable[..., Any]) -> Any:
         """The entries of these records of a table."""
         picked = range(len(self.store)) if self.records is None else self.records
+        if self._far_apart(picked):
+            ends = self.store.offset(table)
+            parts = [(int(ends[k]), int(ends[k + 1])) for k in picked]
+            offset = np.cumsum([0, *(b - a for a, b in parts)], dtype=np.int64)
+            columns = {
+                name: np.concatenate([self.store.entries(table, name, a, b) for a, b in parts])
+                for name in names
+            }
+            return make(offset=_read_only(offset), **{x: _read_only(y) for x, y in columns.items()})
         offset = self.store.offset(table)[picked[0] : picked[-1] + 2]
         a, b = int(offset[0]), int(offset[-1])
         columns = {name: self.store.entries(table, name, a, b) for name in names}

@@ -134,3 +134,23 @@ def test_a_solution_with_numbers_that_are_none_is_drawn_or_refused(run, tmp_path
     result = run("plot", path, "cones", "--out", out)
     assert result.code in (0, 2)
     assert "Traceback" not in result.err
+
+
+def test_a_run_is_drawn_again_while_it_is_written(run, tmp_path, monkeypatch):
+    path, picture, drawn = tmp_path / "ball.h5", tmp_path / "energy.svg", []
+    body = ss.Lagrangian("ball", M=1.0, q0=1.0, F_ext=-9.81)
+    live = ss.live(ss.NonsmoothSystem([body]), h=0.01, out=path)
+    live.step(3)
+    live.run()
+
+    def pause(seconds):
+        drawn.append(picture.read_bytes())
+        live.step(40)
+        live.run()
+        if len(drawn) == 2:
+            live.end(complete=True)
+
+    monkeypatch.setattr("stickslip.cli.places.time.sleep", pause)
+    found = run("plot", path, "energy", "--follow", "--out", picture)
+    assert (found.code, found.err) == (0, "")
+    assert len({*drawn, picture.read_bytes()}) == 3

@@ -151,3 +151,26 @@ def test_a_still_is_a_picture(run, file, tmp_path):
     run("view", file, "--still", tmp_path / "still.jpg").refuses("still.jpg", ".png")
     run("view", file, "--still", tmp_path / "still.png", "--at", 1e9).refuses("--still", "there are records")
     assert not list(tmp_path.glob("still*"))
+
+
+def test_a_run_is_followed_while_it_is_written(run, tmp_path, at_once, monkeypatch):
+    path = tmp_path / "balls.h5"
+    live = ss.live(balls(2), scheme=Drop(), h=0.01, out=path)
+    pauses = []
+
+    def pause(seconds):
+        pauses.append(seconds)
+        live.step(3)
+        live.run()
+        if len(pauses) == 2:
+            live.end(complete=True)
+
+    monkeypatch.setattr("stickslip.cli.places.time.sleep", pause)
+    found = run("view", path, "--follow", "--port", 0)
+    assert (found.code, found.err) == (0, "")
+    assert found.out.startswith(f"following {path} at http://127.0.0.1:")
+    assert "showing 7 records" in found.out
+    assert len(pauses) == 2
+    run("view", path, "--follow", "--still", tmp_path / "x.png").refuses(
+        "--follow shows a run while it is written"
+    )

@@ -29,6 +29,8 @@ STATE_COLOURS: dict[str, tuple[int, int, int]] = {
 few colours tell apart."""
 PALE = 0.55
 """How much white is in the colour of an arrow whose force is one of many."""
+SAMPLE = 300
+"""Records of a large run that are looked at for what is around and for the size of arrows, about."""
 LONGEST = 4.0
 """Longest arrow, in lengths of the arrow of a usual force: what is larger, an impact, is cut to it."""
 
@@ -135,7 +137,9 @@ class Stage:
         records: Trajectory | Record | None = None
         tolerance = math.nan
         if isinstance(source, Trajectory) and source.of_world:
-            model, places, tolerance, records = source.model, source.q, source.tolerance, source
+            model, tolerance, records = source.model, source.tolerance, source
+            sample = source.sample(SAMPLE)
+            places = sample.q
         elif isinstance(source, World):
             model, places, records = WorldModel.of(source), source.start.q[None], _start(source)
         elif isinstance(source, WorldModel):
@@ -146,7 +150,7 @@ class Stage:
         model = drawable(model)
         around = surroundings_of(model, places)
         found, unknown = instances_of(model, around)
-        contacts = (source.contacts, source.h) if isinstance(source, Trajectory) else None
+        contacts = (sample.contacts, sample.h) if isinstance(source, Trajectory) else None
         usual = _usual_force(model, contacts)
         arrow = max(0.04 * around.size, min(2.0 * around.body, 0.2 * around.size))
         return cls(model, found, around, arrow / usual, arrow, tolerance, unknown, records)
