@@ -38,7 +38,8 @@ def box() -> ss.World:
 def ball() -> ss.NonsmoothSystem:
     """A ball that bounces."""
     mass = ss.Lagrangian("ball", M=1.0, q0=1.0, F_ext=-9.81)
-    floor = ss.Interaction("floor", "ball", ss.Scleronomous(lambda q: q), ss.NewtonImpact(e=0.9))
+    gap = ss.systems.LagrangianLinearRelation(C=[[1.0]])
+    floor = ss.Interaction("floor", "ball", gap, ss.NewtonImpact(e=0.9))
     return ss.NonsmoothSystem([mass], [floor])
 
 

@@ -96,7 +96,7 @@ def read_trajectory(path: str | PathLike[str]) -> Trajectory:
     place = Path(path)
     start = file_start(place)
     if start.startswith(JOURNAL):
-        from stickslip.files.journal import read_journal
+        from stickslip.files.journal_read import read_journal
 
         return read_journal(place)
     if start.startswith(SIGNATURE) and place.stat().st_size > WHOLE:

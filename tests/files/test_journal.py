@@ -186,7 +186,7 @@ def test_large_files_are_read_in_parts(whole, tmp_path, monkeypatch):
     same(run, whole)
     np.testing.assert_array_equal(run[10:20:3].q, whole.q[10:20:3])
     assert run[-5:].t[-1] == whole.t[-1]
-    monkeypatch.setattr("stickslip.simulation.trajectory.LARGEST", 1000)
+    monkeypatch.setattr("stickslip.simulation.columns.LARGEST", 1000)
     part = ss.read_trajectory(path)
     with pytest.raises(MemoryError, match=r"such as run\[:1000\]\.q"):
         _ = part.q

@@ -1,0 +1,275 @@
+"""Journals of runs, read: the frames that are whole, and their columns when they are asked for."""
+
+import json
+import os
+import weakref
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from stickslip.files import runs
+from stickslip.files.errors import FormatError
+from stickslip.files.frames import HEAD, LONGEST_TEXT, MAGIC, TYPES
+from stickslip.files.hdf5 import Source
+from stickslip.files.problems import JOURNAL
+from stickslip.files.run_models import contact_fields, joint_fields
+from stickslip.files.run_parts import KINDS, Field
+from stickslip.files.runs import NAMED, ROOT
+from stickslip.problem.solution import Verdict
+from stickslip.schemes.step import Event
+from stickslip.simulation.clock import Clock
+from stickslip.simulation.model import Model
+from stickslip.simulation.store import Store
+from stickslip.simulation.trajectory import Trajectory
+from stickslip.simulation.world_model import WorldModel
+from stickslip.state import IntArray
+
+LARGE = 2**20
+"""Of an array of a frame of which few rows are read by themselves [bytes]."""
+
+
+def read_journal(path: Path) -> Trajectory:
+    """The run in a journal up to its last whole frame; columns are read when they are asked for."""
+    frames = Frames(path)
+    with Source(path, frames.head) as source:
+        about, model = runs.read_head(source, source.group(source.root, ROOT))
+        facts = {**about.top, "steps": 0, "missed": 0, "relaxation": "", **frames.facts}
+        about.top = facts
+        store = JournalStore(frames, model)
+        if not len(store):
+            frames.fail("records", "none: the run was cut off before its first record was written")
+        events = tuple(
+            Event(float(t), str(kind), str(owner)) for facts in frames.events for t, kind, owner in facts
+        )
+        notes = tuple(about.get("notes", "texts"))
+        left = frames.size - frames.end
+        if left:
+            notes += (f"the last {left} bytes of {path.name} are no whole record and are left out",)
+        return Trajectory(
+            model, store, clock=Clock(*about.clock()), **about.run(), memory=store.memory(), events=events,
+            notes=notes, complete=frames.complete,
+        )  # fmt: skip
+
+
+class _Array(NamedTuple):
+    """Where an array of a frame is."""
+
+    place: int
+    """In the file [bytes]."""
+    kind: np.dtype[Any]
+    shape: tuple[int, ...]
+    crc: int
+
+
+class Frames:
+    """The frames of a journal: where they are, and what they say."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self._file = os.open(path, os.O_RDONLY)
+        weakref.finalize(self, os.close, self._file)
+        self.size = os.fstat(self._file).st_size
+        if self._read(0, len(JOURNAL)) != JOURNAL:
+            self.fail("the file", "something else")
+        head = self._frame(len(JOURNAL))
+        if head is None:
+            self.fail("the file", "a run that was cut off before it began")
+        text, first, self.end = head
+        self.head = self._read(first, self.end - first)
+        self.facts: dict[str, Any] = {}
+        self.arrays: list[dict[str, _Array]] = []
+        """Of each frame of records, by name."""
+        self.events: list[list[Any]] = []
+        self.complete = False
+        while (found := self._frame(self.end)) is not None:
+            text, first, after = found
+            arrays = self._listed(text.pop("arrays", []), first, after)
+            if after == self.size and not self._sound(arrays):
+                break  # a write that the file system did not finish
+            self.events.append(text.pop("events", []))
+            self.complete = bool(text.pop("complete", False))
+            self.facts |= text
+            if arrays:
+                self.arrays.append(arrays)
+            self.end = after
+
+    def fail(self, expected: str, found: str) -> NoReturn:
+        """Refuse the file."""
+        raise FormatError.at(self.path, "the journal", expected, found)
+
+    def read_rows(self, name: str, array: _Array, start: int, stop: int) -> np.ndarray:
+        """Some rows of an array of a frame; few of a large one are not checked against its CRC, for which all
+        would have to be read."""
+        row = int(np.prod(array.shape[1:])) * array.kind.itemsize
+        if row * array.shape[0] < LARGE or 4 * (stop - start) > array.shape[0]:
+            return self.read(name, array)[start:stop]
+        raw = self._read(array.place + row * start, row * (stop - start))
+        return np.frombuffer(raw, array.kind).reshape(stop - start, *array.shape[1:])
+
+    def read(self, name: str, array: _Array) -> np.ndarray:
+        """An array of a frame, checked against its CRC."""
+        raw = self._read(array.place, int(np.prod(array.shape)) * array.kind.itemsize)
+        if zlib.crc32(raw) != array.crc:
+            self.fail(f"sound numbers of {name}", f"damaged ones at byte {array.place}")
+        return np.frombuffer(raw, array.kind).reshape(array.shape)
+
+    def _read(self, start: int, size: int) -> bytes:
+        return os.pread(self._file, size, start)
+
+    def _frame(self, start: int) -> tuple[dict[str, Any], int, int] | None:
+        """Text, place of the arrays and end of the frame that begins there; None where there is no whole
+        one."""
+        raw = self._read(start, HEAD.size)
+        if len(raw) < HEAD.size:
+            return None
+        magic, length, payload, crc = HEAD.unpack(raw)
+        first = start + HEAD.size + length
+        if magic != MAGIC or length > LONGEST_TEXT or first + payload > self.size:
+            return None
+        text = self._read(start + HEAD.size, length)
+        if zlib.crc32(text) != crc:
+            return None
+        try:
+            said = json.loads(text)
+        except (ValueError, RecursionError):
+            self.fail("frames with a text of JSON", f"other text at byte {start}")
+        if not isinstance(said, dict):
+            self.fail("frames with an object as text", f"something else at byte {start}")
+        return said, first, first + payload
+
+    def _listed(self, listed: Any, first: int, after: int) -> dict[str, _Array]:
+        found, place = {}, first
+        try:
+            for name, kind, shape, crc in listed:
+                good = KINDS["counts"][1](list(shape)) and isinstance(name, str) and isinstance(crc, int)
+                if not good:
+                    raise ValueError
+                found[name] = _Array(place, TYPES[kind], tuple(shape), crc)
+                place += int(np.prod(shape, dtype=object)) * TYPES[kind].itemsize
+        except (TypeError, ValueError, KeyError):
+            self.fail("arrays with name, type, shape and CRC", f"others before byte {first}")
+        if place != after:
+            self.fail(f"arrays of {after - first} bytes", f"{place - first} bytes at byte {first}")
+        return found
+
+    def _sound(self, arrays: dict[str, _Array]) -> bool:
+        """Whether the numbers of a frame are those that were written."""
+        return all(
+            zlib.crc32(self._read(x.place, int(np.prod(x.shape)) * x.kind.itemsize)) == x.crc
+            for x in arrays.values()
+        )
+
+
+class JournalStore(Store):
+    """Rows in the frames of a journal, read when they are asked for."""
+
+    def __init__(self, frames: Frames, model: Model | WorldModel):
+        self._frames = frames
+        self._arrays = [one for one in frames.arrays if "columns/t" in one]
+        self._starts = np.cumsum([0, *(one["columns/t"].shape[0] for one in self._arrays)])
+        self._fields = {one.name: one for one in runs.fields_of(model, 0)}
+        self._fields["verdicts"] = Field("verdicts", 0, None, np.int8, (0, len(Verdict) - 1))
+        self._tables: dict[str, dict[str, Field]] = {}
+        if isinstance(model, WorldModel):
+            self._tables["contacts"] = {one.name: one for one in contact_fields(None, len(model))}
+            self._tables["joints"] = {one.name: one for one in joint_fields(len(model.joints))}
+        self._offsets: dict[str, IntArray] = {}
+        for one in self._arrays:
+            for name in self._fields:
+                if f"columns/{name}" not in one:
+                    frames.fail(f"the column {name} in every frame", "a frame without it")
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """See `Store`."""
+        known = (name.split("/", 1)[1] for one in self._arrays for name in one if name.startswith("columns/"))
+        return tuple(dict.fromkeys(x for x in known if x in self._fields or x.split("/", 1)[0] in NAMED))
+
+    def size(self, name: str) -> int:
+        """See `Store`."""
+        array = next(one[f"columns/{name}"] for one in self._arrays if f"columns/{name}" in one)
+        return int(np.prod(array.shape[1:])) * array.kind.itemsize
+
+    def column(self, name: str, start: int, stop: int) -> np.ndarray:
+        """See `Store`."""
+        parts, width = [], None
+        for arrays, first in zip(self._arrays, self._starts.tolist(), strict=False):
+            rows = arrays["columns/t"].shape[0]
+            a, b = max(start - first, 0), min(stop - first, rows)
+            if a < b:
+                found = arrays.get(f"columns/{name}")
+                part = np.full((b - a,), np.nan) if found is None else self._checked(name, found, rows, a, b)
+                width = part.shape[1:] if width is None else width
+                if part.shape[1:] != width:
+                    self._frames.fail(f"rows of {name} of one shape", f"shapes {width} and {part.shape[1:]}")
+                parts.append(part)
+        if not parts:
+            return self.column(name, 0, 1)[:0]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    @property
+    def tables(self) -> Mapping[str, tuple[str, ...]]:
+        """See `Store`."""
+        return {table: tuple(fields) for table, fields in self._tables.items()}
+
+    def offset(self, table: str) -> IntArray:
+        """See `Store`."""
+        if table not in self._offsets:
+            counts = []
+            for arrays in self._arrays:
+                found = arrays.get(f"counts/{table}")
+                if found is None or found.shape != arrays["columns/t"].shape or found.kind != TYPES["i8"]:
+                    self._frames.fail(f"counts of {table} in every frame", "a frame without them")
+                counts.append(self._frames.read(f"counts of {table}", found))
+                total = arrays.get(f"{table}/{next(iter(self._tables[table]))}")
+                if (counts[-1] < 0).any() or total is None or counts[-1].sum() != total.shape[0]:
+                    self._frames.fail(f"counts of {table} that fit the table", "others")
+            joined = np.concatenate([[0], *counts])
+            self._offsets[table] = np.cumsum(joined, dtype=np.int64)
+        return self._offsets[table]
+
+    def entries(self, table: str, name: str, start: int, stop: int) -> np.ndarray:
+        """See `Store`."""
+        field, parts, offset = self._tables[table][name], [], self.offset(table)
+        for arrays, first, last in zip(self._arrays, self._starts, self._starts[1:], strict=False):
+            low, high = int(offset[first]), int(offset[last])
+            a, b = max(start - low, 0), min(stop - low, high - low)
+            if a < b:
+                found = arrays.get(f"{table}/{name}")
+                if found is None or found.shape[0] != high - low:
+                    self._frames.fail(f"{table}/{name} of {high - low} rows in every frame", "others")
+                value = self._frames.read_rows(f"{table}/{name}", found, a, b)
+                parts.append(self._within(field, value, f"{table}/{name}"))
+        empty: np.ndarray = np.zeros((0, *(field.width or ())), field.kind)
+        return np.concatenate([empty, *parts])
+
+    def memory(self) -> dict[str, np.ndarray]:
+        """The scheme's at the last record."""
+        last = self._arrays[-1]
+        at_end = {x.split("/", 1)[1]: last[x] for x in last if x.startswith("memory/")}
+        if at_end:
+            return {name: np.array(self._frames.read(name, x), float) for name, x in at_end.items()}
+        rows = {x.split("/", 2)[2]: last[x] for x in last if x.startswith("columns/memory/")}
+        return {name: np.array(self._frames.read(name, x)[-1], float) for name, x in rows.items()}
+
+    def _checked(self, name: str, found: _Array, rows: int, start: int, stop: int) -> np.ndarray:
+        if not found.shape or found.shape[0] != rows:
+            self._frames.fail(f"{rows} rows of {name}", f"shape {found.shape}")
+        value = self._frames.read_rows(name, found, start, stop)
+        field = self._fields.get(name)
+        return value if field is None else self._within(field, value, name)
+
+    def _within(self, field: Field, value: np.ndarray, name: str) -> np.ndarray:
+        if value.shape[1:] != (field.width or ()):
+            self._frames.fail(f"rows of {name} of shape {field.width or ()}", f"shape {value.shape[1:]}")
+        return field.checked(value, self, name)  # type: ignore[no-any-return]
+
+    def fail(self, place: str, expected: str, found: str) -> NoReturn:
+        """Refuse a column."""
+        self._frames.fail(f"{expected} as {place}", found)
