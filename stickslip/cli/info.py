@@ -92,7 +92,7 @@ def _facts(path: Path, kind: KindName | None, existence: bool) -> Facts:
     if foreign is not None:
         return _of_others(asdict(foreign))
     if is_trajectory(path):
-        return _of_run(load_run(path))
+        return _of_run(load_run(path), path)
     if has_root(path, ROOT):
         return _of_results(path)
     return _of_problem(load(path, kind), existence)
@@ -107,8 +107,9 @@ def _of_others(found: dict[str, Any]) -> Facts:
         yield key, value, shown.get(key, ""), counts if key == "counts" else value if key in shown else ""
 
 
-def _of_run(run: Trajectory) -> Facts:
+def _of_run(run: Trajectory, path: Path) -> Facts:
     """A trajectory of systems or of a world."""
+    from stickslip.files.journal import is_written
     from stickslip.simulation.contacts import LEAST
     from stickslip.simulation.summary import bodies, shapes
 
@@ -140,7 +141,9 @@ def _of_run(run: Trajectory) -> Facts:
     yield "scheme_options", run.scheme_options, "", ""
     yield "solver", run.solver, "solver", f"{run.solver}, tolerance {run.tolerance:g}{count}"
     yield "tolerance", run.tolerance, "", ""
-    ended = "" if run.complete else "; unfinished, --resume goes on from there"
+    going = not run.complete and is_written(path)
+    unfinished = "so far: it is being written" if going else "unfinished, --resume goes on from there"
+    ended = "" if run.complete else f"; {unfinished}"
     yield "span", [start, end], "time", f"{start:g} to {end:g} s, h = {run.clock.h:g} s{ended}"
     yield "complete", run.complete, "", ""
     yield "h", run.clock.h, "", ""

@@ -154,3 +154,13 @@ def test_a_run_is_drawn_again_while_it_is_written(run, tmp_path, monkeypatch):
     found = run("plot", path, "energy", "--follow", "--out", picture)
     assert (found.code, found.err) == (0, "")
     assert len({*drawn, picture.read_bytes()}) == 3
+
+
+def test_info_says_how_far_a_run_is(run, tmp_path):
+    path = tmp_path / "ball.h5"
+    live = ss.live(ss.NonsmoothSystem([ss.Lagrangian("ball", M=1.0, q0=1.0)]), h=0.01, out=path)
+    live.step(3)
+    live.run()
+    assert "0 to 0.03 s, h = 0.01 s; so far: it is being written" in run("info", path).out
+    live.end(complete=False)
+    assert "unfinished, --resume goes on from there" in run("info", path).out
