@@ -45,7 +45,8 @@ def simulate(
     start       a checkpoint of a trajectory to go on from, as if there had been no interruption; what is
                 not given (h, scheme, solver, tolerance) is then as it was. For a world also a State to begin
                 with in place of `world.start`
-    progress    called with the time reached and the end [s], after every step or after several made together
+    progress    called with the time reached and the end [s], after every step or after several made together;
+                one that has an argument `status` is given steps, contacts and the worst residual, too
     watch       called with the `Record` of the start and of every recorded step while the run goes on; it
                 changes nothing, and what it raises ends the run
     forces      which impulses the run tells where several are certified with the same motion: those of

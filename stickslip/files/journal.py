@@ -25,7 +25,6 @@ import os
 import weakref
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -108,13 +107,18 @@ class Journal:
         """Close the file. A run that came to its end becomes HDF5; another stays as it is, to be resumed."""
         if self._file is None:
             return runs.read_trajectory(self.path)
+        notes: tuple[str, ...] = ()
         if complete:
             self._put({"complete": True}, None, {})
-            with suppress(OSError):  # the journal is a whole run, and stays
+            try:
                 runs.write_trajectory(self.path, self.read())
+            except OSError as error:
+                reason = (error.strerror or str(error)).lower()
+                notes = (f"{self.path.name} stays a journal, which stickslip reads: {reason}",)
         self._file.close()
         self._file = None
-        return runs.read_trajectory(self.path)
+        run = runs.read_trajectory(self.path)
+        return replace(run, notes=run.notes + notes)
 
     def _continued(self, start: Checkpoint) -> Trajectory:
         """The run in the file, which must end where the new one begins."""

@@ -25,8 +25,8 @@ class RunStatus(NamedTuple):
 
 
 Progress = Callable[..., None]
-"""Called with the time reached and the end [s], after every step or after several made together; one that
-takes three arguments is given a `RunStatus`, too."""
+"""Called with the time reached and the end [s], after every step or after several made together; one that has
+an argument `status` is given a `RunStatus`, too."""
 
 ON_FAILURE = ("raise", "accept", "halve")
 """What may be done about a step that misses its tolerance."""
@@ -61,12 +61,11 @@ class Clock:
 
 
 def takes_status(progress: Progress) -> bool:
-    """Whether a function of the progress takes a `RunStatus` as its third argument."""
+    """Whether a function of the progress has an argument named `status`."""
     try:
-        signature(progress).bind(0.0, 0.0, None)
+        return "status" in signature(progress).parameters
     except (TypeError, ValueError):
         return False
-    return True
 
 
 def ends(clock: Clock, t: float, until: float) -> tuple[int, float]:

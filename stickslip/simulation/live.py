@@ -12,6 +12,7 @@ Signals may cut steps and users' functions short, never what keeps the steps.
 import time
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -280,8 +281,11 @@ class Live:
 
         def report(t: float) -> None:
             if progress is not None:
-                status = (RunStatus(t, self.steps, self._contacts(), self._worst),) if told else ()
-                interrupts.run(called, "the run", "progress", progress, (t, until, *status), t)
+                call = progress
+                if told:
+                    now = RunStatus(t, self.steps, self._contacts(), self._worst)
+                    call = partial(progress, status=now)
+                interrupts.run(called, "the run", "progress", call, (t, until), t)
 
         self._go(last, OFF_CLOCK if rest else last, interrupts, report)
         if rest:

@@ -69,12 +69,22 @@ def test_signals_are_as_before_after_a_command(run):
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 
 
-@pytest.mark.parametrize("option", ["--out", "--plot"])
-def test_a_full_disk_loses_neither_the_summary_nor_the_earlier_file(run, tmp_path, full_disk, option):
-    place = tmp_path / ("ball.h5" if option == "--out" else "ball.png")
+def test_a_run_stays_a_journal_where_there_is_no_room_for_hdf5(run, tmp_path, full_disk):
+    place = tmp_path / "ball.h5"
+    full_disk()
+    result = run("run", "bouncing-ball", "--until", 0.01, "--out", place)
+    assert result.code == 0
+    assert "ball.h5 stays a journal, which stickslip reads: no space left on device" in result.out
+    back = ss.read_trajectory(place)
+    assert (len(back), back.complete) == (11, True)
+    assert list(tmp_path.iterdir()) == [place]
+
+
+def test_a_full_disk_loses_neither_the_summary_nor_the_earlier_file(run, tmp_path, full_disk):
+    place = tmp_path / "ball.png"
     place.write_bytes(b"earlier")
     full_disk()
-    result = run("run", "bouncing-ball", "--until", 0.01, option, place)
+    result = run("run", "bouncing-ball", "--until", 0.01, "--plot", place)
     assert result.code == 2
     assert f"stickslip: {place}: no space left on device; it was not written\n" in result.err
     assert "moreau-jean" in result.out
