@@ -235,9 +235,10 @@ class Live:
     def checkpoint(self) -> Checkpoint:
         """Where it is, for `reset` and `simulate(..., start=...)`."""
         scheme, options = registry.described(self._steps.scheme)
+        sums = self._recorder.totals | self._steps.sums(self._tail(), self._recorder.work_since)
         return Checkpoint(
             self.state, self._memory, Clock(self.clock.origin, self.clock.h, self.index),
-            self._steps.model, scheme, options, self._solver_name, self._tolerance, self._recorder.totals,
+            self._steps.model, scheme, options, self._solver_name, self._tolerance, sums,
         )  # fmt: skip
 
     def run(self) -> Trajectory:

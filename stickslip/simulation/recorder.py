@@ -71,6 +71,11 @@ class Recorder:
         self.flush()
         return dict(self._reduction.totals)
 
+    @property
+    def work_since(self) -> float:
+        """Of the contacts of systems since the last record [J]."""
+        return self._reduction.carried("work_done")
+
     def add(self, step: Step, kept: Any, memory: Memory, index: int, closes: bool) -> None:
         """Take in a step as its stepper kept it, the clock's index at its end, and whether it is recorded."""
         self.steps += 1

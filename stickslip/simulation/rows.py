@@ -62,6 +62,10 @@ class Reduction:
         self._values = values
         self._carried: dict[str, Any] = {}
 
+    def carried(self, name: str) -> float:
+        """Of a column that is summed: the sum since the last record [any]."""
+        return float(self._carried.get(name, 0.0))
+
     def reduce(self, rows: Rows, ends: IntArray) -> Rows:
         """The rows of records: those at `ends`, with what counts since the record before. Tables of rows
         that are not recorded are empty already."""

@@ -223,6 +223,10 @@ class SystemSteps:
             least = WrittenForces(self.prepared, self.scheme, self.solver, self._select)
         return {"derive": self._derive, "choose": least, "forces": "solver" if least is None else "least"}
 
+    def sums(self, of: Trajectory, since: float) -> dict[str, float]:
+        """Energies that a run goes on with, after the records `of` and the work since then [J]."""
+        return {"contact_work": float(of.contact_work[-1]) + since}
+
     def written(self, of: Trajectory) -> None:
         """Take note that records are in a file; `of` ends with the last of them."""
         self._before = float(of.contact_work[-1])

@@ -342,6 +342,10 @@ class WorldSteps:
         """What a trajectory of the records needs beside them."""
         return {"choose": self._forces, "forces": "solver" if self._forces is None else "least"}
 
+    def sums(self, of: Trajectory, since: float) -> dict[str, float]:
+        """Energies beside those that add up over the steps: none."""
+        return {}
+
     def written(self, of: Trajectory) -> None:
         """Take note that records are in a file; `of` ends with the last of them."""
         if self._forces is not None:

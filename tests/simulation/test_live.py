@@ -27,6 +27,16 @@ def test_steps_are_those_of_simulate(make, many):
     np.testing.assert_array_equal(more.q[-1], ss.simulate(model, until=0.09, h=H).q[-1])
 
 
+@pytest.mark.parametrize("record", [1, 7])
+def test_energies_go_on_from_a_checkpoint(record):
+    model, live = system(), ss.live(system(), h=H, record=record)
+    live.step(500)
+    more = ss.simulate(model, until=1.0, start=live.checkpoint())
+    whole = ss.simulate(model, until=1.0, h=H)
+    assert whole.contact_work[500] < 0.0
+    assert more.contact_work[-1] == pytest.approx(whole.contact_work[-1], rel=1e-12)
+
+
 def test_a_run_that_was_taken_does_not_grow():
     live = ss.live(world(), h=H)
     live.step(5)
