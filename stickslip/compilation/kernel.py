@@ -46,10 +46,14 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
         self._writes: dict[tuple[Any, ...], tuple[bool, ...]] = {}
         self.is_emitted = False
         """Whether some signature can be called without compilation."""
+        self._type: KernelType | None = None
 
     @property
     def _numba_type_(self) -> KernelType:
-        return KernelType(self)
+        # Asked for in every call of a kernel that takes this one: made once.
+        if self._type is None:
+            self._type = KernelType(self)
+        return self._type
 
     def __reduce__(self) -> Any:
         return find, (self.py_func.__module__, self.py_func.__qualname__)

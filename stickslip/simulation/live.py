@@ -15,7 +15,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.interrupts import Interrupts
@@ -320,8 +319,10 @@ class Live:
         if march is None:
             return False
         n = march.steps
-        numbers = np.arange(index + 1, index + n + 1)
-        ends = np.flatnonzero((numbers % self._record == 0) | (numbers == end))
+        first = self._record - index % self._record - 1
+        ends = list(range(first, n, self._record))
+        if index < end <= index + n and (not ends or ends[-1] != end - index - 1):
+            ends.append(end - index - 1)
         self._recorder.extend(march, index, ends)
         self.state, self._memory, self.index = march.state, march.memory(n - 1), index + n
         self._again = again if n == 1 else None

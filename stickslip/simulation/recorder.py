@@ -14,7 +14,7 @@ from stickslip.problem.solution import Verdict
 from stickslip.schemes.step import Event, Memory, Step
 from stickslip.simulation.rows import Reduction, Rows
 from stickslip.simulation.store import MemoryStore
-from stickslip.state import IntArray, State
+from stickslip.state import State
 
 HELD = 256
 """So many steps are held before they become rows."""
@@ -88,12 +88,12 @@ class Recorder:
             self.memory, self.index = memory, index
         self._hold(kept, 1)
 
-    def extend(self, march: Marched, index: int, ends: IntArray) -> None:
+    def extend(self, march: Marched, index: int, ends: Sequence[int]) -> None:
         """Take in steps made together; index: the clock's before the first; ends: which are recorded."""
         self.steps += march.steps
-        if len(ends):
-            self._ends.extend((ends + self._count).tolist())
-            self.memory, self.index = march.memory(int(ends[-1])), index + int(ends[-1]) + 1
+        if ends:
+            self._ends.extend([end + self._count for end in ends])
+            self.memory, self.index = march.memory(ends[-1]), index + ends[-1] + 1
         self._hold(march.kept, march.steps)
 
     def _hold(self, kept: Any, steps: int) -> None:
