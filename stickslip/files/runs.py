@@ -59,6 +59,8 @@ ENDINGS = (".hdf5", ".h5")
 """Endings of the names of files of runs."""
 WHOLE = 2**26
 """A file that is larger is not read whole [bytes]."""
+PACKED = 2**24
+"""A run that is larger is not compressed, which takes longer than writing it [bytes]."""
 BLOCK = 2**24
 """So much of a run is written at a time, about [bytes]."""
 FILE_NAMES = {"verdicts": "verdict"}
@@ -70,7 +72,7 @@ NAMED = ("sensors", "measures", "memory")
 def write_trajectory(path: str | PathLike[str], run: Trajectory) -> None:
     """Write a run; the file appears whole or not at all, and the same one gives the same bytes."""
     place = checked_path(path)
-    if run_size(run) <= WHOLE:
+    if run_size(run) <= PACKED:
         replace_file(place, trajectory_content(run))
         return
     target = place.resolve()

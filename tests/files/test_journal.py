@@ -179,6 +179,7 @@ def test_only_runs_are_opened_and_names_are_checked(model, tmp_path):
 
 def test_large_files_are_read_in_parts(whole, tmp_path, monkeypatch):
     monkeypatch.setattr(runs, "WHOLE", 0)
+    monkeypatch.setattr(runs, "PACKED", 0)
     path = tmp_path / "run.h5"
     whole.save(path)
     run = ss.read_trajectory(path)
