@@ -93,15 +93,11 @@ class Journal:
 
     def with_tail(self, tail: Trajectory) -> Trajectory:
         """The run in the file, followed by records that could not be written to it."""
-        rows = (
-            MemoryStore(runs.file_rows(tail if self._end == 0 else tail[1:]))
-            if len(tail) > 1
-            else MemoryStore()
-        )
         if self._end == 0:
-            return replace(tail, store=rows, choose=None, derive=None) if len(rows) else tail
+            return tail
         run = self.read()
-        return replace(run, store=JoinedStore([run.store, rows]), memory=tail.memory)
+        more = [MemoryStore(runs.file_rows(tail[1:]))] if len(tail) > 1 else []
+        return replace(run, store=JoinedStore([run.store, *more]), memory=tail.memory)
 
     def end(self, complete: bool) -> Trajectory:
         """Close the file. A run that came to its end becomes HDF5; another stays as it is, to be resumed."""
@@ -134,6 +130,8 @@ class Journal:
     def _open(self, tail: Trajectory) -> None:
         """Take the place of the file: with a head of its own, or behind the frames that are there."""
         target = self.path.resolve()
+        if self._base is not None:
+            self._check_same(self._base, tail)
         if self._base is not None and runs.file_start(target).startswith(JOURNAL):
             self._end, self._file = Frames(target).end, self._there
             self._file.truncate(self._end)
@@ -148,8 +146,10 @@ class Journal:
             if self._base is None:
                 self._put(self._facts(tail), runs.file_rows(tail), tail.memory)
             else:
+                facts = self._facts(None)
                 for part in _blocks(self._base):
-                    self._put(self._facts(None), runs.file_rows(part), self._base.memory)
+                    self._put(facts, runs.file_rows(part), self._base.memory)
+                    facts = facts | {"events": []}  # told once
             os.fsync(self._file.fileno())
             draft.replace(target)
         except BaseException:
@@ -158,6 +158,16 @@ class Journal:
             raise
         if self._there is not None:
             self._there.close()
+
+    def _check_same(self, base: Trajectory, tail: Trajectory) -> None:
+        """Refuse to go on in a file with another scheme, step or solver than it says."""
+        ours, theirs = (json.loads(_json(runs.static_facts(run))) for run in (base, tail))
+        for name, value in ours.items():
+            if theirs[name] != value:
+                differs = f"whose {name} is {value}; here it is {theirs[name]}"
+                if name == "origin":  # counting begins anew after a shortened step
+                    differs = "whose last step was shortened, so that steps would be counted anew"
+                raise ModelError(f"out: {self.path} holds a run {differs}: give another file")
 
     def _facts(self, tail: Trajectory | None) -> dict[str, Any]:
         """Counts of the run up to the end of `tail`, and what happened in it."""
@@ -214,6 +224,11 @@ def is_written(path: Path) -> bool:
     except FormatError:
         return True
     return False
+
+
+def _json(facts: Mapping[str, Any]) -> str:
+    """As files have it: what is no JSON is kept as text."""
+    return json.dumps(facts, default=repr)
 
 
 def _head(run: Trajectory) -> bytes:

@@ -177,6 +177,10 @@ class JournalStore(Store):
             self._tables["contacts"] = {one.name: one for one in contact_fields(None, len(model))}
             self._tables["joints"] = {one.name: one for one in joint_fields(len(model.joints))}
         self._offsets: dict[str, IntArray] = {}
+        known = (x.split("/", 1)[1] for one in self._arrays for x in one if x.startswith("columns/"))
+        self._names = tuple(
+            dict.fromkeys(x for x in known if x in self._fields or x.split("/", 1)[0] in NAMED)
+        )
         for one in self._arrays:
             for name in self._fields:
                 if f"columns/{name}" not in one:
@@ -188,8 +192,7 @@ class JournalStore(Store):
     @property
     def names(self) -> tuple[str, ...]:
         """See `Store`."""
-        known = (name.split("/", 1)[1] for one in self._arrays for name in one if name.startswith("columns/"))
-        return tuple(dict.fromkeys(x for x in known if x in self._fields or x.split("/", 1)[0] in NAMED))
+        return self._names
 
     def size(self, name: str) -> int:
         """See `Store`."""

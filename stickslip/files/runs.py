@@ -190,7 +190,7 @@ def static_facts(run: Trajectory) -> dict[str, Any]:
     """What `about` says of a run that does not change while it goes on."""
     return {
         "scheme": run.scheme, "scheme_options": run.scheme_options, "solver": run.solver,
-        "tolerance": run.tolerance, "origin": run.clock.origin, "h": run.clock.h, "forces": run.forces,
+        "tolerance": run.tolerance, "h": run.clock.h, "forces": run.forces, "origin": run.clock.origin,
     }  # fmt: skip
 
 

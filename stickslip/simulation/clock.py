@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import signature
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from stickslip.names import alternatives
 from stickslip.state import ModelError
@@ -104,6 +104,13 @@ def choice(name: str, value: str, known: tuple[str, ...]) -> str:
     if value not in known:
         raise ModelError(f"{name} is {value!r}; {alternatives(value, known)}")
     return value
+
+
+def pause(flush: Any) -> float:
+    """The time between two writes to a file, checked [s]."""
+    if not isinstance(flush, Real) or isinstance(flush, bool) or not float(flush) >= 0.0:
+        raise ModelError(f"flush is {flush!r}; a time between two writes is 0 s or more")
+    return float(flush)
 
 
 def length(name: str, h: float) -> float:

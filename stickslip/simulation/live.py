@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import replace
 from functools import partial
+from numbers import Integral
 from typing import Any, NamedTuple, Protocol
 
 from numpy.typing import ArrayLike
@@ -36,6 +37,7 @@ from stickslip.simulation.clock import (
     RunStatus,
     choice,
     every,
+    pause,
     takes_status,
 )
 from stickslip.simulation.contacts import WorldContacts
@@ -131,7 +133,7 @@ class Live:
         self._record, self._on_failure = every(record), choice("on_failure", on_failure, ON_FAILURE)
         self._solver, self._solver_name = solver, solver_name or type(solver).__name__
         self._tolerance, self._select, self._watch = tolerance, select, watch
-        self._sink, self._flush, self._written = sink, flush, False
+        self._sink, self._flush, self._written = sink, pause(flush), False
         self._ended: Trajectory | None = None
         self._scheme, self._h, self._start = scheme, h, start
         self._prepared = PreparedWorld(model) if isinstance(model, World) else None
@@ -185,7 +187,7 @@ class Live:
     @property
     def last_step(self) -> Any:
         """The last step as data, with its problems and solutions; None before the first. A step that was made
-        together with others, or in compiled code, is made once more, with the same bits."""
+        in compiled code is made once more: of a world with the same bits, of systems to rounding."""
         if self._step is None and self._again is not None:
             self._step = self._again()
         return self._step
@@ -251,7 +253,7 @@ class Live:
 
     def step(self, n: int = 1) -> State:
         """Make n steps; the state at their end."""
-        if n < 1:
+        if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
             raise ModelError(f"n is {n!r}; how many steps is a whole number from 1")
         try:
             with Interrupts() as interrupts:

@@ -73,6 +73,38 @@ def test_a_file_that_ends_elsewhere_is_not_written_over(model, whole, unfinished
     assert unfinished.read_bytes() == before
 
 
+OTHERS = [
+    ({"h": 2e-3}, "h is 0.001; here it is 0.002"),
+    ({"forces": "solver"}, "forces is least; here it is solver"),
+]
+
+
+@pytest.mark.parametrize(("other", "words"), OTHERS)
+def test_a_file_is_not_continued_with_another_step(model, unfinished, other, words):
+    before, start = unfinished.read_bytes(), ss.read_trajectory(unfinished).checkpoint()
+    with pytest.raises(ss.ModelError, match=words):
+        ss.simulate(model, until=0.2, start=start, out=unfinished, **other)
+    assert unfinished.read_bytes() == before
+
+
+def test_a_file_that_ends_with_a_shortened_step_is_not_continued(model, tmp_path):
+    path = tmp_path / "run.h5"
+    run = ss.simulate(model, until=0.0105, h=H, out=path)
+    with pytest.raises(ss.ModelError, match="whose last step was shortened"):
+        ss.simulate(model, until=0.02, start=run.checkpoint(), out=path)
+    rest = ss.simulate(model, until=0.02, start=run.checkpoint(), out=tmp_path / "rest.h5")
+    assert rest.t[0] == run.t[-1] == 0.0105
+
+
+def test_events_of_a_run_that_goes_on_are_told_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(runs, "BLOCK", 2000)
+    path, how = tmp_path / "run.h5", {"scheme": "event-driven", "h": 0.05}
+    first = ss.simulate(system(), until=1.0, out=path, **how)
+    assert first.events
+    both = ss.simulate(system(), until=2.0, start=first.checkpoint(), out=path)
+    assert both.events == ss.simulate(system(), until=2.0, **how).events
+
+
 def test_files_that_are_cut_off_anywhere_are_the_beginning(unfinished, whole, tmp_path):
     content, draw, lengths = unfinished.read_bytes(), random.Random(1), set()
     refused = set()

@@ -133,7 +133,7 @@ def test_a_live_run_is_written_too(tmp_path):
     assert live.end(complete=True).complete
 
 
-@pytest.mark.parametrize("n", [0, -3])
+@pytest.mark.parametrize("n", [0, -3, 1.5, True])
 def test_steps_are_counted_from_one(n):
     with pytest.raises(ss.ModelError, match="how many steps is a whole number from 1"):
         ss.live(world(), h=H).step(n)
@@ -145,3 +145,9 @@ def test_progress_may_take_the_status_of_the_run():
     assert told[-1].t == pytest.approx(0.02)
     assert (told[-1].steps, told[-1].contacts) == (20, 4)
     assert 0.0 < told[-1].residual <= 1e-8
+
+
+@pytest.mark.parametrize("flush", [-1.0, float("nan"), "soon"])
+def test_the_time_between_two_writes_is_checked(flush):
+    with pytest.raises(ss.ModelError, match="a time between two writes is 0 s or more"):
+        ss.live(world(), h=H, flush=flush)
