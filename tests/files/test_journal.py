@@ -37,7 +37,7 @@ def unfinished(model, tmp_path):
     live = ss.live(model, h=H, out=tmp_path / "run.h5", flush=0.0, forces="least")
     for _ in range(20):
         live.step(5)
-    live.run()
+    live.end(complete=False)
     return tmp_path / "run.h5"
 
 
