@@ -1,8 +1,7 @@
 """Where the bodies of a world touch: spheres and planes by the grid, all else by the general narrow phase."""
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +15,16 @@ from stickslip.state import Array, ModelError
 
 if TYPE_CHECKING:
     from stickslip.detection import general
+    from stickslip.detection.mujoco_library import Warnings
+
+
+class NoWarnings(nullcontext[None]):
+    """In place of MuJoCo's warnings where it is not called."""
+
+    found = ()
+
+
+NO_WARNINGS = NoWarnings()
 
 
 class Detector:
@@ -67,15 +76,9 @@ class Detector:
             return None
         return *self._compiled, None if self._spheres is None else self._spheres.compiled()
 
-    @contextmanager
-    def warnings(self) -> Iterator[list[str]]:
-        """What MuJoCo warns of inside; by itself it writes warnings to a file of its own."""
-        found: list[str] = []
-        if self._general is None:
-            yield found
-            return
-        with self._general.warnings(found):
-            yield found
+    def warned(self) -> "Warnings | NoWarnings":
+        """What MuJoCo warns of while a `with` of it lasts."""
+        return NO_WARNINGS if self._general is None else self._general.warned()
 
     def _check_finite(self, q: Array) -> None:
         if not np.isfinite(q).all():

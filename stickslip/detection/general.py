@@ -13,15 +13,13 @@ precision: these shapes are what they were given as to 1e-7 of their size.
 """
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from stickslip.detection.contacts import SLOTS, ContactSet
-from stickslip.detection.mujoco_library import load_mujoco
+from stickslip.detection.mujoco_library import Warnings, load_mujoco
 from stickslip.detection.mujoco_memory import memory_of
 from stickslip.detection.polyhedra import faces
 from stickslip.detection.spheres import ROUND
@@ -42,7 +40,7 @@ from stickslip.mechanics.hulls import ConvexHull
 from stickslip.mechanics.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Plane, Shape, Sphere
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.rotations import matrices
-from stickslip.state import Array, ModelError
+from stickslip.state import Array, BoolArray, IntArray, ModelError
 
 mujoco: Any = load_mujoco()
 
@@ -141,27 +139,20 @@ class GeneralDetector:
             found, _, _ = translate(given, self._traits, margin, SLOTS)
         return ContactSet(*found)
 
-    @staticmethod
-    @contextmanager
-    def warnings(found: list[str]) -> Iterator[None]:
-        """Into `found` what MuJoCo warns of inside; by itself it writes warnings to a file of its own."""
-        before = mujoco.get_mju_user_warning()
-        mujoco.set_mju_user_warning(found.append)
-        try:
-            yield
-        finally:
-            mujoco.set_mju_user_warning(before)
+    def warned(self) -> Warnings:
+        """What MuJoCo warns of while a `with` of it lasts."""
+        return Warnings()
 
     def _collided(self, flags: int) -> Touching:
         """MuJoCo's contacts, as it gives them."""
         self._model.opt.disableflags = flags
-        lacking: list[str] = []
+        lacking = Warnings()
         try:
-            with self.warnings(lacking):
+            with lacking:
                 mujoco.mj_collision(self._model, self._data)
         except mujoco.FatalError as error:
             raise ModelError(f"detection failed: {error}") from None
-        if lacking:
+        if lacking.found:
             raise ModelError(self._crowded())
         contact = self._data.contact
         normal = contact.frame[:, :3].copy()
@@ -292,7 +283,7 @@ class GeneralDetector:
 
     def _add_geom(self, spec: Any, body: Any, s: int, bits: tuple[int, int]) -> None:
         shapes = self._world.shapes
-        geom = _geom(spec, f"{s}", shapes.shape[s], self._unit)
+        geom = geom_of(spec, f"{s}", shapes.shape[s], self._unit)
         if geom is None:
             name = self._world.names[shapes.body[s]]
             raise ModelError(f"body {name!r}: detection knows no shape {type(shapes.shape[s]).__name__}")
@@ -306,7 +297,7 @@ class GeneralDetector:
         )
 
 
-def _geom(spec: Any, name: str, shape: Shape, unit: float) -> _Geom | None:
+def geom_of(spec: Any, name: str, shape: Shape, unit: float) -> _Geom | None:
     """The shape in MuJoCo's terms, None for one that it has not; hulls and fields enter `spec` by name."""
     kind, here = mujoco.mjtGeom, np.zeros(3)
     if isinstance(shape, Sphere):
@@ -360,23 +351,30 @@ def _unit(shapes: tuple[Shape, ...]) -> float:
 def _filter_bits(world: World, spheres: bool) -> list[tuple[int, int]]:
     """contype and conaffinity of each shape. Groups that collide alike share two bits, one for spheres and
     planes (which do not see each other here unless `spheres`) and one for all else."""
-    collide, group = np.asarray(world.filters.collide), world.shapes.group
+    pattern, touches = collision_patterns(world)
+    bits = []
+    for shape, p in zip(world.shapes.shape, pattern.tolist(), strict=True):
+        is_round = isinstance(shape, ROUND)
+        seen = 0
+        for other in np.flatnonzero(touches[p]).tolist():
+            seen |= 0b10 << (2 * other)
+            if spheres or not is_round:
+                seen |= 0b01 << (2 * other)
+        bits.append(((0b01 if is_round else 0b10) << (2 * p), seen))
+    return bits
+
+
+def collision_patterns(world: World) -> tuple[IntArray, BoolArray]:
+    """Groups that collide alike as one: that of each shape, shape (ns,), and which touch, shape (k, k)."""
+    collide = np.asarray(world.filters.collide)
     patterns, pattern = np.unique(collide, axis=0, return_inverse=True)
     if len(patterns) > PATTERNS:
         raise ModelError(
             f"filters: {len(patterns)} groups, all with different rules; at most {PATTERNS} can be told apart"
         )
     pattern = pattern.reshape(-1)
-    bits = []
-    for shape, g in zip(world.shapes.shape, group, strict=True):
-        is_round = isinstance(shape, ROUND)
-        seen = 0
-        for other in np.flatnonzero(collide[g]):
-            seen |= 0b10 << (2 * int(pattern[other]))
-            if spheres or not is_round:
-                seen |= 0b01 << (2 * int(pattern[other]))
-        bits.append(((0b01 if is_round else 0b10) << (2 * int(pattern[g])), seen))
-    return bits
+    first = [int(np.flatnonzero(pattern == k)[0]) for k in range(len(patterns))]
+    return pattern[world.shapes.group], collide[np.ix_(first, first)]
 
 
 def _own(values: Any) -> Any:

@@ -9,9 +9,11 @@ MuJoCo 3.17 has all functions that are used here, but gaps of cylinders and elli
 it where 4.0 reaches 1e-12 (tests/detection/test_general.py), so it is refused.
 """
 
+from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
+from typing import Any
 
 OLDEST = (4, 0)
 """First version of MuJoCo whose contacts are those that the tests state."""
@@ -25,6 +27,30 @@ REMEDY = "python -m pip uninstall -y mujoco mujoco-core && python -m pip install
 
 class MujocoError(ImportError):
     """MuJoCo cannot be used; the message says what is installed and what to do."""
+
+
+class Warnings:
+    """What MuJoCo warns of while a `with` lasts; by itself it writes warnings to a file of its own."""
+
+    __slots__ = ("_before", "_mujoco", "found")
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+        self._mujoco: Any = _library()
+
+    def __enter__(self) -> list[str]:
+        self._before = self._mujoco.get_mju_user_warning()
+        self._mujoco.set_mju_user_warning(self.found.append)
+        return self.found
+
+    def __exit__(self, *_: Any) -> None:
+        self._mujoco.set_mju_user_warning(self._before)
+
+
+@cache
+def _library() -> ModuleType:
+    """MuJoCo, as it was loaded."""
+    return import_module("mujoco")
 
 
 def load_mujoco() -> ModuleType:

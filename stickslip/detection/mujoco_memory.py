@@ -5,6 +5,7 @@ steps go through MuJoCo's Python functions.
 """
 
 import ctypes
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ def memory_of(mujoco: Any, model: Any, data: Any) -> MujocoMemory | None:
         option = _offset(STRUCTS, "mjModel", "opt")
         contact = {name: _offset(STRUCTS, "mjContact", name) for name in ("dist", "pos", "frame", "geom")}
         found = MujocoMemory(
-            function=_function(mujoco, "mj_collision"),
+            function=function_of(mujoco, "mj_collision"),
             model=int(model._address),
             data=int(data._address),
             margin=int(model._address) + option + _offset(STRUCTS, "mjOption", "o_margin"),
@@ -43,6 +44,41 @@ def memory_of(mujoco: Any, model: Any, data: Any) -> MujocoMemory | None:
     except (ImportError, KeyError, AttributeError, OSError, StopIteration):
         return None
     return found if _is_true(model, data, found) else None
+
+
+def addresses_of(
+    model: Any, data: Any, fields: Sequence[str], contact: Sequence[str]
+) -> dict[str, int] | None:
+    """Addresses of fields of the data, offsets within a contact and, as `stride`, its size; None where MuJoCo
+    does not have them as it says. `flags` are those of what is up to date."""
+    try:
+        from mujoco.introspect.structs import STRUCTS
+
+        base = int(data._address)
+        names = {"flags": "flg_energypos"}
+        found = {name: base + _offset(STRUCTS, "mjData", names.get(name, name)) for name in fields}
+        for name in contact:
+            whole = name == "stride"
+            found[name] = _size(STRUCTS, "mjContact")[0] if whole else _offset(STRUCTS, "mjContact", name)
+        known = {name: base + _offset(STRUCTS, "mjData", name) for name in ("qpos", "qvel", "qacc", "M")}
+    except (ImportError, KeyError, AttributeError):
+        return None
+    same = (
+        ctypes.c_size_t.from_address(at).value == getattr(data, name).ctypes.data
+        for name, at in known.items()
+    )
+    return found if all(same) else None
+
+
+def set_arena(mujoco: Any, model: Any, size: int) -> None:
+    """Data that is made of a model has so many bytes for contacts and constraints."""
+    from mujoco.introspect.structs import STRUCTS
+
+    np.empty(size, np.uint8)  # a MemoryError where there is not so much: MuJoCo would end the process
+    place = ctypes.c_int64.from_address(int(model._address) + _offset(STRUCTS, "mjModel", "narena"))
+    if place.value != model.narena:
+        raise RuntimeError(f"MuJoCo {mujoco.__version__} keeps its models elsewhere than it says")
+    place.value = size
 
 
 def _is_true(model: Any, data: Any, memory: MujocoMemory) -> bool:
@@ -68,10 +104,14 @@ def _is_true(model: Any, data: Any, memory: MujocoMemory) -> bool:
     )
 
 
-def _function(mujoco: Any, name: str) -> int:
+def function_of(mujoco: Any, name: str) -> int:
     """Address of a C function of the library that the module has loaded."""
-    library = next(Path(mujoco.__file__).parent.glob("libmujoco.*"))
-    return int(ctypes.cast(getattr(ctypes.CDLL(str(library)), name), ctypes.c_void_p).value or 0)
+    return int(ctypes.cast(getattr(_library(mujoco), name), ctypes.c_void_p).value or 0)
+
+
+def _library(mujoco: Any) -> Any:
+    """The library that the module has loaded."""
+    return ctypes.CDLL(str(next(Path(mujoco.__file__).parent.glob("libmujoco.*"))))
 
 
 def _offset(structs: Any, name: str, field: str) -> int:

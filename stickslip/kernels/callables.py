@@ -29,6 +29,7 @@ if JIT:
     import numba
     from llvmlite import ir
     from numba import types
+    from numba.core import cgutils
     from numba.core.errors import NumbaError
     from numba.extending import intrinsic
 
@@ -61,12 +62,34 @@ if JIT:
 
         return types.none(types.int64), generate
 
+    def function_at(arguments: str) -> Any:
+        """What gives kernels a function that `jit.handed` compiled for such arguments, from its address: a
+        number is read at once, where Numba asks a function that is an argument for its address in Python."""
+        kinds = {"f": types.float64[::1], "i": types.int64[::1], "x": types.float64}
+        kind: Any = types.FunctionType(types.void(*(kinds[letter] for letter in arguments)))  # type: ignore[attr-defined]
+
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            function = cgutils.create_struct_proxy(kind)(context, builder)
+            function.c_addr = builder.inttoptr(values[0], cgutils.voidptr_t)
+            function.py_addr = function.jit_addr = cgutils.voidptr_t(None)
+            return function._getvalue()
+
+        @intrinsic
+        def at(typingctx, address):  # type: ignore[no-untyped-def]
+            return kind(types.int64), generate
+
+        return at
+
 else:
 
     def _call(*arguments):  # type: ignore[no-untyped-def, misc]
         raise NotImplementedError("compiled functions are called from compiled kernels only")
 
     _call_plain = _call  # type: ignore[assignment]
+
+    def function_at(arguments: str) -> Any:
+        """Nothing to call without compilation."""
+        return _call
 
 
 STOP, SIGNALS = 0, 1

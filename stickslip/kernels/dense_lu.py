@@ -72,3 +72,32 @@ def _by_hand(J, b, n):
             s -= J[i, j] * b[j]
         b[i] = s / J[i, i]
     return True
+
+
+@jit
+def ldl_solve(A, b, n):
+    """b[:n] <- A[:n, :n]^-1 b[:n] of a symmetric positive definite A by its upper rows, overwritten;
+    false if it is not positive definite.
+
+    A (>= n, >= n) row by row, b (>= n,).
+    """
+    for c in range(n):
+        top = A[c]
+        if not top[c] > 0.0:
+            return False
+        inverse = 1.0 / top[c]
+        for i in range(c + 1, n):
+            factor = top[i] * inverse
+            if factor != 0.0:
+                row = A[i]
+                for j in range(i, n):
+                    row[j] -= factor * top[j]
+                b[i] -= factor * b[c]
+    for i in range(n - 1, -1, -1):
+        row, s = A[i], b[i]
+        for j in range(i + 1, n):
+            s -= row[j] * b[j]
+        b[i] = s / row[i]
+        if not abs(b[i]) < 1e300:
+            return False
+    return True

@@ -8,50 +8,59 @@ does a function that fails or a signal that is to end the run: the step that it 
 
 import math
 import warnings
+from functools import partial
 
 from stickslip.kernels import march_contacts as contacts
 from stickslip.kernels import march_layout as at
 from stickslip.kernels import march_motion as motion
 from stickslip.kernels import residuals, small_contacts
-from stickslip.kernels.callables import STOP, call, is_stopped
-from stickslip.kernels.jit import handed, jit, jit_inlined
+from stickslip.kernels.callables import STOP, call, function_at, is_stopped
+from stickslip.kernels.jit import entry, handed, jit, jit_inlined
+
+SOLVER = "iiffiifffxfff"
+"""Arguments of `small_contacts.solve_into`, a letter each."""
+solver_at = function_at(SOLVER)
 
 
-def run(*arguments):
-    """`march` with the solver of small problems."""
+def runner(*arguments):
+    """`march` with the solver of small problems, for arguments of these types alone."""
+    solver = handed(small_contacts.solve_into, SOLVER).address
     with warnings.catch_warnings():
         # Numba calls functions as arguments experimental when it compiles their callers.
         warnings.filterwarnings("ignore", "First-class function type feature is experimental")
-        return march(handed(small_contacts.solve_into, "iiffiifffxfff"), *arguments)
+        return partial(entry(march, solver, *arguments), solver)
 
 
 @jit
-def march(solver, model, method, work, times, record):
-    """Steps done, from row 0 of the record to row k + 1 after step k; how the last one ended.
+def march(address, model, method, work, times, record, first, most):
+    """Steps done, at most so many, from row `first` of the record on: row k + 1 after step k; how the last
+    one ended.
 
-    solver: `small_contacts.solve_into`. times (steps + 1,).
+    address: of `small_contacts.solve_into`. times (steps + 1,).
     """
+    solver = solver_at(address)
     systems, constants, stop = (
         model.dynamics.systems, model.dynamics.values.constants, model.dynamics.values.stop,
     )  # fmt: skip
     table, index, rows = model.ties.table, model.ties.index, work.tying.rows
     vectors, components = work.moving.vectors, work.tying.components
     drift = components[at.DRIFT_NOW]
-    q, v, z, steps = record.q, record.v, record.z, record.natural.shape[0]
+    q, v, z = record.q, record.v, record.z
     contacts.fixed_rates(table, constants, rows, drift)
     for s in range(systems.shape[0]):
         if systems[s, at.MASS] == 0:
             n, where = systems[s, at.V1] - systems[s, at.V0], systems[s, at.MATRIX]
             for k in range(n * n):
                 work.moving.matrices[at.M_NOW, where + k] = constants[systems[s, at.MASS_AT] + k]
-    for step in range(steps):
+    for made in range(most):
+        step = first + made
         if is_stopped(stop):
-            return step, at.STOPPED
+            return made, at.STOPPED
         state = one_step(solver, model, method, work, times[step], step, record)
         if state != at.DONE:
-            return step, state
+            return made, state
         if stop[STOP] != 0:
-            return step, at.STOPPED
+            return made, at.STOPPED
         record.iterations[step], record.newton[step] = work.counts[0], work.counts[1]
         for k in range(q.shape[1]):
             q[step + 1, k] = vectors[at.Q_END, k]
@@ -64,8 +73,8 @@ def march(solver, model, method, work, times, record):
             contacts.output_rates(i, table, index, rows, vectors[at.V_END], drift, record.u[step])
             contacts.outputs(i, model.ties, t, end, z[step + 1], buffers, record.y[step + 1])
         if stop[STOP] != 0:
-            return step, at.STOPPED
-    return steps, at.DONE
+            return made, at.STOPPED
+    return most, at.DONE
 
 
 @jit_inlined

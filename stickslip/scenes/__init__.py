@@ -13,6 +13,7 @@ from stickslip.renames import SCENES as OLD
 from stickslip.renames import current
 from stickslip.scenes.parameters import defaults, documented
 from stickslip.state import UnknownNameError
+from stickslip.systems.named import remember
 
 if TYPE_CHECKING:
     from stickslip.scenes.scenario import Scenario
@@ -72,7 +73,10 @@ def make(name: str, **given: Any) -> Any:
         if key not in known:
             others = alternatives(key, known, "it has:")
             raise TypeError(f"scene {name} has no parameter {key!r}; {others}")
-    return scene(**given)
+    made = scene(**given)
+    if kind_of(name) == RUN:
+        remember(made.system, current_name(name), dict(given))
+    return made
 
 
 def parameters(name: str) -> dict[str, Any]:

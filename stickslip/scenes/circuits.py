@@ -22,7 +22,7 @@ from stickslip.laws import Complementarity
 from stickslip.problem.checks import Array
 from stickslip.scenes.measures import none
 from stickslip.scenes.parameters import checked, number
-from stickslip.scenes.scenario import Fact, Scenario, against, scene
+from stickslip.scenes.scenario import SWITCHED, Fact, Scenario, against, scene
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.systems.first_order import FirstOrderLinear
 from stickslip.systems.first_order_relations import FirstOrderLinearRelation
@@ -150,7 +150,7 @@ def diode_bridge(
         ])  # fmt: skip
 
     return scene("diode-bridge", "An LC oscillator feeds a resistor through a bridge of four ideal diodes.",
-                 system, until, h, facts, figure, ("euler-moreau",), MIDPOINT)  # fmt: skip
+                 system, until, h, facts, figure, SWITCHED, MIDPOINT)  # fmt: skip
 
 
 @checked
@@ -271,7 +271,7 @@ def rlc_diode(
         alpha = R_series / (2.0 * L)
         period = math.pi / math.sqrt(omega**2 - alpha**2)
         small = _error(trajectory, 1.0 / omega, 0.1) * v0
-        if trajectory.t[-1] > period + 2.0 * h and trajectory.scheme_options["gamma"] == 1.0:
+        if trajectory.t[-1] > period + 2.0 * h and trajectory.scheme_options.get("gamma") == 1.0:
             last = trajectory.system("c").x[-1]
             kept = -v0 * math.exp(-alpha * period)
             yield Fact("(c): voltage kept, -v0 exp(-R/(2L) half period) [V]", last[0], kept, small)
@@ -291,7 +291,7 @@ def rlc_diode(
         return Figure("RLC circuits with one diode, against their closed forms", panels)
 
     return scene("rlc-diode", "Four RLC circuits with one ideal diode each, side by side.",
-                 NonsmoothSystem(systems, ties), until, h, facts, figure, ("euler-moreau",),
+                 NonsmoothSystem(systems, ties), until, h, facts, figure, SWITCHED,
                  {"theta": 0.5, "gamma": 1.0})  # fmt: skip
 
 
@@ -323,9 +323,10 @@ def _rlc(
 
 
 def _instants(trajectory: Trajectory) -> Array:
-    """When the law of each recorded step holds [s], shape (n - 1,): at k + gamma where the relation does."""
+    """When the law of each recorded step holds [s], shape (n - 1,): at its end, or at k + gamma where the
+    relation does."""
     options = trajectory.scheme_options
-    after = 0.0 if options["relation"] == "end" else 1.0 - options["gamma"]
+    after = 1.0 - options["gamma"] if options.get("relation") == "gamma" else 0.0
     return np.asarray(trajectory.t[1:] - after * trajectory.h[1:])
 
 
@@ -334,7 +335,10 @@ def _error(trajectory: Trajectory, time: float, switching: float) -> float:
 
     The trapezoidal rule turns the phase by (h / time)² / 12 per unit of time; Euler's rules damp or amplify
     by h / (2 time). Where gamma is not 1/2, the jumps and slopes of lam cost `switching` h / time more.
+    Event-driven integration is right to its tolerances.
     """
+    if trajectory.scheme == "event-driven":
+        return 1e-9
     options, length = trajectory.scheme_options, float(trajectory.t[-1]) / time
     step = float(trajectory.h.max()) / time
     smooth = step**2 * length / 6.0 if options["theta"] == 0.5 else step * length

@@ -15,7 +15,7 @@ from stickslip.laws import Relay
 from stickslip.problem.checks import Array
 from stickslip.scenes.measures import none
 from stickslip.scenes.parameters import checked, number
-from stickslip.scenes.scenario import Fact, Scenario, over_time, scene
+from stickslip.scenes.scenario import SWITCHED, Fact, Scenario, over_time, scene
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.systems.first_order import FirstOrderLinear
 from stickslip.systems.first_order_relations import FirstOrderLinearRelation
@@ -65,7 +65,7 @@ def relay(*, x0: float = 1.003, drift: float = 0.5, h: float = 1e-2, until: floa
         ])  # fmt: skip
 
     return scene("relay", "A relay brings a state to zero in finite time and keeps it there.",
-                 NonsmoothSystem([plant], [switch]), until, h, facts, figure, ("euler-moreau",),
+                 NonsmoothSystem([plant], [switch]), until, h, facts, figure, SWITCHED,
                  IMPLICIT)  # fmt: skip
 
 
@@ -110,7 +110,7 @@ def filippov(*, x1: float = 1.0, x2: float = 1.0, h: float = 2e-3) -> Scenario:
         ])  # fmt: skip
 
     return scene("filippov", "Two relays turn a plane into a spiral that reaches the origin in finite time.",
-                 NonsmoothSystem([plant], [switch]), 1.5 * arrival, h, facts, figure, ("euler-moreau",),
+                 NonsmoothSystem([plant], [switch]), 1.5 * arrival, h, facts, figure, SWITCHED,
                  IMPLICIT)  # fmt: skip
 
 
@@ -184,7 +184,7 @@ def sliding_mode(
         ])  # fmt: skip
 
     return scene("sliding-mode", "Sliding-mode control of a disturbed double integrator, without chattering.",
-                 system, until, h, facts, figure, ("euler-moreau",), IMPLICIT)  # fmt: skip
+                 system, until, h, facts, figure, SWITCHED, IMPLICIT)  # fmt: skip
 
 
 def _changes(lam: Array) -> int:

@@ -1,7 +1,7 @@
 """A scene that runs: a system or a world, how long and how finely, the facts it must show, and its figure."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from stickslip.exhibits import Curve, Figure, Panel
@@ -13,6 +13,8 @@ GRAVITY = 9.81
 """Acceleration of gravity, along -z [m/s²]."""
 BODIES = ("moreau-jean-semi-explicit",)
 """Schemes of a scene that is a world, unless it says others."""
+SWITCHED = ("euler-moreau", "event-driven")
+"""Schemes of circuits and relays whose switches event-driven integration can follow."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,10 @@ class Scenario:
     """What to draw."""
     schemes: tuple[str, ...] = ()
     """Names of all schemes that can run it."""
+    period: float | None = None
+    """Period of what drives it [s]; None where nothing periodic does."""
+    observe: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+    """What a bifurcation diagram shows, by name with its unit: functions of the run over one period."""
 
 
 def scene(

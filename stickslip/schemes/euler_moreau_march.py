@@ -150,7 +150,7 @@ def _known(part: Part) -> bool:
         return False
     for flow in part.flows:
         one = flow.system
-        if not isinstance(one, FirstOrderLinear) or type(one).rate is not FirstOrder.rate:
+        if not isinstance(one, FirstOrderLinear) or type(one).rate is not FirstOrder.rate or one.driven:
             return False
         if one.M.constant is None or one.A.constant is None or one.dinput_dx is not None:
             return False

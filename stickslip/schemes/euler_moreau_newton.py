@@ -30,6 +30,7 @@ from stickslip.schemes.euler_moreau_parts import Factors, Part, Tie
 from stickslip.schemes.step import Solver
 from stickslip.state import ModelError
 from stickslip.systems.derivatives import differences
+from stickslip.systems.first_order import FirstOrder
 
 LENGTHS = 16
 """Most lengths of steps and weights for which a part remembers its matrices."""
@@ -192,6 +193,9 @@ class _Step:
                 R[own] -= begin.h * flow.system.rate(self.t_theta, mean, z)
             elif weights.theta > 0.0:
                 R[own] -= (begin.h * weights.theta) * flow.system.rate(self.t_end, x[own], z)
+            if isinstance(flow.system, FirstOrder) and flow.system.driven:
+                u = flow.system.driven_rate(self.t_theta, mean, moved[own] / begin.h, z)[0]
+                R[own] -= begin.h * u
         r, y = np.zeros_like(x), np.zeros_like(lam)
         inner = begin.x + weights.rho * moved
         for tie in self.part.ties:
@@ -317,6 +321,9 @@ class _Step:
         theta, own, z = weights.theta, flow.x, begin.z[flow.place.z]
         mean = begin.x[own] + theta * moved[own]
         W = np.array(flow.system.mass(self.t_theta, mean, z))
+        if isinstance(flow.system, FirstOrder) and flow.system.driven:
+            _, by_x, by_rate = flow.system.driven_rate(self.t_theta, mean, moved[own] / begin.h, z)
+            W -= (begin.h * theta) * by_x + by_rate
         if theta == 0.0:
             return W
         at = (self.t_theta, mean) if weights.midpoint else (self.t_end, x[own])

@@ -125,7 +125,8 @@ def _constant(system: FirstOrderDynamics) -> bool:
     """Whether M and ∂f/∂x of a system depend on nothing."""
     if not isinstance(system, FirstOrder):
         return False
-    slopes = (one for one in (system.df_dx, system.dinput_dx) if one is not None)
+    found = (system.df_dx, system.dinput_dx, system.dinput_dxdot)
+    slopes = (one for one in found if one is not None)
     return system.M.constant is not None and all(one.constant is not None for one in slopes)
 
 

@@ -5,6 +5,10 @@ Between events the constraints that act are fixed and the motion is an ordinary 
 cone, a sliding speed that vanishes. At an event the impact problem (velocities) and then the acceleration
 problem (forces of what stays closed) of the coupled interactions are solved, and the motion goes on.
 
+Guards of the user's own (`Guard`) are events as well, at which the state jumps, and edges, at which functions
+of time jump, are landed on. Systems of first order are carried beside, and with laws of their own, diodes and
+relays (`event_driven_switches`), where no mechanics is.
+
 What is left of drift from closed gaps and joints is projected away at events and at the end of a step.
 Impacts that accumulate are handed to time-stepping, which carries them to their accumulation point.
 """
@@ -16,28 +20,30 @@ import numpy as np
 from stickslip.options import option
 from stickslip.problem.contact import Level
 from stickslip.schemes.event_driven_decisions import Decisions
+from stickslip.schemes.event_driven_guards import Guards, begun
 from stickslip.schemes.event_driven_march import march
 from stickslip.schemes.event_driven_run import Run
 from stickslip.schemes.event_driven_standing import Standing
+from stickslip.schemes.event_driven_switches import UNKNOWN, Switches, check
 from stickslip.schemes.event_driven_zeno import KEPT
 from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.step import CONTACT_WORK, InteractionPart, Memory, Solver, Step, arrays, frozen_state
-from stickslip.schemes.system_scheme import MarchingScheme, require_second_order
+from stickslip.schemes.system_scheme import MarchingScheme
 from stickslip.state import ModelError, State
-from stickslip.systems.mechanical_outputs import WithInput
 
 LARGEST = 1e300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventDriven(MarchingScheme):
-    """Event-driven integration for second-order systems.
+    """Event-driven integration of systems of either order, with their laws and guards.
 
     A step of length h passes through all events inside it, so h only says where the motion is sampled. The
     law of an interaction is stated on accelerations while it is closed, on velocities at impacts.
     """
 
     level = Level.ACCELERATION
+    takes_guards = True
     _march = march
 
     method: str = option(
@@ -95,29 +101,34 @@ class EventDriven(MarchingScheme):
 
     def _begin(self, prepared: PreparedSystem, state: State, h: float) -> Memory:
         system = prepared.system
-        require_second_order(system, "event-driven")
-        for one in system.interactions:
+        switched = check(system)
+        for one in () if switched else system.interactions:
             if one.mechanical.compliant:
                 raise ModelError(
                     f"interaction {one.name!r} is compliant (y depends on lam); event-driven needs rigid"
                     " contacts: use moreau-jean"
                 )
-            if isinstance(one.mechanical, WithInput):
+            if one.mechanical.has_input:
                 raise ModelError(
                     f"interaction {one.name!r} has forces g(t, q, lam) of its own; event-driven needs forces"
                     " H lam: use moreau-jean"
                 )
         blocks = system.blocks
         return arrays(
-            mode=np.full(blocks, -1.0), direction=np.zeros(system.size), lam=np.zeros(system.size),
+            mode=np.full(blocks, -1.0), direction=np.full(system.size, UNKNOWN if switched else 0.0),
+            lam=np.zeros(system.size),
             hits=np.full((blocks, KEPT), -np.inf), until=np.full(blocks, -np.inf),
             pace=np.full(blocks, -np.inf), explained=np.zeros(blocks), substep=[min(h, 1e-3)],
+            **begun(system),
         )  # fmt: skip
 
     def _step(self, prepared: PreparedSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
         at = Standing(self, prepared, state, memory, solver)
+        if at.system.interactions and not at.system.mechanical:
+            return self._switched(at, prepared, state, memory, h)
         decisions = Decisions(at, memory)
-        Run(at, decisions).carry(state.t + h)
+        guards = Guards(at, decisions, memory)
+        Run(at, decisions, guards).carry(state.t + h)
         end = frozen_state(at.t, at.q, at.v, at.z)
         y, u = at.motion.y(end.t, end.q), at.motion.u(end.t, end.q, end.v)
         forecast = np.array([y[p.normal] if p.unilateral else -np.inf for p in at.pieces])
@@ -127,7 +138,7 @@ class EventDriven(MarchingScheme):
             arrays(
                 mode=at.modes.written(at.pieces), direction=at.modes.direction, lam=at.lam,
                 hits=decisions.accumulation.hits, until=at.until, pace=at.pace, explained=at.explained,
-                substep=[at.substep],
+                substep=[at.substep], **guards.memory,
             ),
             InteractionPart(y, forecast, np.array(at.modes.closed), self.levels(prepared)),
             solves=tuple({id(one): one for one in at.solves.values()}.values()),
@@ -135,4 +146,28 @@ class EventDriven(MarchingScheme):
             measures={
                 "impacts [-]": float(at.impacts), "projection [m]": at.projection, CONTACT_WORK: at.work,
             },
+        )  # fmt: skip
+
+    def _switched(
+        self, at: Standing, prepared: PreparedSystem, state: State, memory: Memory, h: float
+    ) -> Step:
+        """A step of systems of first order with laws; r are their multipliers at its end."""
+        switches = Switches(at, memory)
+        guards = Guards(at, switches, memory)
+        Run(at, switches, guards).carry(state.t + h)
+        lam, y = switches.finish()
+        covered = h if at.t == state.t + h else at.t - state.t
+        kept = ("mode", "hits", "until", "pace", "explained")
+        return Step(
+            frozen_state(at.t, at.q, at.v, at.z), covered, lam, y,
+            arrays(
+                direction=switches.mode, lam=lam, substep=[at.substep], **guards.memory,
+                **{name: memory[name] for name in kept},
+            ),
+            InteractionPart(
+                y, np.full(at.system.blocks, -np.inf), np.ones(at.system.blocks, bool),
+                (Level.POSITION,) * len(at.system.interactions),
+            ),
+            solves=tuple({id(one): one for one in at.solves.values()}.values()),
+            events=tuple(at.events), reason=at.reason,
         )  # fmt: skip

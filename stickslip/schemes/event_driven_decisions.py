@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -44,6 +45,14 @@ class Decisions:
         self.sudden: set[Watched] = set()
         self.accumulated: list[tuple[list[Bound], float, float]] = []
 
+    def flow(self) -> Flow:
+        """The motion while the modes last."""
+        at = self.at
+        return Flow(
+            at.motion, at.modes, at.options.slow, at.t, at.q, at.v, at.lam, at.waiting,
+            np.concatenate([at.still_q, at.still_v]),
+        )  # fmt: skip
+
     def leaving(self) -> list[tuple[list[Bound], float, float]]:
         """Coupled interactions to be handed over, until when [s], and the speed of what accumulates [m/s]."""
         found, self.accumulated = self.accumulated, []
@@ -66,6 +75,7 @@ class Decisions:
         for piece in self.at.pieces:
             if piece.unilateral and u[piece.normal] > self.at.options.velocity_tolerance:
                 closed[piece.number] = False
+        closed &= ~self.at.waiting
         always = np.array([not p.unilateral for p in self.at.pieces], bool)
         self.at.modes = Modes(always, np.zeros(self.at.system.size))
         for piece in self.at.pieces:
@@ -82,7 +92,7 @@ class Decisions:
         if self.at.t != t:
             self.sudden = set()
 
-    def decide(self, flow: Flow, crossing: Crossing) -> None:
+    def decide(self, flow: Any, crossing: Crossing) -> None:
         """What follows an event: impacts, then accelerations, of the coupled interactions it touches."""
         self._count()
         watched = [flow.watched[i] for i in crossing.which.tolist()]

@@ -258,6 +258,8 @@ class Flow:
         a, lam = self.forces(t, q, v)
         out = np.empty(state.size)
         out[: self.nq], out[self.nq : self.nq + self.nv] = self.motion.rate(q, v), a
+        if self.motion.system.flows:
+            self.motion.flow(t, q, out[: self.nq])
         out[self.nq + self.nv : self.end] = lam
         if self.still is not None:
             out[: self.nq + self.nv][self.still] = 0.0

@@ -6,6 +6,7 @@ are ahead of the others, and wait, until those have caught up. Discrete paramete
 """
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -27,6 +28,9 @@ class Steady(NonsmoothSystem):
 
     def update(self, t: float, q: Array, v: Array, z: Array) -> Array:
         return z
+
+    def _watch(self, whole: NonsmoothSystem, renumbered: Mapping[int, int]) -> None:
+        """Guards are looked at where time-stepping ends."""
 
 
 def send(at: Standing, group: list[Bound], until: float, speed: float) -> None:

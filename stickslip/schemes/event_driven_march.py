@@ -43,6 +43,8 @@ def march(
     system, steps = prepared.system, clock.size - 1
     if not JIT or scheme.method != "DOP853" or any(getattr(one, "z_update", None) for one in system.systems):
         return None
+    if system.guards or system.edges is not None or "side" in memory:
+        return None
     # Bounds over a second are those of forces.
     layout = interrupts.run(prepared.part, Layout.of, 1.0, False)
     if layout is None:

@@ -1,6 +1,9 @@
-"""A second-order system as the event-driven scheme sees it at one instant: accelerations, outputs and rates.
+"""A system as the event-driven scheme sees it at one instant: accelerations, outputs and rates.
 
 M(q) v̇ = F(t, q, v) + H lam,  q̇ = T(q) v,  ÿ = H' v̇ + γ  with  γ = (d/dt H') v + (d/dt) ∂y/∂t along the motion
+
+Systems of first order, M ẋ = f(t, x), move beside. Functions of time that jump at edges are asked within the
+edges around, so that a stretch sees one side of each.
 """
 
 import math
@@ -13,7 +16,12 @@ from stickslip.kernels.smooth import COARSER
 from stickslip.problem.checks import Array
 from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.state import ModelError
+from stickslip.systems.dynamics import EMPTY
+from stickslip.systems.first_order import FirstOrder
 from stickslip.systems.system import Bound
+
+ROUNDING = 8.0 * float(np.finfo(float).eps)
+"""Share of a time by which functions of time are asked away from an edge."""
 
 
 @dataclass(frozen=True)
@@ -88,15 +96,31 @@ class Motion:
         self.nq, self.nv = system.q0.shape[0], system.v0.shape[0]
         self.pieces = prepared.part(pieces)
         self.zero = {one.name: np.zeros(one.law.size) for one in system.interactions}
-        self.plain = all(body.kinematics(system.q0[p.q]) is None for body, p in system.mechanical)
+        identical = all(body.kinematics(system.q0[p.q]) is None for body, p in system.mechanical)
+        self.plain = identical and not system.flows
         self.constant_mass = all(body.constant_mass for body, _ in system.mechanical)
         self.coarse = {
             one.name
             for one in system.interactions
-            if self.plain and any(q.difference_of is not None for q in one.mechanical.quantities)
+            if identical and any(q.difference_of is not None for q in one.mechanical.quantities)
         }
         """Interactions whose Jacobians are differences already."""
         self._inverse: Array | None = None
+        self._low, self._high = -math.inf, math.inf
+
+    def enter(self, t: float) -> float:
+        """Take the side of the edges around t that comes after it; when the next one is [s]."""
+        edges = self.system.edges
+        if edges is None:
+            return math.inf
+        following = edges.after(t)
+        self._low = t + ROUNDING * abs(t) if edges.is_one(t) else -math.inf
+        self._high = following - ROUNDING * abs(following) if following < math.inf else math.inf
+        return following
+
+    def within(self, t: float) -> float:
+        """The time at which functions of time are asked for t [s]: between the edges around."""
+        return min(max(t, self._low), self._high)
 
     def inverse(self, t: float, q: Array) -> Array:
         """M(q)⁻¹ of all systems [1/kg], shape (nv, nv)."""
@@ -115,8 +139,8 @@ class Motion:
 
     def free(self, t: float, q: Array, v: Array) -> Array:
         """M⁻¹ F: the acceleration without contact forces [m/s²], shape (nv,)."""
-        z, bodies = self.z, self.system.mechanical
-        if len(bodies) == 1:
+        z, bodies, t = self.z, self.system.mechanical, self.within(t)
+        if len(bodies) == 1 and not self.system.flows:
             F = bodies[0][0].force(t, q, v, z)
         else:
             F = np.empty(self.nv)
@@ -128,14 +152,48 @@ class Motion:
         return a
 
     def rate(self, q: Array, v: Array) -> Array:
-        """q̇ = T(q) v [m/s], shape (nq,)."""
+        """q̇ = T(q) v [m/s], shape (nq,); zero of systems of first order, which `flow` moves."""
         if self.plain:
             return v
-        out = np.empty(self.nq)
+        out = np.zeros(self.nq)
         for body, p in self.system.mechanical:
             T = body.kinematics(q[p.q])
             out[p.q] = v[p.v] if T is None else T @ v[p.v]
         return out
+
+    def flow(self, t: float, q: Array, out: Array) -> None:
+        """Write ẋ = M⁻¹ f of the systems of first order into q̇ [any], shape (nq,)."""
+        self._flow(t, q, np.zeros(self.nq), out)
+
+    def velocities(self, t: float, x: Array, inputs: Array) -> Array:
+        """ẋ with M ẋ = f + inputs, where all systems are of first order [any], shape (nx,)."""
+        out = np.empty(x.size)
+        self._flow(t, x, inputs, out)
+        return out
+
+    def mobility(self, t: float, x: Array) -> Array:
+        """M⁻¹ of systems of first order [any], shape (nx, nx)."""
+        out, t = np.zeros((x.size, x.size)), self.within(t)
+        for body, p in self.system.flows:
+            out[p.q, p.q] = np.linalg.inv(body.mass(t, x[p.q], self.z[p.z]))
+        return out
+
+    def _flow(self, t: float, q: Array, inputs: Array, out: Array) -> None:
+        t = self.within(t)
+        for body, p in self.system.flows:
+            x, z = q[p.q], self.z[p.z]
+            try:
+                if isinstance(body, FirstOrder):  # whose inputs may take ẋ
+                    rate = body.velocity(t, x, z, inputs[p.q])
+                else:
+                    rate = np.asarray(
+                        np.linalg.solve(body.mass(t, x, z), body.rate(t, x, z) + inputs[p.q]), float
+                    )
+            except np.linalg.LinAlgError:
+                rate = np.full(x.size, math.nan)
+            if not np.isfinite(rate).all():
+                body.explain(t, x, EMPTY, z)
+            out[p.q] = rate
 
     def normalized(self, q: Array) -> Array:
         """q back on its manifold [m, -], shape (nq,)."""

@@ -28,8 +28,13 @@ class Crossing:
     """When [s]."""
     which: IntArray
     """Numbers of the watched quantities, those that cross at the same time together [-], shape (k,)."""
-    sudden: bool
-    """Whether they were below zero from the beginning, without a crossing."""
+    suddenly: BoolArray
+    """Which of them were below zero from the beginning, without a crossing [-], shape (k,), bool."""
+
+    @property
+    def sudden(self) -> bool:
+        """Whether all were."""
+        return bool(self.suddenly.all())
 
 
 class Lookout:
@@ -46,7 +51,7 @@ class Lookout:
     def start(self) -> Crossing | None:
         """What is below zero already."""
         below = np.flatnonzero(self.g < -self.floor)
-        return Crossing(self.t, below, True) if below.size else None
+        return Crossing(self.t, below, np.ones(below.size, bool)) if below.size else None
 
     def advance(
         self, t_end: float, parts: int, few: int, watch: Callable[[float], Array],
@@ -90,7 +95,7 @@ class Lookout:
             return None
         first = min(time for time, _ in roots.values())
         same = [i for i, (time, _) in roots.items() if time - first <= self.together]
-        return Crossing(first, np.array(same), all(roots[i][1] for i in same))
+        return Crossing(first, np.array(same), np.array([roots[i][1] for i in same]))
 
     def _root(self, i: int, t: float) -> tuple[float, bool]:
         """Where quantity i, below zero at t, crossed; or where it was last looked at, having never risen."""

@@ -9,9 +9,11 @@ import scipy.integrate
 from stickslip.problem.checks import Array
 from stickslip.schemes.event_driven_decisions import Decisions
 from stickslip.schemes.event_driven_flow import Flow
+from stickslip.schemes.event_driven_guards import Guards
 from stickslip.schemes.event_driven_handover import carry, send
 from stickslip.schemes.event_driven_roots import Crossing, Lookout
 from stickslip.schemes.event_driven_standing import Standing
+from stickslip.schemes.event_driven_switches import SwitchedFlow, Switches
 from stickslip.state import ModelError
 from stickslip.systems.system import Bound
 
@@ -24,24 +26,24 @@ VANISHED = 1e-3
 class Run:
     """Carries a step from event to event."""
 
-    def __init__(self, at: Standing, decisions: Decisions):
-        self.at, self.decisions = at, decisions
+    def __init__(self, at: Standing, decisions: Decisions | Switches, guards: Guards):
+        self.at, self.decisions, self.guards = at, decisions, guards
 
     def carry(self, end: float) -> None:
         """Go to the end of the step, through all events on the way."""
+        edge = self.at.motion.enter(self.at.t)
         self.decisions.begin()
         for group in self.at.groups:
             if self.at.handed_over(group):
                 self._onward(group, end)
         while not self.at.stopped and self.at.t < end:
             at = self.at
-            flow = Flow(
-                at.motion, at.modes, at.options.slow, at.t, at.q, at.v, at.lam, at.waiting,
-                np.concatenate([at.still_q, at.still_v]),
-            )  # fmt: skip
-            crossing = self._flow(flow, min([end, *(one[0] for one in at.away)]))
+            if at.t >= edge:
+                edge = at.motion.enter(at.t)
+            flow = self.decisions.flow()
+            crossing = self._flow(flow, min([end, edge, *(one[0] for one in at.away)]))
             if crossing is not None:
-                self.decisions.decide(flow, crossing)
+                self._decide(flow, crossing)
                 for group, until, speed in self.decisions.leaving():
                     send(at, group, until, speed)
                     self._onward(group, end)
@@ -50,25 +52,45 @@ class Run:
                     self._onward(group, end)
         self.at.settle_drift()
 
+    def _decide(self, flow: Flow | SwitchedFlow, crossing: Crossing) -> None:
+        """What follows a crossing: of contacts first, then of guards."""
+        own = crossing.which >= len(flow.watched)
+        if not own.all():
+            self.decisions.decide(flow, Crossing(crossing.t, crossing.which[~own], crossing.suddenly[~own]))
+        if own.any() and not self.at.stopped:
+            self.guards.passed(crossing.which[own] - len(flow.watched), crossing.suddenly[own])
+
     def _onward(self, group: list[Bound], end: float) -> None:
         """Time-stepping of what was handed to it, or what follows when it is over."""
         if self.at.until[group[0].blocks.start] > self.at.t:
             before = np.array(self.at.impulse)
             carry(self.at, group, end)
             self.decisions.forget(group, self.at.impulse != before)
+            self.guards.overtaken()
         else:
             self.decisions.take_over(group)
 
-    def _flow(self, flow: Flow, end: float) -> Crossing | None:
+    def _flow(self, flow: Flow | SwitchedFlow, end: float) -> Crossing | None:
         """Integrate until the end or the first crossing."""
         options, t = self.at.options, self.at.t
         state = flow.begin(self.at.q, self.at.v)
-        g, slope = flow.values(t, state), flow.slopes(t, state)
+        guards, count = self.guards, len(flow.watched)
+
+        def values(t: float, state: Array) -> Array:
+            found = flow.values(t, state)
+            return np.concatenate([found, guards.values(t, state)]) if guards else found
+
+        def value(i: int, t: float, state: Array) -> float:
+            return flow.value(i, t, state) if i < count else guards.value(i - count, t, state)
+
+        g, slope = values(t, state), flow.slopes(t, state)
         floors, gaps = self._floors(flow, state), slice(0, len(flow.open))
         # What opened a little below zero is given the time to rise.
         rising = slope >= -options.velocity_tolerance
         floors[gaps] += np.where(rising, np.maximum(-1.001 * g[gaps], 0.0), 0.0)
         look = Lookout(t, g, slope, floors, options.together)
+        look.risen[count:] |= guards.risen
+        guards.risen = look.risen[count:]  # which the lookout goes on to write to
         crossing = look.start()
         if crossing is not None:
             return crossing
@@ -89,14 +111,14 @@ class Run:
                     f"event-driven: at t = {integrator.t:.9g} s, {options.method} cannot go on: {message}"
                 )
             if look.g.size:
-                at = _Path(integrator, previous, eager=len(flow.open) < len(flow.watched))
+                at = _Path(integrator, previous, eager=len(flow.open) < look.g.size)
                 share = (integrator.t - integrator.t_old) / self.at.substep
+                few = max(1, min(options.parts, math.ceil(options.parts * share)))
                 crossing = look.advance(
-                    float(integrator.t), options.parts,
-                    max(1, min(options.parts, math.ceil(options.parts * share))),
-                    lambda s, at=at: flow.values(s, at(s)),  # type: ignore[misc]
+                    float(integrator.t), options.parts, options.parts if guards else few,
+                    lambda s, at=at: values(s, at(s)),  # type: ignore[misc]
                     lambda s, at=at: flow.slopes(s, at(s)),  # type: ignore[misc]
-                    lambda i, s, at=at: flow.value(i, s, at(s)),  # type: ignore[misc]
+                    lambda i, s, at=at: value(i, s, at(s)),  # type: ignore[misc]
                 )  # fmt: skip
                 previous = at
                 if crossing is not None:
@@ -111,7 +133,7 @@ class Run:
         self._arrive(flow, end, np.array(integrator.y))
         return None
 
-    def _explain_masses(self, flow: Flow, t: float, state: Array) -> None:
+    def _explain_masses(self, flow: Flow | SwitchedFlow, t: float, state: Array) -> None:
         """A ModelError that names the system whose mass matrix is what the integrator cannot pass."""
         q = state[: flow.nq]
         for body, place in self.at.system.mechanical:
@@ -122,7 +144,7 @@ class Run:
                     f"system {body.name!r}: at t = {t:.9g} s, M turns singular or is not positive definite"
                 )
 
-    def _arrive(self, flow: Flow, t: float, state: Array) -> None:
+    def _arrive(self, flow: Flow | SwitchedFlow, t: float, state: Array) -> None:
         nq, nv = flow.nq, flow.nv
         self.at.t, self.at.q, self.at.v = (
             t,
@@ -131,13 +153,15 @@ class Run:
         )
         self.at.impulse[flow.components] += state[nq + nv : flow.end]
         self.at.work += float(state[flow.end :].sum())
-        if flow.components.size:
+        if flow.components.size and isinstance(flow, Flow):
             self.at.lam[:] = 0.0
             self.at.lam[flow.components] = flow.forces(t, self.at.q, self.at.v)[1]
 
-    def _floors(self, flow: Flow, state: Array) -> Array:
+    def _floors(self, flow: Flow | SwitchedFlow, state: Array) -> Array:
         """How far below zero each watched quantity is still zero."""
         options = self.at.options
+        if isinstance(flow, SwitchedFlow):
+            return np.concatenate([flow.floors(self.at.t, state, options.together), self.guards.floors])
         derivative = flow(self.at.t, state)
         force = float(np.abs(derivative[flow.nq + flow.nv : flow.end]).max(initial=0.0))
         kinds = {"gap": 1e-3 * options.gap_tolerance, "speed": options.velocity_tolerance}
@@ -145,7 +169,7 @@ class Run:
         forces = 1e-10 * force + 1e-14 * float(
             np.abs(derivative[flow.nq : flow.nq + flow.nv]).max(initial=0.0)
         )
-        return np.array([kinds.get(w.kind, forces) for w in flow.watched])
+        return np.array([*(kinds.get(w.kind, forces) for w in flow.watched), *self.guards.floors])
 
 
 class _Path:

@@ -53,6 +53,10 @@ class Standing:
         self.away: list[tuple[float, list[Bound], IntArray, IntArray]] = []
         """When they are caught up with [s], their interactions, coordinates and velocities."""
 
+    def take(self, z: Array) -> None:
+        """Go on with other discrete parameters [any], shape (nz,)."""
+        self.z = self.motion.z = z
+
     def wait(self, group: list[Bound], q: IntArray, v: IntArray, until: float) -> None:
         """Coupled interactions have been carried ahead to `until`, and wait there."""
         self.away.append((until, group, q, v))

@@ -6,6 +6,7 @@ one is for `step`, which also says what is wrong with it, if anything is. It end
 where a function raises or a signal is to end the run: what was raised is in `error`.
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +14,13 @@ import numpy as np
 
 from stickslip.compilation import JIT
 from stickslip.interrupts import Interrupts
-from stickslip.kernels.march import run
-from stickslip.kernels.march_layout import Method, Record
+from stickslip.kernels.march import runner
+from stickslip.kernels.march_layout import Method, Model, Record, Work
 from stickslip.problem.checks import Array, IntArray
+from stickslip.schemes.callbacks import Callback
 from stickslip.schemes.march_model import Layout
 from stickslip.schemes.prepared_system import PreparedSystem
-from stickslip.schemes.step import Memory, frozen_state
+from stickslip.schemes.step import Memory
 from stickslip.state import BoolArray, State
 
 if TYPE_CHECKING:
@@ -73,16 +75,126 @@ class March:
         return {name: rows[-1].copy() for name, rows in self.memories.items()}
 
 
-def march(
-    scheme: "MoreauJean", prepared: PreparedSystem, state: State, memory: Memory, h: float, clock: Array,
-    tolerance: float, interrupts: Interrupts,
-) -> March | None:  # fmt: skip
-    """As `MarchingScheme.march` has it."""
-    system = prepared.system
-    layout = interrupts.run(prepared.part, Layout.of, h) if JIT and _is_known(scheme) else None
-    if layout is None:
+@dataclass(eq=False, slots=True)
+class _Tools:
+    """What marches of one system with one scheme, step and tolerance share."""
+
+    layout: Layout
+    stop: IntArray
+    """Whether to stop, as `Interrupts.flag` has it [-], shape (2,)."""
+    model: Model
+    method: Method
+    work: Work
+    run: Any = None
+    """The kernel."""
+
+    @staticmethod
+    def of(prepared: PreparedSystem, scheme: "MoreauJean", h: float, tolerance: float) -> "_Tools | None":
+        """Those of a system; None where the march knows not model or options."""
+        layout = prepared.part(Layout.of, h) if _is_known(scheme) else None
+        if layout is None:
+            return None
+        system, stop = prepared.system, np.zeros(2, np.int64)
+        method = Method(
+            np.array([scheme.weight(one.name) for one in system.systems]), scheme.variant == "semi-explicit",
+            float(h), float(tolerance), float(scheme.newton_tolerance), int(scheme.newton_max),
+        )  # fmt: skip
+        return _Tools(layout, stop, layout.stopped_by(stop), method, layout.work(system))
+
+
+@dataclass(eq=False, slots=True)
+class Strip:
+    """Steps that follow each other, made by one compiled call or by several, with room for more."""
+
+    tools: _Tools
+    record: Record
+    """Row 0 is the start, row k the end of step k."""
+    clock: Array
+    """Times of all rows [s], shape (rows + 1,)."""
+    start: State
+    """The first step begins at it."""
+    ends: tuple[Array, Array, Array]
+    """q, v and z of the record, not to be written to [m, rad, m/s, or any], shape (rows + 1, n) each."""
+    state: State
+    """At the end of the last step."""
+    steps: int = 0
+    """How many are made."""
+    closed: bool = False
+    """Whether no step may follow: what is here was read."""
+
+    def can_follow(self, state: State, h: float) -> bool:
+        """Whether there is room for a step of length h [s] from `state`."""
+        same = self.state is state and self.tools.method.h == h
+        return same and not self.closed and self.steps < self.clock.size - 1
+
+    def make(self, most: int, interrupts: Interrupts) -> BaseException | None:
+        """Make at most so many steps; what is to be raised once they are kept, if anything is."""
+        tools, record, first = self.tools, self.record, self.steps
+        current = tools.layout.current
+        interrupts.flag(tools.stop)
+        outer, current.interrupts = current.interrupts, interrupts
+        most = min(most, self.clock.size - 1 - first)
+        try:
+            given = (tools.model, tools.method, tools.work, self.clock, record, first, most)
+            done, _ = tools.run(*given)
+        finally:
+            current.interrupts = outer
+        if done:
+            self.state, self.steps = self.state_after(first + done), first + done
+        return interrupts.taken()
+
+    def follow(self, state: State, index: int, every: int, t: float) -> State | None:
+        """The end, at t [s], of one more step, which calls no function in Python; None where there is no room
+        for it, or `make` has to see to it."""
+        first, tools = self.steps, self.tools
+        row = first + 1
+        if self.state is not state or self.closed or row == self.clock.size:
+            return None
+        tools.stop.fill(0)
+        if not tools.run(tools.model, tools.method, tools.work, self.clock, self.record, first, 1)[0]:
+            return None
+        y, (q, v, z) = self.record.y[row], self.ends
+        if not math.isfinite(y.dot(y)):
+            return None
+        reached = State(t, q[row], v[row], z[row])
+        self.state, self.steps = reached, row
+        return reached
+
+    @property
+    def calls_python(self) -> bool:
+        """Whether steps call functions in Python."""
+        return any(isinstance(one, Callback) for one in self.tools.layout.kept)
+
+    def state_after(self, step: int) -> State:
+        """The state after so many steps."""
+        q, v, z = self.ends
+        return State(self.clock.item(step), q[step], v[step], z[step])
+
+    def memory_after(self, step: int) -> Memory:
+        """The scheme's memory after so many steps."""
+        return {"r": self.record.r[step], "y": self.record.y[step]}
+
+    def march(self, error: BaseException | None = None) -> March:
+        """The steps as columns."""
+        q, v, z, r, y, u, active, forecast, natural, scaled, iterations, newton = self.record
+        n, ends = self.steps, slice(1, self.steps + 1)
+        return March(
+            self.clock[ends], q[ends], v[ends], z[ends], r[ends], u[:n], y[ends], active[:n], forecast[:n],
+            natural[:n], scaled[:n], iterations[:n], newton[:n], self.state, {"r": r[ends], "y": y[ends]},
+            error,
+        )  # fmt: skip
+
+
+def strip(
+    scheme: "MoreauJean", prepared: PreparedSystem, state: State, memory: Memory, h: float,
+    tolerance: float, clock: Array, interrupts: Interrupts,
+) -> Strip | None:  # fmt: skip
+    """One without steps yet, with room for those between the times of `clock` [s], shape (steps + 1,);
+    None where the march knows not model or options."""
+    system, steps = prepared.system, clock.size - 1
+    tools = interrupts.run(prepared.part, _Tools.of, scheme, h, tolerance) if JIT else None
+    if tools is None:
         return None
-    steps = clock.size - 1
     sizes = state.q.size, state.v.size, state.z.size, system.size, system.size
     q, v, z, r, y = (np.empty((steps + 1, n)) for n in sizes)
     q[0], v[0], z[0], r[0], y[0] = state.q, state.v, state.z, memory["r"], memory["y"]
@@ -91,27 +203,22 @@ def march(
         np.empty((steps, system.blocks)), np.zeros(steps), np.zeros(steps), np.zeros(steps, np.int64),
         np.zeros(steps, np.int64),
     )  # fmt: skip
-    method = Method(
-        np.array([scheme.weight(one.name) for one in system.systems]), scheme.variant == "semi-explicit",
-        float(h), float(tolerance), float(scheme.newton_tolerance), int(scheme.newton_max),
-    )  # fmt: skip
-    model, work = layout.stopped_by(interrupts.flag()), layout.work(system)
-    # No steps at all: compiles or loads the kernel, which signals may end.
-    none: list[Any] = [*record[:5], *(one[:0] for one in record[5:])]
-    interrupts.run(run, model, method, work, clock, Record(*none))
-    outer, layout.current.interrupts = layout.current.interrupts, interrupts
-    try:
-        done, _ = run(model, method, work, clock, record)
-    finally:
-        layout.current.interrupts = outer
-    ends = slice(1, done + 1)
-    last = frozen_state(float(clock[done]), q[done].copy(), v[done].copy(), z[done].copy()) if done else state
-    u, active, forecast, natural, scaled, iterations, newton = record[5:]
-    return March(
-        clock[ends], q[ends], v[ends], z[ends], r[ends], u[:done], y[ends], active[:done], forecast[:done],
-        natural[:done], scaled[:done], iterations[:done], newton[:done], last,
-        {"r": r[ends], "y": y[ends]}, interrupts.taken(),
-    )  # fmt: skip
+    if tools.run is None:  # compiles or loads the kernel, which signals may end
+        given = (tools.model, tools.method, tools.work, clock, record, 0, 0)
+        tools.run = interrupts.run(runner, *given)
+    ends = q.view(), v.view(), z.view()
+    for one in ends:
+        one.flags.writeable = False
+    return Strip(tools, record, clock, state, ends, state)
+
+
+def march(
+    scheme: "MoreauJean", prepared: PreparedSystem, state: State, memory: Memory, h: float, clock: Array,
+    tolerance: float, interrupts: Interrupts,
+) -> March | None:  # fmt: skip
+    """As `MarchingScheme.march` has it."""
+    made = strip(scheme, prepared, state, memory, h, tolerance, clock, interrupts)
+    return None if made is None else made.march(made.make(clock.size - 1, interrupts))
 
 
 def _is_known(scheme: "MoreauJean") -> bool:

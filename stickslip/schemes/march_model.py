@@ -181,12 +181,17 @@ def _layout(system: NonsmoothSystem, h: float, impacts: bool) -> Layout:
 
 def _is_known(system: NonsmoothSystem, impacts: bool) -> bool:
     """Whether systems, relations and laws are such that the march knows."""
-    return all(type(body) in (Lagrangian, LagrangianLinear, NewtonEuler) for body in system.systems) and all(
+    return all(_is_known_body(body) for body in system.systems) and all(
         (type(one.output) in (Holonomic, Linear) or isinstance(one.output, BodyOutput))
         and not one.mechanical.compliant
         and (not impacts or (one.law.impact in ("", "newton") and not one.law.has_own_bias))
         for one in system.interactions
     )
+
+
+def _is_known_body(body: object) -> bool:
+    turned = isinstance(body, NewtonEuler) and body.inertial
+    return type(body) in (Lagrangian, LagrangianLinear, NewtonEuler) and not turned
 
 
 Rows = tuple[list[list[int]], list[list[int]]]

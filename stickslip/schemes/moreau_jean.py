@@ -18,7 +18,7 @@ from stickslip.options import check, option
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
 from stickslip.problem.solution import Solution
-from stickslip.schemes.march import march
+from stickslip.schemes.march import march, strip
 from stickslip.schemes.moreau_jean_contacts import NONE, Output, Tie, refuse, require_finite
 from stickslip.schemes.moreau_jean_motion import Motion, inverse
 from stickslip.schemes.moreau_jean_newton import Coupled, Flat, Found, Loop, alone
@@ -63,6 +63,7 @@ class MoreauJean(MarchingScheme):
     """Moreau-Jean time-stepping for second-order systems."""
 
     _march = march
+    strip = strip
 
     theta: float | Mapping[str, float] = option(
         0.5,

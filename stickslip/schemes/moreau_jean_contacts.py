@@ -25,7 +25,6 @@ from stickslip.kernels.activation import gap_rate, takes_part
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
 from stickslip.state import ModelError
-from stickslip.systems.mechanical_outputs import WithInput
 from stickslip.systems.system import Bound, NonsmoothSystem
 
 NONE = np.zeros(0, np.int64)
@@ -48,7 +47,7 @@ class Output:
         self.normals = one.law.K.offset[:-1][self.unilateral]
         self.free = np.repeat(one.law.K.kind == cones.FREE, np.diff(one.law.K.offset))
         self.all = np.arange(len(one.law.K))
-        self.has_input = isinstance(one.mechanical, WithInput)
+        self.has_input = one.mechanical.has_input
         """Whether forces are a g(t, q, lam) of its own, not H lam with H the transpose of the rows."""
         self.constant = one.mechanical.constant and not self.compliant and not self.has_input
         self.rows: Array | None = None

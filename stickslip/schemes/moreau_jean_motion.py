@@ -10,6 +10,9 @@ method of second order where M depends on q. Its derivative is left out of A, fo
 than M; Newton's loop then converges linearly, with a factor of order h. The semi-explicit variant has
 M(q_k), F(t, q_k, v_k) and A = M (11.53); the complete one has F at the θ-point of time, q and v (11.51),
 whose A is (11.62) with the derivatives taken there.
+
+Of a Newton-Euler body whose spin is in the inertial frame the momentum M(q) v itself is balanced, where the
+step is implicit: M(q(v)) v - M(q_k) v_k in the place of M (v - v_k), and F without the gyroscopic moment.
 """
 
 import math
@@ -21,6 +24,7 @@ from stickslip.problem.checks import Array
 from stickslip.state import ModelError
 from stickslip.systems.dynamics import SecondOrderDynamics
 from stickslip.systems.lagrangian import check_mass
+from stickslip.systems.newton_euler import NewtonEuler
 from stickslip.systems.system import Place
 
 FIXED_POINTS = 50
@@ -33,9 +37,9 @@ class Motion:
     """A system on its way from (q, v) at t to t + h. `q_end` and `v_end` are Newton's current iterate."""
 
     __slots__ = (
-        "A", "F", "F_start", "M", "body", "current", "end", "h", "implicit", "inverse", "known_inverse",
-        "linearised", "place", "q", "q_bar", "q_end", "residual", "t", "theta", "v", "v_end", "v_free",
-        "variant", "z",
+        "A", "F", "F_start", "M", "body", "current", "end", "force", "h", "implicit", "inverse",
+        "known_inverse", "linearised", "momentum", "place", "q", "q_bar", "q_end", "residual", "t",
+        "theta", "v", "v_end", "v_free", "variant", "z",
     )  # fmt: skip
 
     def __init__(
@@ -49,20 +53,30 @@ class Motion:
         self.q, self.v, self.z = q[place.q], v[place.v], z[place.z]
         self.v_end = self.v
         self.q_bar = self.q
-        self.F_start = body.force(t, self.q, self.v, self.z) if variant != "complete" else self.v
+        self.force = body.force
+        self.momentum: Array | None = None
+        if isinstance(body, NewtonEuler) and body.inertial and self.implicit:
+            self.force, self.momentum = body.wrench, body.mass(t, self.q, self.z) @ self.v
+        self.F_start = self.force(t, self.q, self.v, self.z) if variant != "complete" else self.v
         self.inverse: Array | None = None
         self.linearised = False
         """Whether A and v_free are those of the iterate."""
         self.q_end = body.normalized(self.moved(self.v))
         self.evaluate(self.v)
-        self.residual = -h * self.F
+        self.residual = self.gained() - h * self.F
 
     def move(self, v_end: Array) -> None:
         """Take `v_end` as the velocity at the end: positions, forces and the free residual follow."""
         mean, self.linearised = self.v + self.theta * (v_end - self.v), False
         self.v_end, self.q_end = v_end, self.body.normalized(self.moved(mean))
         self.evaluate(mean)
-        self.residual = self.M @ (v_end - self.v) - self.h * self.F
+        self.residual = self.gained() - self.h * self.F
+
+    def gained(self) -> Array:
+        """Change of the momentum over the step, at the iterate."""
+        if self.momentum is None:
+            return self.M @ (self.v_end - self.v)
+        return self.body.mass(self.end, self.q_end, self.z) @ self.v_end - self.momentum
 
     def moved(self, mean: Array) -> Array:
         """q + h T(q̄) v_θ; where q̄ depends on the answer, by fixed points that contract by h |v|."""
@@ -95,9 +109,9 @@ class Motion:
                 middle = body.normalized(self.q + theta * (self.q_end - self.q))
                 self.M = body.mass(self.t + theta * h, middle, z)
             if self.variant == "complete":
-                self.F = body.force(self.t + theta * h, middle, mean, z)
+                self.F = self.force(self.t + theta * h, middle, mean, z)
             elif theta > 0.0:
-                late = body.force(self.end, self.q_end, self.v_end, z)
+                late = self.force(self.end, self.q_end, self.v_end, z)
                 self.F = late if theta == 1.0 else theta * late + (1.0 - theta) * self.F_start
             else:
                 self.F = self.F_start

@@ -23,7 +23,8 @@ from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import ContactProblem, Level
 from stickslip.problem.sets import ProductSet, blocks_of, spans
 from stickslip.state import BoolArray
-from stickslip.systems.system import Bound, NonsmoothSystem, tied
+from stickslip.systems.couplings import tied
+from stickslip.systems.system import Bound, NonsmoothSystem
 
 
 def coupled(interactions: Sequence[Bound]) -> list[list[Bound]]:

@@ -21,6 +21,8 @@ d_k = q_{k+1} - q_k, which rounds better:  M(q_k) (d_k - d_{k-1}) - w h² F = w 
 - Work of contacts: with the velocities w_k = (q_{k+1} - q_k) / h halfway, M (w_k - w_{k-1}) = h F + r, so
   ½ M w_k² - ½ M w_{k-1}² is the work of h F + r over (w_{k-1} + w_k)/2, exactly where M is constant; r's
   part of it is what a step tells. Neither formula of v at the ends of the step would balance.
+- Bodies that turn, q̇ = T(q) v: displacements are those of velocities, d = h v halfway, q_{k+1} = q_k ⊕ d by
+  `moved`, and q̄ = q_k ⊕ (d_k - e d_{k-1}) / (1 + e), which is the same where q̇ = v.
 - Components of friction and dry joints (intervals) are not in the notes. Here their law is stated on the
   displacement over the step, H'(q̄) (q_{k+1} - q_k): Coulomb's law with the increment in the place of u_T.
 """
@@ -39,7 +41,7 @@ from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Solution
 from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.problems import components_of, coupled, problem_of
-from stickslip.schemes.schatzman_paoli_tangent import Around, Layout, Tangent, layout_of
+from stickslip.schemes.schatzman_paoli_tangent import Around, Layout, Tangent, layout_of, moved
 from stickslip.schemes.step import CONTACT_WORK, InteractionPart, Memory, Solver, Step, arrays, frozen_state
 from stickslip.schemes.system_scheme import SystemScheme, require_second_order
 from stickslip.state import BoolArray, ModelError, State
@@ -53,7 +55,7 @@ STAGNATION = 1e-7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchatzmanPaoli(SystemScheme):
-    """Schatzman-Paoli time-stepping for second-order systems with q̇ = v."""
+    """Schatzman-Paoli time-stepping for second-order systems."""
 
     level = Level.POSITION
 
@@ -68,12 +70,6 @@ class SchatzmanPaoli(SystemScheme):
     def _begin(self, prepared: PreparedSystem, state: State, h: float) -> Memory:
         system = prepared.system
         require_second_order(system, "schatzman-paoli")
-        for body, place in system.mechanical:
-            if body.kinematics(state.q[place.q]) is not None:
-                raise ModelError(
-                    f"system {body.name!r} has q̇ = T(q) v; schatzman-paoli takes second differences of q"
-                    " and is for q̇ = v (see moreau-jean)"
-                )
         for one in system.interactions:
             if one.law.impact == "poisson":
                 raise ModelError(
@@ -97,7 +93,7 @@ class SchatzmanPaoli(SystemScheme):
         with np.errstate(all="ignore"):  # what is not finite is named below
             found = self._newton(prepared, around, h * memory["r"], solver)
         d, impulse = found.d, found.multipliers / h
-        q_new, v_new = state.q + d, around.velocity(d)
+        q_new, v_new = moved(system, state.q, d), around.velocity(d)
         y = np.empty(system.size)
         for one in system.interactions:
             lam = found.multipliers[one.components] / around.force
@@ -210,8 +206,8 @@ def _explain(system: NonsmoothSystem, around: Around, d: Array) -> None:
     system.explain(state.t, state.q, state.v, around.z)
     finite = np.where(np.isfinite(d), d, around.before)
     v = (1.0 - theta) * state.v + theta * around.velocity(finite)
-    system.explain(state.t + theta * around.h, state.q + theta * finite, v, around.z)
-    system.explain(state.t + around.h, state.q + d, state.v, around.z)
+    system.explain(state.t + theta * around.h, moved(system, state.q, theta * finite), v, around.z)
+    system.explain(state.t + around.h, moved(system, state.q, d), state.v, around.z)
     raise ModelError(
         f"at t = {state.t:.9g} s, the step of {around.h:.3g} s is not finite; take a smaller one"
     )

@@ -74,6 +74,21 @@ class Layout:
     """1 + e of components whose law is stated on y, 1 of the others [-], shape (size,)."""
 
 
+def moved(system: NonsmoothSystem, q: Array, d: Array) -> Array:
+    """q ⊕ d: q + d, or for q̇ = T(q) v, q + T d with T halfway, back on the manifold [m, -], shape (nq,)."""
+    out = np.empty(q.shape)
+    for body, place in system.mechanical:
+        start, own = q[place.q], d[place.v]
+        T = body.kinematics(start)
+        if T is None:
+            out[place.q] = start + own
+            continue
+        middle = body.kinematics(body.normalized(start + 0.5 * (T @ own)))
+        assert middle is not None
+        out[place.q] = body.normalized(start + middle @ own)
+    return out
+
+
 def layout_of(prepared: PreparedSystem) -> Layout:
     """The layout of a system, which never changes."""
     system = prepared.system
@@ -121,14 +136,19 @@ class Tangent:
         self.free_value = self.value
         self.d_free = d
         self._dynamics(system)
+        means: dict[float, Array] = {}
         for one, to_v, shares in layout.shares:
-            self._relation(one, to_v, shares)
+            for share in shares:
+                e = share.e
+                if e not in means:
+                    means[e] = moved(system, around.state.q, (d - e * around.before) / (1.0 + e))
+            self._relation(one, to_v, shares, means)
 
     def _dynamics(self, system: NonsmoothSystem) -> None:
         around, d, theta = self.around, self.d, self.around.theta
         state, z, h = around.state, around.z, around.h
         t = state.t + theta * h
-        q = state.q + theta * d
+        q = moved(system, state.q, theta * d)
         v = (1.0 - theta) * state.v + theta * around.velocity(d)
         slope = 0.5 / h if around.central else 1.0 / h
         for body, place in system.mechanical:
@@ -139,7 +159,9 @@ class Tangent:
             F = around.force * body.force(t, *of)
             A = M
             if theta > 0.0:
-                for part, factor in ((body.force_dq(t, *of), 1.0), (body.force_dv(t, *of), slope)):
+                by_q, by_v, T = body.force_dq(t, *of), body.force_dv(t, *of), body.kinematics(q[place.q])
+                by_q = by_q if by_q is None or T is None else by_q @ T
+                for part, factor in ((by_q, 1.0), (by_v, slope)):
                     if part is not None:
                         A = A - (around.force * theta * factor) * part
             self.R[to] = M @ (d[to] - around.before[to]) - F
@@ -154,16 +176,18 @@ class Tangent:
             self.A_inverse.append((to, inverse))
             self.drop[to] = inverse @ F
 
-    def _relation(self, one: Bound, to_v: IntArray, shares: tuple[Share, ...]) -> None:
-        """`value`, C, H and D of one interaction, each component at its own q̄."""
+    def _relation(
+        self, one: Bound, to_v: IntArray, shares: tuple[Share, ...], means: dict[float, Array]
+    ) -> None:
+        """`value`, C, H and D of one interaction, each component at its own q̄, by restitution."""
         around, output = self.around, one.mechanical
         state, h, z = around.state, around.h, around.z[one.z]
         lam = self.multipliers[one.components] / around.force
-        d, before = self.d[one.v], around.before[one.v]
+        d = self.d[one.v]
         for share in shares:
             e, part, to = share.e, share.part, share.to
             t = state.t + h * (1.0 - e) / (1.0 + e)
-            q = state.q[one.q] + (d - e * before) / (1.0 + e)
+            q = means[e][one.q]
             rows = output.rows(t, q, lam, z)
             value = (1.0 + e) * output.y(t, q, lam, z)[part]
             if not share.at_position.all():

@@ -27,12 +27,20 @@ class SystemScheme(Options, Scheme):
     """A scheme that takes a system, or one that was prepared; laws are all stated on one derivative of y."""
 
     level: ClassVar[Level]
+    takes_guards: ClassVar[bool] = False
+    """Whether it finds where guards pass zero."""
 
     def levels(self, system: NonsmoothSystem | PreparedSystem) -> tuple[Level, ...]:
         return (self.level,) * len(PreparedSystem.of(system).system.interactions)
 
     def begin(self, system: NonsmoothSystem | PreparedSystem, state: State, h: float) -> Memory:
-        return self._begin(PreparedSystem.of(system), state, h)
+        prepared = PreparedSystem.of(system)
+        for guard in () if self.takes_guards else prepared.system.guards:
+            raise ModelError(
+                f"guard {guard.name!r} is for the scheme event-driven, which finds where it passes zero;"
+                f" {type(self).__name__} does not"
+            )
+        return self._begin(prepared, state, h)
 
     def step(
         self, system: NonsmoothSystem | PreparedSystem, state: State, memory: Memory, h: float, solver: Solver

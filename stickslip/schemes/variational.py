@@ -29,12 +29,13 @@ from stickslip.mechanics.world import World
 from stickslip.options import Options, option
 from stickslip.problem.residuals import examine
 from stickslip.problem.solution import Solution, Status, Verdict
-from stickslip.problem.step_problem import LINEARISED, MODELS, StepProblem
+from stickslip.problem.step_problem import MODELS, StepProblem
 from stickslip.problem.step_tangent import step_tangent
 from stickslip.schemes.body_joints import joint_errors
 from stickslip.schemes.body_start import check_start
 from stickslip.schemes.body_world import PreparedWorld
-from stickslip.schemes.step import Memory, Solver, Step
+from stickslip.schemes.step import OVERLAP, Memory, Solver, Step
+from stickslip.schemes.variational_contacts import Candidates
 from stickslip.schemes.variational_end import NOTHING, Answer, arrived
 from stickslip.schemes.variational_start import NO_ID, Node, Posed, first_memory, posed, step_problem
 from stickslip.state import Array, ModelError, State
@@ -54,7 +55,10 @@ MOST_TANGENTS = 50
 """Most tangent problems of a step."""
 FINER = 0.1
 """Tolerance of the tangent problems over that of the step: from one to the next a little is lost."""
-MOST_LOOKS = 10
+SLIGHT = 1e-5
+"""Overlap at the end, over the size of bodies, of an answer that is kept where with more features there is
+none to the tolerance."""
+MOST_LOOKS = 30
 """Most times that a step is solved because its answer reaches contacts that were not in it."""
 
 
@@ -66,17 +70,11 @@ class VariationalBodies(Options):
         "cone", "law of friction: the cone; or, relaxed, four facets in its place, or none at all",
         choices=MODELS,
     )  # fmt: skip
-    other_pairs: str = option(
-        "error", "pairs whose gap has no closed form: refused, or forecast from the start of the step",
-        choices=("error", "linearised"),
-    )  # fmt: skip
 
     def begin(self, world: World | PreparedWorld, state: State, h: float) -> Memory:
         """The memory before the first step; a ModelError where the world cannot be carried from `state`."""
         prepared = PreparedWorld.of(world)
         check_start(prepared, state)
-        if self.other_pairs == "error":
-            prepared.shapes.check_pairs()
         return first_memory(energies.potential(prepared.world, state.t, state.q))
 
     def step(
@@ -94,41 +92,81 @@ class Carried:
     problem: StepProblem
     solution: Solution | None
     """None where nothing was to be solved."""
+    features: Candidates
+    """What meets at the contacts of the problem, in their order."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Attempt:
+    """An answer of a step with the contacts that were looked for."""
+
+    before: Posed
+    answer: Answer
+    reach: float
+    """How far surfaces can come towards each other with it [m]."""
 
 
 def carried(
     scheme: VariationalBodies, prepared: PreparedWorld, state: State, memory: Memory, h: float, solver: Solver
 ) -> Carried:
     """A step with the problem behind it."""
-    node, shapes, ids, margin = Node.of(prepared, state, memory, h), prepared.shapes, NO_ID, 0.0
+    node, shapes, keys, margin = Node.of(prepared, state, memory, h), prepared.shapes, NO_ID, 0.0
+    entered: list[Candidates] = []
+    turn, good, lost, kept = 0.0, None, "", 0.0
     for _ in range(MOST_LOOKS):
-        before = posed(scheme, node, memory, ids, margin)
-        problem, solution, lost = before.problem, None, ""
-        v = problem.v.copy()
-        if not (_clears(node, before) and _flies_jointed(node, problem)):
-            solution = _solution(problem, solver)
-            assert solution.v is not None
-            v[node.bodies.dynamic] = solution.v.reshape(-1, 6)
-            if not np.isfinite(v).all() or not np.isfinite(solution.r).all():
-                solution, lost = None, "the solver found no finite answer; the step is one without impulses"
-        if solution is None:
-            lost = _fly(node, v) or lost
-        v[np.abs(v) < NOTHING] = 0.0
-        q_end = np.empty_like(node.q)
-        motion.move_along(node.q, v, h, q_end)
-        gaps = before.candidates.gaps(q_end)
-        missed = (gaps < 0.0) & ~before.chosen
-        reach = _reach(node, v)
-        if lost or not (missed.any() or (reach > before.margin and not shapes.is_whole)):
+        made = _attempt(node, posed(scheme, node, memory, keys, margin, entered, turn), solver)
+        before, answer, reach = made.before, made.answer, made.reach
+        missed, late = (answer.gaps < 0.0) & ~before.chosen, False
+        solved = answer.solution is None or answer.solution.ok
+        if good is not None and not (solved and not answer.lost):
+            made, kept = good, -good.answer.deepest  # what overlaps there is slight
+            break
+        if shapes.other_pair is not None and not answer.lost:
+            if not turn and before.candidates.only(before.chosen).has_flipped(node.q, answer.q):
+                turn, entered = FARTHEST, []  # rims that turn over are no longer round
+                continue
+            new, deepest = shapes.entered(
+                prepared.detector, answer.q.reshape(-1), before.candidates,
+                _allowed(node, answer.solution, reach), np.maximum(turn, node.turn),
+            )  # fmt: skip
+            made = replace(made, answer=replace(answer, deepest=deepest))
+            entered.append(new)
+            late = len(new) > 0
+            if solved and -deepest <= SLIGHT * node.bodies.size and not missed.any():
+                good = made
+        if answer.lost or not (missed.any() or late or (reach > before.margin and not shapes.is_whole)):
             break
         # The answer is faster than what contacts were looked for with, or meets some that are not in it.
-        ids = np.concatenate([before.contacts.id, before.candidates.id[missed]])
+        keys = before.candidates.key[before.chosen | missed]
         margin = max(margin, 1.5 * reach)
     else:
         lost = f"{MOST_LOOKS} times contacts were met that were not looked for; take a smaller h"
-    lost = lost or _turns_far(node, v) or _sinks(node, before, solution, gaps, reach)
-    step = arrived(before, memory, Answer(v, q_end, gaps, solution, lost))
-    return Carried(step, problem, solution)
+    before, answer = made.before, made.answer
+    lost = answer.lost or lost or _turns_far(node, answer.v)
+    lost = lost or _sinks(node, before, answer.solution, answer.gaps, made.reach)
+    step = arrived(before, memory, replace(answer, lost=lost))
+    step = replace(step, measures={OVERLAP: kept}) if kept > 0.0 else step
+    return Carried(step, before.problem, answer.solution, before.candidates.only(before.chosen))
+
+
+def _attempt(node: Node, before: Posed, solver: Solver) -> Attempt:
+    """The answer of a step with these contacts."""
+    problem, solution, lost = before.problem, None, ""
+    v = problem.v.copy()
+    if not (_clears(node, before) and _flies_jointed(node, problem)):
+        with np.errstate(over="ignore", invalid="ignore"):  # of a problem that has no answer
+            solution = _solution(problem, solver)
+        assert solution.v is not None
+        v[node.bodies.dynamic] = solution.v.reshape(-1, 6)
+        if not np.isfinite(v).all() or not np.isfinite(solution.r).all():
+            solution, lost = None, "the solver found no finite answer; the step is one without impulses"
+    if solution is None:
+        lost = _fly(node, v) or lost
+    v[np.abs(v) < NOTHING] = 0.0
+    q_end = np.empty_like(node.q)
+    motion.move_along(node.q, v, node.h, q_end)
+    answer = Answer(v, q_end, before.candidates.gaps(q_end), 0.0, solution, lost)
+    return Attempt(before, answer, _reach(node, v))
 
 
 def _solution(problem: StepProblem, solver: Solver) -> Solution:
@@ -192,7 +230,7 @@ def _clears(node: Node, before: Posed) -> bool:
     if not len(before.contacts):
         return True
     contacts = before.problem.contacts
-    if contacts.bounce.any() or (contacts.kind == LINEARISED).any():
+    if contacts.bounce.any():
         return False
     free = _freely(node, before.problem)
     if free is None:
@@ -208,13 +246,17 @@ def _sinks(node: Node, before: Posed, solution: Solution | None, gaps: Array, re
         return ""
     told = gaps[before.chosen]
     deep = -float(told.min(initial=0.0))
-    if deep <= SINKS * solution.tolerance * reach + ROUNDING * node.bodies.size:
+    if deep <= _allowed(node, solution, reach):
         return ""
-    own = np.flatnonzero(before.problem.contacts.kind != LINEARISED)  # those that have gaps in closed form
-    first, second = (node.world.names[b] for b in before.contacts.body[own[int(np.argmin(told))]])
+    first, second = (node.world.names[b] for b in before.contacts.body[int(np.argmin(told))])
     bounces = bool(before.problem.contacts.bounce.any())
     why = "; what bounces has no room for it in a step" if bounces else ""
     return f"bodies {first!r} and {second!r} end {deep:.2g} m inside each other{why}; take a smaller h"
+
+
+def _allowed(node: Node, solution: Solution | None, reach: float) -> float:
+    """Overlap at the end that is the solver's, not the step's [m]."""
+    return SINKS * (0.0 if solution is None else solution.tolerance) * reach + ROUNDING * node.bodies.size
 
 
 def _flies_jointed(node: Node, problem: StepProblem) -> bool:

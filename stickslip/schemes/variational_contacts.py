@@ -1,34 +1,45 @@
-"""Contacts of the variational scheme: what may touch in a step, with gaps in closed form.
+"""Contacts of the variational scheme: what may touch in a step, each with a smooth gap.
 
-Spheres, both ends of capsules and the corners of boxes against planes, and spheres against spheres. Which of
-them there are is a table made once per world; many spheres are found by the grid of detection instead.
+Points of shapes against planes, ellipsoids against planes, and spheres against spheres are a table made once
+per world; many spheres are found by the grid of detection instead. Of all other pairs detection says where
+they are close, at the start of a step and again at its end, and the features that meet there have the gap
+(`kernels/bodies/features.py`).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from stickslip.detection.contacts import SLOTS, ContactSet, joined
+from stickslip.detection.detector import Detector
+from stickslip.detection.features import shape_features
+from stickslip.detection.pair_gaps import feature_rows
 from stickslip.detection.spheres import SphereDetector
 from stickslip.kernels.bodies import gaps as kernels
-from stickslip.mechanics.shapes import Capsule, Cuboid, Plane, Shape, Sphere
+from stickslip.kernels.bodies.features import BORDER, ROUGH, SHARP
+from stickslip.mechanics.hulls import ConvexHull
+from stickslip.mechanics.shapes import Capsule, Cuboid, Ellipsoid, Plane, Shape, Sphere
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.problem.checks import frozen
-from stickslip.problem.step_problem import POINT_PLANE, SPHERES
+from stickslip.problem.step_problem import POINT_PLANE, ROUND_PLANE, SPHERES
 from stickslip.rotations import matrices
-from stickslip.state import Array, BoolArray, IntArray, ModelError
+from stickslip.state import Array, BoolArray, IntArray
 
 FEW = 2048
 """Pairs of spheres that are looked at one by one; more are left to the grid."""
 CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 """Of a cube of size one, in the order of their slots [-], shape (8, 3)."""
 SPHERE, PLANE, POINTED, OTHER = range(4)
-"""Kinds of shapes: those whose points against planes are known, and those that nothing is known of here."""
+"""Kinds of shapes: those whose points against planes are known, and those that are left to detection."""
+AGREE = 1e-5
+"""Share of the size of bodies by which the gap of features may differ from the detected one."""
+MIX = np.uint64(0x9E3779B97F4A7C15)
+"""Makes one number of a pair of shapes and its features."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Candidates:
-    """Contacts with gaps in closed form, columns as `StepContacts` has them, sorted by id."""
+    """Contacts with smooth gaps, columns as `StepContacts` has them, sorted by id."""
 
     id: IntArray
     """As `ContactSet` has them [-], shape (k,)."""
@@ -42,10 +53,20 @@ class Candidates:
     """[m], shape (k, 2, 3)."""
     normal: Array
     """[-], shape (k, 3)."""
+    axis: Array
+    """[-], shape (k, 3)."""
     radius: Array
     """[m], shape (k, 2)."""
+    round: Array
+    """[-], shape (k, 2, 3, 3)."""
     law: Array
     """[-, m, m, -], shape (k, 4)."""
+    key: IntArray
+    """Numbers of the features that meet; the id for those of the table [-], shape (k,)."""
+    rank: IntArray
+    """What slots are chosen by [-], shape (k,)."""
+    mark: IntArray
+    """As `kernels/bodies/features.py` has them [-], shape (k,)."""
 
     def __len__(self) -> int:
         return self.id.shape[0]
@@ -56,9 +77,19 @@ class Candidates:
         return found
 
     @property
-    def forms(self) -> kernels.ClosedForms:
+    def forms(self) -> kernels.Forms:
         """The same as kernels take them."""
-        return kernels.ClosedForms(self.kind, self.body, self.point, self.normal, self.radius)
+        return kernels.Forms(
+            self.kind, self.body, self.point, self.normal, self.axis, self.radius, self.round
+        )
+
+    def has_flipped(self, before: Array, after: Array) -> bool:
+        """Whether something round has turned away the side that meets the other, between two q (n, 7)."""
+        return bool(kernels.has_flipped(self.forms, before, after))
+
+    def only(self, chosen: BoolArray | IntArray) -> "Candidates":
+        """Some of them."""
+        return Candidates(*(getattr(self, name)[chosen] for name in Candidates.__slots__))
 
 
 class StepShapes:
@@ -71,18 +102,23 @@ class StepShapes:
         self._kind = np.array([_kind(shape) for shape in shapes.shape], np.int64)
         self._laws = world.materials.law
         self._radius = np.array([getattr(s, "radius", 0.0) for s in shapes.shape], float)
+        self._reach = np.array([s.reach for s in shapes.shape], float)
+        radii = np.array([s.radii if isinstance(s, Ellipsoid) else (0.0,) * 3 for s in shapes.shape], float)
+        self._rounds = matrices(shapes.quaternion).reshape(-1, 3, 3) * radii.reshape(-1, 1, 3)
         balls = np.flatnonzero(self._kind == SPHERE)
         self._grid = SphereDetector(world) if balls.size * (balls.size - 1) // 2 > FEW else None
         table = self._point_plane()
         self.table = table if self._grid is not None else joined(table, self._pairs_of(balls))[0]
         """What there is to look at in every step."""
-        self.stranger = self._stranger()
-        """Two shapes that may meet and whose gap has no closed form; None if there are none."""
+        self.other_pair = self._other_pair()
+        """Two shapes that may meet and whose features that meet are left to detection; None for none."""
+        self.features = shape_features(world)
+        """Of all shapes."""
 
     @property
     def is_whole(self) -> bool:
         """Whether `table` has all that can ever touch."""
-        return self._grid is None and self.stranger is None
+        return self._grid is None and self.other_pair is None
 
     def candidates(self, q: Array, margin: float) -> Candidates:
         """All whose gap may be at most `margin` at q (7 n,)."""
@@ -92,26 +128,78 @@ class StepShapes:
         balls = (self._kind[found.shape] == SPHERE).all(axis=1)
         return joined(self.table, self._balls(found.shape[balls]))[0]
 
-    def others(self, found: ContactSet) -> BoolArray:
-        """Which contacts of detection are of pairs without a closed form [-], shape (nc,)."""
-        kind = np.sort(self._kind[found.shape], axis=1)
-        closed = (kind == SPHERE).all(axis=1) | ((kind == PLANE).any(axis=1) & (kind != OTHER).all(axis=1))
-        return np.asarray(~closed)
+    def met(
+        self, detector: Detector, q: Array, margin: float, turn: Array | None = None
+    ) -> tuple[Candidates, Array]:
+        """Features that meet at q (7 n,), of pairs that are not in the table and are at most `margin` apart,
+        and gaps as detection has them [m], shape (k,). Some may be there twice.
 
-    def check_pairs(self) -> None:
-        """Refuse a world in which shapes may meet whose gap has no closed form."""
-        if self.stranger is None:
-            return
-        shapes, names = self._world.shapes, self._world.names
-        first, second = (
-            f"{type(shapes.shape[s]).__name__} of body {names[shapes.body[s]]!r}" for s in self.stranger
-        )
-        raise ModelError(
-            f"the {first} and the {second} may meet, and the gap between such shapes has no closed form: the"
-            " variational scheme has those of spheres, capsules and boxes to planes, and of spheres to"
-            " spheres. Take VariationalBodies(other_pairs='linearised'), scheme='moreau-jean-semi-explicit',"
-            " or let them through each other: apart(first, second)"
-        )
+        turn: by how much bodies may turn while these features hold [rad], shape (n,); 0 unless given.
+        """
+        found = detector.find(q, margin)
+        kind = np.sort(self._kind[found.shape], axis=1)
+        known = (kind == SPHERE).all(axis=1) | ((kind == PLANE).any(axis=1) & (kind != OTHER).all(axis=1))
+        mine = np.flatnonzero(~known & self._moves[found.shape].any(axis=1))
+        found = ContactSet(*(getattr(found, name)[mine] for name in ContactSet.__slots__))
+        body = self._world.shapes.body
+        rows = feature_rows(self.features, q, found, turn=None if turn is None else turn[body])
+        which = np.stack([rows.flip, 1 - rows.flip], axis=1)
+        both = np.take_along_axis(found.shape[rows.contact], which, axis=1)
+        pair = found.id[rows.contact] // SLOTS
+        key = (pair.astype(np.uint64) * MIX + rows.code.astype(np.uint64)).astype(np.int64)
+        return Candidates(
+            pair * SLOTS, both, rows.kind, body[both], rows.point, rows.normal, rows.axis,
+            rows.radius, rows.round, found.law[rows.contact], key, rows.rank, rows.mark,
+        ), found.gap[rows.contact]  # fmt: skip
+
+    def near(self, detector: Detector, q: Array, margin: float, touch: float, turn: Array) -> Candidates:
+        """Features that may meet within a step from q; of those without a smooth gap below 0 only what
+        is closer than `touch` [m]."""
+        found, gap = self.met(detector, q, margin, turn)
+        return found.only(((found.mark & SHARP) == 0) & (((found.mark & ROUGH) == 0) | (gap <= touch)))
+
+    def entered(
+        self, detector: Detector, q: Array, known: Candidates, tolerance: float, turn: Array
+    ) -> tuple[Candidates, float]:
+        """Features that overlap at q by more than `tolerance` [m] and are not known, and the least gap there,
+        at most 0 [m]."""
+        found, told = self.met(detector, q, 0.0, turn)
+        gap = found.gaps(q.reshape(-1, 7))
+        reach = np.where(np.isfinite(self._reach[found.shape]), self._reach[found.shape], 0.0).max(axis=1)
+        least = np.where(np.abs(gap - told) <= AGREE * reach, gap, told)
+        new = (gap < -tolerance) & ~np.isin(found.key, known.key)
+        return found.only(new), float(least.min(initial=0.0))
+
+    def on_borders(self, detector: Detector, q: Array, features: Candidates, within: float) -> BoolArray:
+        """Which of these features are on their borders: where they were found, or because at q, shape (7 n,),
+        others have taken over, or are about to [-], shape (k,)."""
+        own = features.key != features.id
+        if not own.any():
+            return own
+        found, _ = self.met(detector, q, within)
+        inside = (found.mark & BORDER) == 0
+        names = zip(found.id[inside].tolist(), found.rank[inside].tolist(), strict=True)
+        there, pair = set(names), features.id // SLOTS * SLOTS
+        gone = [name not in there for name in zip(pair.tolist(), features.rank.tolist(), strict=True)]
+        return own & (((features.mark & (BORDER | ROUGH)) > 0) | np.array(gone, bool))
+
+    def gathered(self, table: Candidates, *parts: Candidates) -> Candidates:
+        """The table with features that were found, each once, with slots that it keeps while others do."""
+        more = table.only(np.zeros(len(table), bool))
+        for part in parts:
+            more = Candidates(
+                *(np.concatenate([getattr(x, name) for x in (more, part)]) for name in Candidates.__slots__)
+            )
+        _, first = np.unique(more.key, return_index=True)
+        more = more.only(first[np.lexsort((more.key[first], more.rank[first], more.id[first]))])
+        taken: set[int] = set()
+        for k, (base, rank) in enumerate(zip(more.id.tolist(), more.rank.tolist(), strict=True)):
+            slot = rank % SLOTS
+            while base + slot in taken and len(taken) < SLOTS * len(more):
+                slot = (slot + 1) % SLOTS
+            taken.add(base + slot)
+            more.id[k] = base + slot
+        return joined(table, more.only(np.argsort(more.id)))[0]
 
     def _point_plane(self) -> Candidates:
         """Points of shapes and planes that may meet."""
@@ -125,7 +213,10 @@ class StepShapes:
         where = np.stack([point[at], shapes.position[plane]], axis=1)
         normal = matrices(shapes.quaternion[plane])[:, :, 2]
         radii = np.stack([radius[at], np.zeros(s.size)], axis=1)
-        return self._rows(np.stack([s, plane], axis=1), slot[at], POINT_PLANE, where, normal, radii)
+        made = self._rows(np.stack([s, plane], axis=1), slot[at], POINT_PLANE, where, normal, radii)
+        rounds = self._rounds[made.shape[:, 0]]
+        kind = np.where(rounds.any(axis=(1, 2)), ROUND_PLANE, POINT_PLANE)
+        return replace(made, kind=frozen(kind), round=frozen(np.stack([rounds, 0.0 * rounds], axis=1)))
 
     def _points(self) -> tuple[IntArray, IntArray, Array, Array]:
         """Shape, slot, place in the frame of the body and radius of all points that planes may meet."""
@@ -159,8 +250,10 @@ class StepShapes:
         material = shapes.material[both]
         law = self._laws[material[:, 0], material[:, 1]]
         order = np.argsort(name, kind="stable")
+        none = np.zeros((name.size, 2, 3, 3))
         columns = (
-            name, both, np.full(name.size, kind), shapes.body[both], point, normal, radius, law,
+            name, both, np.full(name.size, kind), shapes.body[both], point, normal, none[:, 0, 0], radius,
+            none, law, name, slot, np.zeros(name.size, np.int64),
         )  # fmt: skip
         return Candidates(*(frozen(np.ascontiguousarray(c[order])) for c in columns))
 
@@ -181,7 +274,7 @@ class StepShapes:
         t = np.arange(self._kind.size)
         return self._may_meet(np.stack([np.full(t.size, s), t], axis=1))
 
-    def _stranger(self) -> tuple[int, int] | None:
+    def _other_pair(self) -> tuple[int, int] | None:
         for s in np.flatnonzero((self._kind == POINTED) | (self._kind == OTHER)).tolist():
             known = (self._kind == PLANE) & (self._kind[s] == POINTED)
             met = np.flatnonzero(self._meets(s) & ~known)
@@ -196,7 +289,9 @@ def _kind(shape: Shape) -> int:
         return SPHERE
     if isinstance(shape, Plane):
         return PLANE
-    return POINTED if isinstance(shape, Capsule | Cuboid) else OTHER
+    if isinstance(shape, ConvexHull):
+        return POINTED if len(shape.vertices) <= SLOTS else OTHER
+    return POINTED if isinstance(shape, Capsule | Cuboid | Ellipsoid) else OTHER
 
 
 def _own_points(shape: Shape) -> Array:
@@ -205,4 +300,6 @@ def _own_points(shape: Shape) -> Array:
         return np.array([[0.0, 0.0, -0.5 * shape.length], [0.0, 0.0, 0.5 * shape.length]])
     if isinstance(shape, Cuboid):
         return np.asarray(CORNERS * np.array(shape.size))
+    if isinstance(shape, ConvexHull):
+        return shape.vertices
     return np.zeros((1, 3))

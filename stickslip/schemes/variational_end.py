@@ -33,7 +33,9 @@ class Answer:
     q: Array
     """Where it ends [m, -], shape (n, 7)."""
     gaps: Array
-    """There, of all contacts in closed form that were looked at [m], shape (k,)."""
+    """There, of all contacts that were looked at [m], shape (k,)."""
+    deepest: float
+    """Least gap there of pairs that are left to detection, at most 0 [m]."""
     solution: Solution | None
     """None where nothing was to be solved, or no finite answer was found."""
     lost: str
@@ -124,7 +126,7 @@ def arrived(before: Posed, memory: Memory, answer: Answer) -> Step:
         solves=() if solution is None else (solution,),
         reason=f"at t = {state.t:.9g} s {reason}" if reason else "", relaxation=_relaxation(before),
         bodies=BodyPart(
-            contacts, frozen(joint_r.copy()), terms, _penetration(before, answer),
+            contacts, frozen(joint_r.copy()), terms, max(0.0, -_least(before, answer)),
             float(errors.max(initial=0.0)), 0.0, summed=True,
             joint_id=node.prepared.stops.row_id if joint_r.size else None,
         ),
@@ -138,13 +140,7 @@ def _relaxation(before: Posed) -> str:
     return RELAXATIONS[model] if differs else ""
 
 
-def _penetration(before: Posed, answer: Answer) -> float:
-    """Deepest overlap at the end [m], of pairs without a closed form as detection finds it."""
-    deepest = float(answer.gaps.min(initial=0.0))
-    prepared = before.node.prepared
-    shapes, row = prepared.shapes, prepared.bodies.row
-    if shapes.stranger is not None:
-        found = prepared.detector.find(answer.q.reshape(-1), 0.0)
-        mine = shapes.others(found) & (row[found.body] >= 0).any(axis=1)
-        deepest = min(deepest, float(found.gap[mine].min(initial=0.0)))
-    return max(0.0, -deepest)
+def _least(before: Posed, answer: Answer) -> float:
+    """Least gap at the end [m]: of what the table of the world has, and of what detection finds."""
+    candidates = before.candidates
+    return min(answer.deepest, float(answer.gaps[candidates.key == candidates.id].min(initial=0.0)))

@@ -8,26 +8,26 @@ joint_id, joint_approach       stops of joints that were reached in it, likewise
 potential                      of the step before, as its energy has it, and at its end [J], shape (2,)
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stickslip.detection.contacts import ContactSet, joined
+from stickslip.detection.contacts import ContactSet
 from stickslip.kernels import cones
 from stickslip.kernels.bodies import gaps, motion
-from stickslip.kernels.bodies.tracking import local_points
 from stickslip.kernels.variational import node as kernels
 from stickslip.mechanics.joints import Joints
 from stickslip.mechanics.world import World
 from stickslip.problem.checks import frozen
-from stickslip.problem.step_problem import LINEARISED, StepContacts, StepJoints, StepProblem
+from stickslip.problem.step_problem import StepContacts, StepJoints, StepProblem
 from stickslip.problem.step_tangent import step_blocks
 from stickslip.schemes.body_joints import PARTS
 from stickslip.schemes.body_start import not_finite
 from stickslip.schemes.body_world import Bodies, PreparedWorld
 from stickslip.schemes.step import Memory
-from stickslip.schemes.variational_contacts import Candidates, StepShapes
+from stickslip.schemes.variational_contacts import Candidates
 from stickslip.state import Array, BoolArray, IntArray, ModelError, State
 
 if TYPE_CHECKING:
@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
 NONE: Array = frozen(np.zeros(0))
 NO_ID: IntArray = frozen(np.zeros(0, np.int64))
-CONTACT_SHAPES: tuple[tuple[int, ...], ...] = ((2, 3), (3,), (2,), (), (3, 3), (4,), ())
+CONTACT_SHAPES: tuple[tuple[int, ...], ...] = (
+    (2, 3), (3,), (3,), (2,), (2, 3, 3), (), (3, 3), (4,), (),
+)  # fmt: skip
 """Of the columns of one contact after its bodies."""
 
 
@@ -73,6 +75,11 @@ class Node:
     def bodies(self) -> Bodies:
         """Its bodies."""
         return self.prepared.bodies
+
+    @property
+    def turn(self) -> Array:
+        """How far bodies turn in the step as they did before it [rad], shape (n,)."""
+        return np.asarray(self.h * np.linalg.norm(self.v_before[:, 3:], axis=1))
 
     @classmethod
     def of(cls, prepared: PreparedWorld, state: State, memory: Memory, h: float) -> "Node":
@@ -130,7 +137,7 @@ class Posed:
     contacts: ContactSet
     """Those of the problem, in the same order."""
     candidates: Candidates
-    """All with gaps in closed form that were looked at."""
+    """All that were looked at."""
     chosen: BoolArray
     """Which of them are in the problem [-], shape (k,)."""
     margin: float
@@ -138,42 +145,38 @@ class Posed:
 
 
 def step_problem(
-    scheme: "VariationalBodies", world: World | PreparedWorld, state: State, memory: Memory, h: float,
-    ids: IntArray = NO_ID,
-) -> StepProblem:  # fmt: skip
-    """The step of length h from `state` as a problem; contacts of `ids` are in it however far they are."""
-    return posed(scheme, Node.of(PreparedWorld.of(world), state, memory, h), memory, ids).problem
+    scheme: "VariationalBodies", world: World | PreparedWorld, state: State, memory: Memory, h: float
+) -> StepProblem:
+    """The step of length h from `state` as a problem."""
+    return posed(scheme, Node.of(PreparedWorld.of(world), state, memory, h), memory).problem
 
 
 def posed(
-    scheme: "VariationalBodies", node: Node, memory: Memory, ids: IntArray = NO_ID, margin: float = 0.0
-) -> Posed:
-    """The step from a node, with contacts looked for up to a gap of at least `margin` [m]."""
+    scheme: "VariationalBodies", node: Node, memory: Memory, keys: IntArray = NO_ID, margin: float = 0.0,
+    entered: Sequence[Candidates] = (), turn: float = 0.0,
+) -> Posed:  # fmt: skip
+    """The step from a node, with contacts looked for up to a gap of at least `margin` [m]; those of `keys`
+    and `entered` are in it however far they are. turn: how far bodies turn at least [rad]."""
     bodies, h, shapes = node.bodies, node.h, node.prepared.shapes
     margin = max(margin, node.margin)
     found = shapes.candidates(node.state.q, margin)
+    if shapes.other_pair is not None:
+        turns = np.maximum(turn, node.turn)
+        near = shapes.near(node.prepared.detector, node.state.q, margin, bodies.touch, turns)
+        found = shapes.gathered(found, near, *entered)
+        keys = np.concatenate([keys, *(part.key for part in entered)])
     k = len(found)
-    must = np.isin(found.id, ids) if ids.size else np.zeros(k, bool)
+    must = np.isin(found.key, keys) if keys.size else np.zeros(k, bool)
     rows, gap, frame, place = gaps.look(found.forms, node.q, node.speed, h, bodies.touch, must)
     is_chosen = np.zeros(k, bool)
     is_chosen[rows] = True
     contacts = ContactSet(
         found.id[rows], found.shape[rows], found.body[rows], place, frame, gap, found.law[rows]
     )
-    kind, point, normal, radius = found.kind[rows], found.point[rows], found.normal[rows], found.radius[rows]
-    if shapes.stranger is not None and scheme.other_pairs == "linearised":
-        more = _others(shapes, node, node.prepared.detector.find(node.state.q, margin), ids)
-        contacts, order = joined(contacts, more)
-        local = np.empty((len(more), 2, 3))
-        local_points(node.q.reshape(-1), more.body, more.point, local)
-        kind = np.concatenate([kind, np.full(len(more), LINEARISED)])[order]
-        point = np.concatenate([point, local])[order]
-        normal = np.concatenate([normal, more.frame[:, 0]])[order]
-        radius = np.concatenate([radius, np.zeros((len(more), 2))])[order]
     bounce = h * contacts.law[:, 3] * approaches(memory, contacts.id)
-    rows_of = StepContacts(
-        kind, contacts.body, point, normal, radius, contacts.gap, contacts.frame, contacts.law, bounce
-    )
+    columns = (found.kind, found.body, found.point, found.normal, found.axis, found.radius, found.round)
+    columns = tuple(column[rows] for column in columns)
+    rows_of = StepContacts(*columns, contacts.gap, contacts.frame, contacts.law, bounce)
     problem = StepProblem(
         h, bodies.row, node.q, node.v, bodies.mass, bodies.J, node.p, rows_of,
         _joints(node, memory), scheme.contact,
@@ -196,15 +199,6 @@ def _step_joints(joints: Joints, time: float) -> StepJoints:
         joints.kind, joints.body, joints.point, joints.frame, joints.length, joints.lower, joints.upper,
         time * joints.friction, np.zeros((len(joints), 2, 2)),
     )  # fmt: skip
-
-
-def _others(shapes: StepShapes, node: Node, found: ContactSet, ids: IntArray) -> ContactSet:
-    """Those contacts of detection that have no closed form and may close."""
-    body = found.body
-    near = found.gap <= node.h * (node.speed[body[:, 0]] + node.speed[body[:, 1]]) + node.bodies.touch
-    moves = (node.bodies.row[body] >= 0).any(axis=1)
-    rows = np.flatnonzero(shapes.others(found) & moves & (near | np.isin(found.id, ids)))
-    return ContactSet(*(getattr(found, name)[rows] for name in ContactSet.__slots__))
 
 
 def first_memory(potential: float) -> Memory:

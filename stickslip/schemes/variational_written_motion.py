@@ -223,6 +223,11 @@ def mass_derivative(body: SecondOrderDynamics, t: float, q: Array, z: Array) -> 
 def node_of(body: SecondOrderDynamics, form: str) -> type[Node]:
     """Which node carries a system; a ModelError that says why none does, or not in the form asked for."""
     if isinstance(body, NewtonEuler):
+        if body.inertial:
+            raise ModelError(
+                f"system {body.name!r} has its spin in the inertial frame; variational carries bodies with"
+                ' frame="body", which keep their spatial momentum there too'
+            )
         return Turning
     if body.kinematics(body.start.q) is not None:
         raise ModelError(

@@ -22,7 +22,6 @@ from stickslip.problem.sets import ProductSet, blocks_of, nonnegative
 from stickslip.schemes.problems import components_of
 from stickslip.schemes.system_scheme import APART, require_closed
 from stickslip.state import BoolArray, ModelError
-from stickslip.systems.mechanical_outputs import WithInput
 from stickslip.systems.system import Bound, NonsmoothSystem
 
 
@@ -116,7 +115,7 @@ def refuse(system: NonsmoothSystem, q: Array, z: Array, t: float) -> None:
                 f"{who} is compliant (y depends on lam); variational has rigid contacts and joints, see"
                 " moreau-jean"
             )
-        if isinstance(one.mechanical, WithInput):
+        if one.mechanical.has_input:
             raise ModelError(
                 f"{who} has forces g of its own; in variational they are those of ∂y/∂q, see moreau-jean"
             )

@@ -4,7 +4,7 @@ The parameters are those of section 14.0.2; the cam's profile, which the notes l
 (docs/cam.md), so that the figures are of the same kind as the printed ones, and not the same curves.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,6 +17,7 @@ from stickslip.schemes import registry as schemes
 from stickslip.simulation.loop import simulate
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.solvers import registry as solvers
+from stickslip.studies.bifurcation import Bifurcation, bifurcation
 from stickslip.studies.study import Parts, Progress, Study
 from stickslip.systems.system import NonsmoothSystem
 
@@ -29,8 +30,6 @@ NUDGE = 1e-6
 """How far apart two starts are whose runs are compared [m]."""
 SPEEDS = (358.0, 660.0, 700.0)
 """Of the notes [1/min]."""
-SLOW = 0.01
-"""Approach below which an impact is not drawn: grazing, and resting contact [m/s]."""
 TOLERANCE = 1e-10
 NAMES = {"moreau-jean": "time-stepping", "event-driven": "event-driven"}
 SHOWN = 1.5
@@ -53,13 +52,13 @@ class Plan:
     """Turns before the attractor and the diagram are drawn."""
     sweep: tuple[float, ...] = field(default_factory=lambda: tuple(np.linspace(300.0, 800.0, 101)))
     """Speeds of the diagram [1/min]."""
-    sweep_h: float = 2e-4
-    """Step of the diagram [s]."""
+    sweep_steps: int = 600
+    """Steps of the diagram in each turn."""
     sweep_turns: int = 20
     """Turns drawn at each speed of the diagram."""
 
 
-QUICK = Plan(5e-4, 0.6, 18, 16, 6, tuple(np.linspace(300.0, 800.0, 6)), 1e-3, 4)
+QUICK = Plan(5e-4, 0.6, 18, 16, 6, tuple(np.linspace(300.0, 800.0, 6)), 120, 4)
 """A small part, in seconds."""
 
 
@@ -67,7 +66,7 @@ QUICK = Plan(5e-4, 0.6, 18, 16, 6, tuple(np.linspace(300.0, 800.0, 6)), 1e-3, 4)
 class Run:
     """One run, in absolute place and velocity."""
 
-    speed: cam.Speed
+    speed: cam.Turning
     scheme: str
     trajectory: Trajectory
     u: Array
@@ -92,18 +91,9 @@ class Run:
 
     def hits(self) -> tuple[Array, Array, Array, int]:
         """Times [s], angles of the cam [rad] and approach velocities [m/s] of the impacts, and how many were
-        left out: those that share a record with others, and those slower than `SLOW`.
-
-        The approach is r / (m (1 + e)) of the record that holds the impact.
-        """
-        t, r = self.t, np.asarray(self.trajectory.r)[:, 0]
-        times = self.impacts
-        record = np.searchsorted(t, times - 1e-12)
-        alone = np.array([np.count_nonzero(record == k) == 1 for k in record], bool)
-        approach = r[np.minimum(record, t.size - 1)] / (cam.MASS * (1.0 + cam.E))
-        keep = alone & (approach > SLOW)
-        angle = np.mod(self.speed.z[0] * times + self.speed.z[1], 2.0 * np.pi)
-        return times[keep], angle[keep], approach[keep], int(np.count_nonzero(~keep))
+        left out, see `cam.hits`."""
+        times, approach, left = cam.hits(self.trajectory, cam.MASS, cam.E)
+        return times, np.mod(self.speed.z[0] * times + self.speed.z[1], 2.0 * np.pi), approach, left
 
 
 def follow(scheme: str, h: float, until: float, rpm: float, **parameters: float | str) -> Run:
@@ -115,7 +105,7 @@ def follow(scheme: str, h: float, until: float, rpm: float, **parameters: float 
         scene.system, until=scene.until, h=scene.h, scheme=schemes.make(scheme, **options),
         solver=solvers.make("auto", tolerance=TOLERANCE), solver_name="auto", tolerance=TOLERANCE,
     )  # fmt: skip
-    speed = cam.Speed(np.asarray(trajectory.z[0]))
+    speed = cam.Turning(np.asarray(trajectory.z[0]))
     u, v = cam.absolute(trajectory, speed, str(parameters.get("form", "rheonomous")))
     return Run(speed, scheme, trajectory, np.asarray(u), np.asarray(v))
 
@@ -130,23 +120,15 @@ def run_by(scheme: str, plan: Plan, rpm: float, until: float | None = None, **pa
     return follow(scheme, h, round(until / h) * h, rpm, **parameters)
 
 
-def sweep(plan: Plan) -> Iterator[tuple[float, Array, Array]]:
-    """For each speed of the diagram: itself, gaps at the beginnings of turns [m], approach velocities [m/s].
-
-    Every speed starts where the one before ended.
-    """
-    gap0, rate0 = cam.GAP, cam.RATE
-    for rpm in plan.sweep:
-        turns = plan.skipped + plan.sweep_turns
-        period = 60.0 / rpm
-        h = period / round(period / plan.sweep_h)
-        one = follow("moreau-jean", h, turns * period, rpm, gap0=gap0, rate0=rate0)
-        gaps = one.sections()[0] - one.speed.place(np.zeros(1))
-        times, _, approach, _ = one.hits()
-        late = times > plan.skipped * period
-        gap0 = max(0.0, float(one.u[-1] - one.speed.place(one.t[-1:])[0]))
-        rate0 = float(one.v[-1] - one.speed.velocity(one.t[-1:])[0])
-        yield rpm, gaps[plan.skipped :], approach[late]
+def sweep(plan: Plan, progress: Progress | None = None) -> Bifurcation:
+    """Gaps at the beginnings of turns and approach velocities over the speeds of the diagram; every speed
+    starts where the one before ended."""
+    made = cam.cam()
+    return bifurcation(
+        lambda rpm: cam.cam(rpm=rpm).system, plan.sweep, period=lambda rpm: 60.0 / rpm, observe=made.observe,
+        transient=plan.skipped, samples=plan.sweep_turns, steps=plan.sweep_steps,
+        scheme=schemes.make(made.scheme, **made.options), name="speed [1/min]", progress=progress,
+    )  # fmt: skip
 
 
 def periodicity(run: Run, skipped: int, most: int = 8) -> int:
@@ -201,19 +183,6 @@ def attractors(late: dict[str, Run], skipped: int) -> Figure:
     return Figure(f"Cam follower at {SPEEDS[1]:g} rpm: attractors", [*hits, *sections])
 
 
-def diagram(found: Sequence[tuple[float, Array, Array]]) -> Figure:
-    """Gaps at the beginnings of turns and approach velocities against the speed."""
-    speeds, gaps, approaches = zip(*found, strict=True)
-    panels = []
-    for title, label, values in (
-        ("At the beginning of each turn", "u - c [m]", gaps), ("Impacts", "approach [m/s]", approaches)
-    ):  # fmt: skip
-        x = np.repeat(speeds, [len(each) for each in values])
-        points = Curve("time-stepping", x, np.concatenate(values), "o")
-        panels.append(Panel(title, "speed [1/min]", label, [points]))
-    return Figure("Cam follower: bifurcations over the speed", panels)
-
-
 def run(quick: bool = False, progress: Progress | None = None) -> Study:
     """Everything; `quick` is shorter and coarser by far."""
     plan = QUICK if quick else Plan()
@@ -233,10 +202,7 @@ def run(quick: bool = False, progress: Progress | None = None) -> Study:
     for scheme in ("event-driven", "moreau-jean"):
         tell(f"attractor at {SPEEDS[1]:g} rpm, {NAMES[scheme]}")
         late[scheme] = run_by(scheme, plan, SPEEDS[1], (plan.turns + plan.skipped) * 60.0 / SPEEDS[1])
-    found = []
-    for row in sweep(plan):
-        tell(f"diagram, {row[0]:g} rpm")
-        found.append(row)
+    found = sweep(plan, lambda what, done, total: tell(f"diagram, {what}") if done < total else None)
     tell.end()
     return Study(
         NAME,
@@ -245,9 +211,14 @@ def run(quick: bool = False, progress: Progress | None = None) -> Study:
             "series": series(runs),
             "states": states(runs),
             "attractors": attractors(late, plan.skipped),
-            "bifurcations": diagram(found),
+            "bifurcations": found.figure("Cam follower: bifurcations over the speed"),
         },
-        {"diagram": [[rpm, gaps.tolist(), approach.tolist()] for rpm, gaps, approach in found]},
+        {
+            "diagram": [
+                [rpm, *(numbers[k].tolist() for numbers in found.observed.values())]
+                for k, rpm in enumerate(found.values.tolist())
+            ]
+        },
     )
 
 
@@ -314,5 +285,5 @@ def _motions(runs: Runs, nudged: dict[float, Run], late: dict[str, Run], plan: P
         rows,
         "Repeats: sections that many turns apart differ by less than a hundredth of the range, over the"
         f" second half of {plan.until:g} s ({plan.turns} turns at {SPEEDS[1]:g} rpm). Not counted: those that"
-        f" share a record, or approach slower than {SLOW:g} m/s.",
+        f" share a record, or approach slower than {cam.SLOW:g} m/s.",
     )  # fmt: skip

@@ -1,8 +1,8 @@
 """The three families of contact simulation on the same models, by changing one argument: `scheme`.
 
-Smooth (compliant springs), event-driven, and time-stepping, by velocities (Moreau-Jean) and by positions
-(Schatzman-Paoli): penetration, energy, cost against the number of contacts, simultaneous impacts, and how
-they tend to each other as h → 0 and stiffness → ∞.
+Smooth (compliant springs), event-driven, and time-stepping, by velocities (Moreau-Jean), with the cone and
+with pyramids by LCP, and by positions (Schatzman-Paoli): penetration, energy, cost against the number of
+contacts, simultaneous impacts, and how they tend to each other as h → 0 and stiffness → ∞.
 """
 
 import math
@@ -26,6 +26,12 @@ SLOPE, MU, SPEED = 0.3, 0.5, 1.0
 """The block: slope [rad], friction [-], speed [m/s] with which it is sent downhill."""
 SOFT = 1e5
 """Stiffness of the springs of a quick run [N/m]."""
+PUCK_WAY = SPEED**2 / (2.0 * MU * GRAVITY)
+"""How far the puck slides with Coulomb's law [m]."""
+AIM = 0.4
+"""Direction that the puck is sent in, from the first tangent [rad]."""
+LCP = (4, 5)
+"""Facets of the pyramids by which time-stepping is compared with the families: an even and an odd number."""
 SECOND = 0.7
 """When the block is looked at [s]: after it has stopped, at 0.56 s."""
 
@@ -36,20 +42,22 @@ def run(quick: bool = False, progress: Progress | None = None) -> Study:
     Times are of the processor, on one thread, and are given as ratios.
     """
     with threadpool_limits(limits=1):
-        return _run(quick, Parts(progress, 5))
+        return _run(quick, Parts(progress, 6))
 
 
 def _run(quick: bool, tell: Parts) -> Study:
     h, k = (4e-3, SOFT) if quick else (1e-3, runs.STIFFNESS)
     for name in FAMILIES:  # kernels are compiled before anything is timed
         runs.run(runs.column(2, 0.0), name, until=0.1, h=5e-3)
-    tell("the ball and the block")
+    tell("the ball, the block and the puck")
+    models = (
+        (runs.balls([1.0], E), UNTIL),
+        (runs.block(SLOPE, MU, SPEED), SECOND),
+        (runs.puck(AIM, MU, SPEED), SECOND),
+    )
     single = [
-        (
-            runs.run(runs.balls([1.0], E), name, until=UNTIL, h=h, stiffness=k),
-            runs.run(runs.block(SLOPE, MU, SPEED), name, until=SECOND, h=h, stiffness=k),
-        )
-        for name in FAMILIES
+        tuple(runs.run(of, name, until=end, h=h, stiffness=k, facets=facets) for of, end in models)
+        for name, facets in (*((name, 0) for name in FAMILIES), *(("moreau-jean", m) for m in LCP))
     ]
     tell("number of contacts")
     counts = (1, 4) if quick else (1, 4, 16)
@@ -68,6 +76,8 @@ def _run(quick: bool, tell: Parts) -> Study:
     }
     tell("simultaneous impacts")
     impacts = _impacts(2e-3 if quick else 5e-4, k)
+    tell("pyramids")
+    pyramids = _pyramids((0, 3, 4, 5) if quick else (0, 3, 4, 5, 6, 7, 8, 16), h)
     tell("convergence")
     steps = (8e-3, 4e-3) if quick else (8e-3, 4e-3, 2e-3, 1e-3, 5e-4)
     stiffness = (1e4, 1e5) if quick else (1e4, 1e5, 1e6, 1e7)
@@ -79,6 +89,7 @@ def _run(quick: bool, tell: Parts) -> Study:
             _cost_table("balls beside each other", apart, h),
             _cost_table("balls in a column", stacked, h),
             impacts,
+            pyramids,
             *(_convergence_table(*each) for each in converging),
         ],
         {
@@ -107,23 +118,39 @@ def block_way() -> float:
     return SPEED**2 / (2.0 * GRAVITY * (MU * math.cos(SLOPE) - math.sin(SLOPE)))
 
 
-def _single_table(single: list[tuple[Run, Run]], h: float, k: float) -> Table:
+def _single_table(single: list[tuple[Run, ...]], h: float, k: float) -> Table:
     return Table.of(
-        f"The ball (e = {E:g}) and the block (mu = {MU:g}) by four schemes, h = {h:g} s",
+        f"The ball (e = {E:g}), the block and the puck (mu = {MU:g}) by every contact model, h = {h:g} s",
         single,
-        ("scheme", lambda ball, _: ball.scheme),
-        ("family", lambda ball, _: FAMILIES[ball.scheme]),
-        ("ball: error of q [m]", ".2e", lambda ball, _: abs(ball.path.q[-1, 0] - ball_position(UNTIL))),
-        ("ball: penetration [m]", ".2e", lambda ball, _: ball.totals["penetration"]),
-        ("ball: error of energy [J]", ".2e", lambda ball, _: abs(ball.energy[-1] - GRAVITY * E**2)),
-        ("ball: largest rise of energy [J]", ".2e", lambda ball, _: max(0.0, np.diff(ball.energy).max())),
-        ("block: error of way [m]", ".2e", lambda _, block: abs(block.path.q[-1, 0] - block_way())),
-        ("block: creep [m/s]", ".2e", lambda _, block: abs(block.path.v[-1, 0])),
-        ("block: penetration [m]", ".2e", lambda _, block: block.totals["penetration"]),
+        ("scheme", lambda ball, *_: ball.scheme),
+        ("family", lambda ball, *_: FAMILIES[ball.scheme]),
+        ("friction", lambda ball, *_: _friction(ball)),
+        ("verdict", lambda *three: max((run.path.verdict for run in three), key=lambda one: one.code).value),
+        ("ball: error of q [m]", ".2e", lambda ball, *_: abs(ball.path.q[-1, 0] - ball_position(UNTIL))),
+        ("ball: penetration [m]", ".2e", lambda ball, *_: ball.totals["penetration"]),
+        ("ball: error of energy [J]", ".2e", lambda ball, *_: abs(ball.energy[-1] - GRAVITY * E**2)),
+        ("ball: largest rise of energy [J]", ".2e", lambda ball, *_: max(0.0, np.diff(ball.energy).max())),
+        ("block: error of way [m]", ".2e", lambda _, block, __: abs(block.path.q[-1, 0] - block_way())),
+        ("block: creep [m/s]", ".2e", lambda _, block, __: abs(block.path.v[-1, 0])),
+        ("block: penetration [m]", ".2e", lambda _, block, __: block.totals["penetration"]),
+        ("puck: way / Coulomb's", ".4f", lambda *three: math.hypot(*three[2].path.q[-1, 1:]) / PUCK_WAY),
+        (
+            "puck: error of place [m]", ".2e",
+            lambda *three: math.dist(three[2].path.q[-1, 1:], puck_place(AIM, 0)),
+        ),
         note=f"Ball of 1 kg from 1 m, at {UNTIL:g} s; block on a slope of {SLOPE:g} rad that has stopped, at"
-        f" {SECOND:g} s. Springs of {k:g} N/m; their energy counts. Schatzman-Paoli's velocity"
-        " is a mean over the two steps of an impact, where the energy of the sample dips and rises again.",
-    )
+        f" {SECOND:g} s; puck over level ground. Springs of {k:g} N/m; their energy counts. Schatzman-Paoli's"
+        " velocity is a mean over the two steps of an impact, where the energy of the sample dips and rises"
+        " again. The rows by LCP have pyramids in the place of cones, by Lemke's pivots: without friction and"
+        " in a plane, ball and block, they are the cone; all errors are against Coulomb's law.",
+    )  # fmt: skip
+
+
+def _friction(run: Run) -> str:
+    """The friction of a run: the cone, or a pyramid by LCP."""
+    if run.facets:
+        return f"LCP, {run.facets} facets"
+    return "regularised" if run.scheme == "compliant" else "cone"
 
 
 def _cost_table(title: str, found: dict[tuple[int, str], Run], h: float) -> Table:
@@ -177,6 +204,48 @@ def _impacts(h: float, k: float) -> Table:
 
 def _end(each: Run) -> str:
     return "ended early" if each.reason else "yes"
+
+
+def _pyramids(facets: tuple[int, ...], h: float) -> Table:
+    """The puck by Moreau-Jean, with the cone and with pyramids in its place."""
+    rows = []
+    for m in facets:
+        found = runs.run(runs.puck(AIM, MU, SPEED), "moreau-jean", until=SECOND, h=h, facets=m)
+        rows.append((m, found, found.path.q[-1, 1:], puck_place(AIM, m)))
+    return Table.of(
+        f"The cone and its pyramids: a puck by moreau-jean, h = {h:g} s",
+        rows,
+        ("friction", lambda m, run, place, exact: _friction(run)),
+        ("solver", lambda m, run, place, exact: "lemke" if m else "auto"),
+        ("verdict", lambda m, run, place, exact: run.path.verdict.value),
+        ("way [m]", ".5f", lambda m, run, place, exact: math.hypot(*place)),
+        ("way / Coulomb's", ".4f", lambda m, run, place, exact: math.hypot(*place) / PUCK_WAY),
+        ("turned by [deg]", ".2f", lambda m, run, place, exact: math.degrees(math.atan2(*place[::-1]) - AIM)),
+        ("error of place [m]", ".1e", lambda m, run, place, exact: math.dist(place, exact)),
+        ("largest creep [m/s]", ".1e", lambda m, run, place, exact: np.abs(run.path.v[-1]).max()),
+        ("pivots or iterations", lambda m, run, place, exact: int(run.totals["iterations"])),
+        note=f"Sent at {SPEED:g} m/s, {AIM:g} rad from a tangent, mu = {MU:g}; at rest after {SECOND:g} s."
+        " Errors are against the closed form of the same pyramid: friction stands at a corner until the"
+        " motion is against the middle of a side, and keeps it there. Odd pyramids differ between a direction"
+        " and its opposite.",
+    )
+
+
+def puck_place(angle: float, facets: int) -> tuple[float, float]:
+    """Where the puck stops on a pyramid of so many facets, on the cone with 0 [m]."""
+    if not facets:
+        return PUCK_WAY * math.cos(angle), PUCK_WAY * math.sin(angle)
+    # The motion against a corner, which friction stands at: that nearest to the direction it comes from.
+    side = 2.0 * math.pi / facets
+    corner = side * round((angle + math.pi) / side) - math.pi
+    along, across = SPEED * math.cos(angle - corner), SPEED * math.sin(angle - corner)
+    # Friction takes from `along` alone until two corners are as near; then it is cos(pi/m) of the cone's.
+    left = abs(across) / math.tan(0.5 * side)
+    t = (along - left) / (MU * GRAVITY)
+    rest = math.hypot(left, across) / (2.0 * MU * GRAVITY * math.cos(0.5 * side))
+    x, y = 0.5 * (along + left) * t + left * rest, across * (t + rest)
+    c, s = math.cos(corner), math.sin(corner)
+    return c * x - s * y, s * x + c * y
 
 
 Converging = tuple[str, str, dict[str, list[tuple[float, float]]]]

@@ -67,6 +67,8 @@ class Run:
     """How often the forces were asked for, over all bodies."""
     totals: dict[str, float] = field(default_factory=dict)
     """Iterations, Newton iterations, events and penetration [m]."""
+    facets: int = 0
+    """Sides of the pyramids that stood in the place of cones; 0 where none did."""
 
     @property
     def energy(self) -> np.ndarray:
@@ -83,12 +85,14 @@ class Run:
 
 
 def run(
-    of: Callable[[Calls], NonsmoothSystem], name: str, *, until: float, h: float, stiffness: float = STIFFNESS
-) -> Run:
-    """Simulate a model by the scheme `name`."""
+    of: Callable[[Calls], NonsmoothSystem], name: str, *, until: float, h: float,
+    stiffness: float = STIFFNESS, facets: int = 0,
+) -> Run:  # fmt: skip
+    """Simulate a model by the scheme `name`; with `facets` its cones are pyramids, by Lemke's pivots."""
     calls = Calls()
     system, scheme = of(calls), Compliant(stiffness=stiffness) if name == "compliant" else name
-    solver = registry.make("auto", tolerance=TOLERANCE)
+    pyramids = {"facets": facets} if facets else {}
+    solver = registry.make("lemke" if facets else "auto", tolerance=TOLERANCE, **pyramids)
     reason, found = "", None
     begun, calls.count = time.process_time(), 0
     try:
@@ -96,7 +100,7 @@ def run(
     except (SimulationFailure, ModelError) as error:
         reason, found = str(error), getattr(error, "trajectory", None)
     seconds = time.process_time() - begun
-    return Run(name, found, reason, seconds, calls.count, _totals(system, found))
+    return Run(name, found, reason, seconds, calls.count, _totals(system, found), facets)
 
 
 def _totals(system: NonsmoothSystem, path: Trajectory | None) -> dict[str, float]:
@@ -180,6 +184,17 @@ def rocking(
     )  # fmt: skip
     feet = Scleronomous(lambda q: [q[0] - half * q[1], q[0] + half * q[1]], dy_dq=[[1.0, -half], [1.0, half]])
     return NonsmoothSystem([body], [Interaction("feet", "block", feet, NewtonImpact(e=0.0, contacts=2))])
+
+
+@model
+def puck(calls: Calls, angle: float, mu: float, v0: float) -> NonsmoothSystem:
+    """A point of 1 kg on level ground, sent at v0 [m/s] at an `angle` [rad] to the first tangent."""
+    body = Lagrangian(
+        "puck", M=np.eye(3), q0=np.zeros(3), v0=[0.0, v0 * math.cos(angle), v0 * math.sin(angle)],
+        F_ext=calls.force([-GRAVITY, 0.0, 0.0]), potential=lambda q: GRAVITY * q[0],
+    )  # fmt: skip
+    plane = Scleronomous(lambda q: q, dy_dq=np.eye(3))
+    return NonsmoothSystem([body], [Interaction("plane", "puck", plane, NewtonImpact(mu=mu))])
 
 
 @model

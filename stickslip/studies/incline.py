@@ -22,7 +22,7 @@ from stickslip.problem.solution import Solution
 from stickslip.scenes.rigid import incline
 from stickslip.scenes.scenario import GRAVITY
 from stickslip.solvers import registry
-from stickslip.solvers.programs import MissingPackage
+from stickslip.solvers.registry import MissingPackage
 from stickslip.studies.study import Parts, Progress, Study
 
 NAME = "incline"

@@ -1,7 +1,8 @@
 """Relations between Newton-Euler bodies once they are bound: what contacts and joints have in common.
 
 An interaction ties one body to the world or two bodies to each other. What a relation computes is y and the
-rows H' of ẏ = H' v; the rows by q̇ follow from v = L(q) q̇, since L T = I.
+rows H' of ẏ = H' v with spins in the frames of the bodies; the rows by q̇ follow from v = L(q) q̇, since
+L T = I. Those of bodies whose spins are in the inertial frame follow from them by T(q).
 """
 
 from abc import abstractmethod
@@ -59,19 +60,28 @@ class BodyOutput(ByRows):
                 f"{to.owner}: {kind} has {wanted} components, but its law {to.law} has {to.law.size}"
             )
         self.to, self.m, self.single = to, to.law.size, to.nq == 7
+        askew = np.tile([0.0, 0.0, 0.0, 0.5, 0.5, 0.5, 0.5], to.nq // 7)
+        T = to.kinematics(askew)
+        self.inertial = T is not None and not np.allclose(_spins(askew) @ T, np.eye(to.nv))
+        """Whether a body has its spin in the inertial frame."""
 
     @abstractmethod
     def y(self, t: float, q: Array, lam: Array, z: Array) -> Array:
         """Outputs [m, rad], shape (m,)."""
 
+    @abstractmethod
+    def body_rows(self, t: float, q: Array, lam: Array, z: Array) -> Array:
+        """H' with spins in the frames of the bodies [-, m], shape (m, nv)."""
+
+    def rows(self, t: float, q: Array, lam: Array, z: Array) -> Array:
+        if not self.inertial:
+            return self.body_rows(t, q, lam, z)
+        T = self.to.kinematics(q)
+        assert T is not None
+        return np.asarray(self.dy_dq(t, q, lam, z) @ T)
+
     def dy_dq(self, t: float, q: Array, lam: Array, z: Array) -> Array:
-        rows = self.rows(t, q, lam, z)
-        out = np.zeros((self.m, q.shape[0]))
-        for body in range(q.shape[0] // 7):
-            out[:, 7 * body : 7 * body + 3] = rows[:, 6 * body : 6 * body + 3]
-            back = 4.0 * rotations.rates(q[7 * body + 3 : 7 * body + 7]).T
-            out[:, 7 * body + 3 : 7 * body + 7] = rows[:, 6 * body + 3 : 6 * body + 6] @ back
-        return out
+        return np.asarray(self.body_rows(t, q, lam, z) @ _spins(q))
 
     @property
     def is_compiled(self) -> bool:
@@ -96,3 +106,13 @@ class BodyOutput(ByRows):
                 f" velocity {j}, but differences of its output give {other[i, j]:.9g}"
             )
         return worst
+
+
+def _spins(q: Array) -> Array:
+    """L(q) of all bodies, with the spins in their frames [-], shape (6 n, 7 n)."""
+    count = q.shape[0] // 7
+    L = np.zeros((6 * count, 7 * count))
+    for k in range(count):
+        L[6 * k + np.arange(3), 7 * k + np.arange(3)] = 1.0
+        L[6 * k + 3 : 6 * k + 6, 7 * k + 3 : 7 * k + 7] = 4.0 * rotations.rates(q[7 * k + 3 : 7 * k + 7]).T
+    return L

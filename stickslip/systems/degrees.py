@@ -14,6 +14,7 @@ from stickslip.names import alternatives
 from stickslip.problem.checks import Array
 from stickslip.state import ModelError
 from stickslip.systems.dynamics import FirstOrderDynamics, vector
+from stickslip.systems.first_order import FirstOrder
 from stickslip.systems.first_order_view import flow_dx
 from stickslip.systems.system import Bound, NonsmoothSystem
 
@@ -36,6 +37,9 @@ class RelativeDegree:
     """Markov parameters D, CB, CAB, ... [any], each of shape (m, m), up to the first that is not zero."""
     reason: str
     """In words: what was found."""
+    rows: tuple[int | None, ...]
+    """Of each row j of y how often it must be differentiated until its own lam_j appears, (1.24) to (1.28);
+    None where it never does. Rows have degrees of their own where there is no uniform one."""
 
     def __str__(self) -> str:
         return f"interaction {self.interaction!r}: {self.reason}"
@@ -62,24 +66,31 @@ def relative_degree(
     """The relative degree of an interaction at a state, that of the start and lam = 0 unless given."""
     model = linearised(system, interaction, t=t, q=q, v=v, lam=lam)
     n, m = model.A.shape[0], model.D.shape[0]
-    markov: list[Array] = []
+    markov = _markov(model)
+    diagonals = np.array([np.diag(parameter) for parameter in markov]) != 0.0
+    rows = tuple(int(np.argmax(own)) if own.any() else None for own in diagonals.T)
+    degree = next((k for k, parameter in enumerate(markov) if parameter.any()), None)
+    if degree is None:
+        reason = f"none up to {n}: D, CB, ..., CA^{n - 1}B are zero; lam never reaches y at this state"
+        return RelativeDegree(interaction, None, tuple(markov), reason, rows)
+    name = "D" if degree == 0 else "C" + {1: "", 2: "A"}.get(degree, f"A^{degree - 1}") + "B"
+    known = tuple(markov[: degree + 1])
+    if m > 1 and _singular(known[-1]):
+        reason = f"not uniform: {name} is the first Markov parameter that is not zero, but singular"
+        return RelativeDegree(interaction, None, known, reason, rows)
+    reason = f"relative degree {degree}: {name} is the first Markov parameter that is not zero"
+    return RelativeDegree(interaction, degree, known, reason, rows)
+
+
+def _markov(model: Linearised) -> list[Array]:
+    """D, CB, CAB, ..., CA^(n-1)B, zero where they are rounding."""
+    found = [model.D]
     reach, sizes = model.B, np.abs(model.B)
-    for degree in range(n + 1):
-        if degree == 0:
-            parameter, size = model.D, np.abs(model.D)
-        else:
-            parameter, size = model.C @ reach, np.abs(model.C) @ sizes
-            reach, sizes = model.A @ reach, np.abs(model.A) @ sizes
-        markov.append(np.where(np.abs(parameter) > ZERO * size, parameter, 0.0))
-        if markov[-1].any():
-            name = "D" if degree == 0 else "C" + {1: "", 2: "A"}.get(degree, f"A^{degree - 1}") + "B"
-            if m > 1 and _singular(markov[-1]):
-                reason = f"not uniform: {name} is the first Markov parameter that is not zero, but singular"
-                return RelativeDegree(interaction, None, tuple(markov), reason)
-            reason = f"relative degree {degree}: {name} is the first Markov parameter that is not zero"
-            return RelativeDegree(interaction, degree, tuple(markov), reason)
-    reason = f"none up to {n}: D, CB, ..., CA^{n - 1}B are zero; lam never reaches y at this state"
-    return RelativeDegree(interaction, None, tuple(markov), reason)
+    for _ in range(model.A.shape[0]):
+        parameter, size = model.C @ reach, np.abs(model.C) @ sizes
+        found.append(np.where(np.abs(parameter) > ZERO * size, parameter, 0.0))
+        reach, sizes = model.A @ reach, np.abs(model.A) @ sizes
+    return found
 
 
 def linearised(
@@ -111,6 +122,12 @@ def _first_order(system: NonsmoothSystem, one: Bound, t: float, q: Array, lam: A
         own = slice(at, at + flow.start.q.size)
         A[own, own] = flow.rate_dx(t, q[place.q], system.z0[place.z])
         M[own, own] = flow.mass(t, q[place.q], system.z0[place.z])
+        if isinstance(flow, FirstOrder) and flow.driven:
+            here = t, q[place.q], system.z0[place.z]
+            xdot = flow.velocity(*here, np.zeros(flow.start.q.size))
+            _, by_x, by_rate = flow.driven_rate(here[0], here[1], xdot, here[2])
+            A[own, own] += by_x
+            M[own, own] -= by_rate
         at = own.stop
     K = output.K(t, x, lam, z)
     A = A if K is None else A + K

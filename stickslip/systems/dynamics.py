@@ -6,13 +6,13 @@ Second order:  M(q) v̇ = force(t, q, v, z) + p,  q̇ = T(q) v
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.problem.checks import Array, ProblemError, finite, floats, frozen
-from stickslip.state import ModelError
+from stickslip.state import ModelError, kept
 from stickslip.systems import derivatives
 from stickslip.systems.quantities import Given, Quantity, needed, quantity, returned
 
@@ -131,6 +131,14 @@ class Written(ABC):
     z_update: Quantity | None
     jacobians: dict[tuple[str, int], Quantity]
     """Jacobians in use, by the name of what they are of, and the number of the argument."""
+    given: dict[str, Any]
+    """What it was made of, by name: what files of models say."""
+
+    def __new__(cls, *_: Any, **given: Any) -> Self:
+        """Keep what is given."""
+        made = super().__new__(cls)
+        made.given = {key: kept(value) for key, value in given.items()}
+        return made
 
     @property
     def owner(self) -> str:
@@ -162,7 +170,8 @@ class Written(ABC):
         A ModelError that names the worst entry where one is wrong.
         """
         nq, nv = self.start.q.size, self.start.v.size
-        at = vector(self.owner, self.coordinates, q, nq), vector(self.owner, "v", v, nv) if nv else EMPTY
+        still = np.zeros(nq)  # ẋ, of which inputs of a first-order system may be functions
+        at = vector(self.owner, self.coordinates, q, nq), vector(self.owner, "v", v, nv) if nv else still
         of = {one.name: one for one in self.quantities}
         return max(
             (
@@ -207,7 +216,8 @@ def inputs(
         return None
     size = returned(owner, "u", u, arguments, at)
     carried = needed(quantity(owner, "u", u, (size,), arguments, allowed))
-    map_ = needed(quantity(owner, "T", np.eye(n) if T is None else T, (n, size), arguments, allowed))
+    of_T = tuple(a for a in allowed or arguments if a != "xdot")
+    map_ = needed(quantity(owner, "T", np.eye(n) if T is None else T, (n, size), arguments, of_T))
     if map_.constant is not None and carried.constant is not None:
         constant = map_.constant @ carried.constant
         return Input(map_, carried, needed(quantity(owner, "T u", constant, (n,), arguments)))
@@ -216,3 +226,32 @@ def inputs(
         owner, "T u", (n,), lambda t, a, b, z: map_(t, a, b, z) @ carried(t, a, b, z), wanted=wanted
     )
     return Input(map_, carried, product)
+
+
+def input_jacobian(
+    owner: str, of: Input | None, which: int, given: Given | None, size: int,
+    arguments: tuple[str, str, str, str],
+) -> Quantity | None:  # fmt: skip
+    """The derivative of T u by its argument `which` of that size: T du by that of u where it is given, with
+    that of T by differences where T depends on it too; otherwise by differences of the product."""
+    label, argument = f"du_d{arguments[which]}", arguments[which]
+    if of is None:
+        if given is not None:
+            raise ModelError(f"{owner}: {label} is given, but u is not")
+        return None
+    n = of.product.shape[0]
+    if given is None:
+        return derivatives.jacobian(owner, f"d(T u)_d{argument}", None, of.product, which, size, arguments)
+    du = needed(quantity(owner, label, given, (of.u.shape[0], size), arguments))
+
+    def product(t: float, a: Array, b: Array, z: Array) -> Array:
+        found = of.T(t, a, b, z) @ du(t, a, b, z)
+        if argument in of.T.wanted:
+            u = of.u(t, a, b, z)
+            found = found + derivatives.differences(lambda *at: of.T(*at) @ u, which, n)(t, a, b, z)
+        return np.asarray(found)
+
+    if of.T.constant is not None and du.constant is not None:
+        return needed(quantity(owner, label, of.T.constant @ du.constant, (n, size), arguments))
+    wanted = tuple(a for a in arguments if any(a in one.wanted for one in (of.T, of.u, du)))
+    return Quantity(owner, label, (n, size), product, wanted=wanted)

@@ -1,6 +1,7 @@
 """First-order systems: M ẋ = f(t, x, z) + T(x) u + r, nonlinear and linear.
 
-Siconos Developer's Notes 2017, (2.1), (2.3) and (9.1). The state x is kept as q of a `State`.
+Siconos Developer's Notes 2017, (2.1), (2.3) and (9.1). The state x is kept as q of a `State`. An input
+u(t, x, xdot, z) is asked with the rate ẋ that it is part of.
 """
 
 import numpy as np
@@ -9,22 +10,27 @@ from numpy.typing import ArrayLike
 from stickslip.problem.checks import Array
 from stickslip.state import ModelError
 from stickslip.systems import derivatives
-from stickslip.systems.dynamics import EMPTY, Start, Written, inputs, vector
-from stickslip.systems.quantities import FLOW, Given, Quantity, needed, quantity
+from stickslip.systems.dynamics import EMPTY, Start, Written, input_jacobian, inputs, vector
+from stickslip.systems.quantities import FLOW, INPUT, Given, Quantity, needed, quantity
 
+NEWTON = 50
+"""Most iterations to a rate that an input depends on."""
 TAKES = ("t", "x", "z")
 """Arguments of a first-order system's functions; multipliers act through its relations."""
 
 
 class FirstOrder(Written):
-    """M ẋ = f(t, x, z) + T(x) u + r. Every function may take any of (t, x, z)."""
+    """M ẋ = f(t, x, z) + T(x) u + r. Every function may take any of (t, x, z), and u the rate `xdot` too.
+
+    Derivatives df_dx, du_dx and du_dxdot may be given; otherwise they are by central differences.
+    """
 
     coordinates = "x"
 
     def __init__(
         self, name: str, *, f: Given, x0: ArrayLike, M: Given | None = None,
         T: Given | None = None, u: Given | None = None, z: ArrayLike = (), z_update: Given | None = None,
-        df_dx: Given | None = None,
+        df_dx: Given | None = None, du_dx: Given | None = None, du_dxdot: Given | None = None,
     ):  # fmt: skip
         self.name = name
         owner = self.owner
@@ -37,9 +43,15 @@ class FirstOrder(Written):
         self.f = needed(quantity(owner, "f", f, (n,), FLOW, TAKES))
         self.df_dx = derivatives.jacobian(owner, "df_dx", df_dx, self.f, 1, n, FLOW)
         self.jacobians = {} if self.df_dx is None else {("f", 1): self.df_dx}
-        self.inputs = inputs(owner, T, u, n, (x, EMPTY, self.start.z), FLOW, TAKES)
+        self.inputs = inputs(owner, T, u, n, (x, np.zeros(n), self.start.z), INPUT)
         self.input = None if self.inputs is None else self.inputs.product
-        self.dinput_dx = derivatives.jacobian(owner, "d(T u)_dx", None, self.input, 1, n, FLOW)
+        self.driven = self.inputs is not None and "xdot" in self.inputs.u.wanted
+        """Whether the input takes ẋ: then it is no part of `rate`."""
+        self.dinput_dx = input_jacobian(owner, self.inputs, 1, du_dx, n, INPUT)
+        self.dinput_dxdot = input_jacobian(owner, self.inputs, 2, du_dxdot, n, INPUT)
+        for which, found in ((1, self.dinput_dx), (2, self.dinput_dxdot)):
+            if found is not None:
+                self.jacobians["T u", which] = found
         nz = self.start.z.shape[0]
         self.z_update = quantity(owner, "z_update", z_update, (nz,), FLOW, TAKES)
         self.explain(0.0, x, EMPTY, self.start.z)
@@ -49,20 +61,46 @@ class FirstOrder(Written):
 
     def rate(self, t: float, x: Array, z: Array) -> Array:
         f = np.array(self.f(t, x, EMPTY, z))
-        if self.input is not None:
+        if self.input is not None and not self.driven:
             f += self.input(t, x, EMPTY, z)
         return f
 
     def rate_dx(self, t: float, x: Array, z: Array) -> Array:
         n = x.shape[0]
         A = np.zeros((n, n)) if self.df_dx is None else self.df_dx(t, x, EMPTY, z)
-        return A if self.dinput_dx is None else A + self.dinput_dx(t, x, EMPTY, z)
+        return A if self.dinput_dx is None or self.driven else A + self.dinput_dx(t, x, EMPTY, z)
+
+    def driven_rate(self, t: float, x: Array, xdot: Array, z: Array) -> tuple[Array, Array, Array]:
+        """T u of an input that takes ẋ, and its derivatives by x and by ẋ [any], shapes (nx,), (nx, nx)."""
+        assert self.input is not None
+        n, at = x.shape[0], (t, x, xdot, z)
+        by_x, by_rate = (
+            np.zeros((n, n)) if one is None else one(*at) for one in (self.dinput_dx, self.dinput_dxdot)
+        )
+        return self.input(*at), by_x, by_rate
+
+    def velocity(self, t: float, x: Array, z: Array, r: Array) -> Array:
+        """ẋ with M ẋ = f + T u + r [any], shape (nx,); by Newton's method where u takes ẋ."""
+        M, f = self.mass(t, x, z), self.rate(t, x, z) + r
+        xdot = np.asarray(np.linalg.solve(M, f))
+        for _ in range(NEWTON if self.driven else 0):
+            u, _, by_rate = self.driven_rate(t, x, xdot, z)
+            try:
+                change = np.linalg.solve(M - by_rate, f + u - M @ xdot)
+            except np.linalg.LinAlgError:
+                break
+            xdot = xdot + change
+            if np.abs(change).max(initial=0.0) <= 1e-14 * np.abs(xdot).max(initial=0.0):
+                return xdot
+        if self.driven:
+            raise ModelError(f"{self.owner}: at t = {t:.9g} s, no ẋ is found that its input u agrees with")
+        return xdot
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
         """Every quantity that was given, and the Jacobians in use."""
         parts = () if self.inputs is None else self.inputs.quantities
-        found = (self.M, self.f, self.df_dx, *parts, self.dinput_dx, self.z_update)
+        found = (self.M, self.f, self.df_dx, *parts, self.dinput_dx, self.dinput_dxdot, self.z_update)
         return tuple(q for q in found if q is not None)
 
     @property
@@ -71,18 +109,19 @@ class FirstOrder(Written):
         return (self.input,)
 
     def explain(self, t: float, q: Array, v: Array, z: Array) -> None:
-        super().explain(t, q, EMPTY, z)
+        super().explain(t, q, np.zeros(q.shape[0]), z)
         M = self.mass(t, q, z)
         if M.shape[0] and np.linalg.cond(M) > 1e14:
             raise ModelError(f"{self.owner}: at t = {t:.9g} s, M is singular")
 
 
 class FirstOrderLinear(FirstOrder):
-    """M ẋ = A x + b + T u + r; A, b and u constant or functions of (t, z)."""
+    """M ẋ = A x + b + T u + r; A and b constant or functions of (t, z)."""
 
     def __init__(
         self, name: str, *, A: Given, x0: ArrayLike, b: Given | None = None, M: Given | None = None,
         T: Given | None = None, u: Given | None = None, z: ArrayLike = (), z_update: Given | None = None,
+        du_dx: Given | None = None, du_dxdot: Given | None = None,
     ):  # fmt: skip
         owner = f"system {name!r}"
         n = vector(owner, "x0", x0).shape[0]
@@ -97,7 +136,7 @@ class FirstOrderLinear(FirstOrder):
 
         constant = self.A.constant
         super().__init__(
-            name, f=f, x0=x0, M=M, T=T, u=u, z=z, z_update=z_update,
+            name, f=f, x0=x0, M=M, T=T, u=u, z=z, z_update=z_update, du_dx=du_dx, du_dxdot=du_dxdot,
             df_dx=constant if constant is not None else lambda t, x, z: self.A(t, x, EMPTY, z),
         )  # fmt: skip
 

@@ -11,7 +11,7 @@ from stickslip.problem.checks import Array
 from stickslip.state import ModelError
 from stickslip.systems import derivatives
 from stickslip.systems.dynamics import EMPTY as EMPTY
-from stickslip.systems.dynamics import Start, Written, inputs, vector
+from stickslip.systems.dynamics import Start, Written, input_jacobian, inputs, vector
 from stickslip.systems.quantities import MOTION, Given, Quantity, needed, quantity
 
 
@@ -28,6 +28,7 @@ class Lagrangian(Written):
         T: Given | None = None, u: Given | None = None, z: ArrayLike = (), z_update: Given | None = None,
         dN_dq: Given | None = None, dN_dv: Given | None = None,
         dF_int_dq: Given | None = None, dF_int_dv: Given | None = None,
+        du_dq: Given | None = None, du_dv: Given | None = None,
         potential: Given | None = None,
     ):  # fmt: skip
         self.name = name
@@ -52,15 +53,18 @@ class Lagrangian(Written):
         for key, of, given in (
             ("N", self.N, (dN_dq, dN_dv)),
             ("F_int", self.F_int, (dF_int_dq, dF_int_dv)),
-            ("T u", self.input, (None, None)),
         ):
             if of is None and any(g is not None for g in given):
                 raise ModelError(f"{owner}: a Jacobian of {key} is given, but {key} is not")
             for which, one in enumerate(given, 1):
-                label = "d(T u)" if key == "T u" else f"d{key}_d{MOTION[which]}"
+                label = f"d{key}_d{MOTION[which]}"
                 found = derivatives.jacobian(owner, label, one, of, which, n, MOTION)
                 if found is not None:
                     self.jacobians[key, which] = found
+        for which, one in enumerate((du_dq, du_dv), 1):
+            found = input_jacobian(owner, self.inputs, which, one, n, MOTION)
+            if found is not None:
+                self.jacobians["T u", which] = found
         self.explain(0.0, q, v, self.start.z)
 
     def mass(self, t: float, q: Array, z: Array) -> Array:
@@ -134,6 +138,7 @@ class LagrangianLinear(Lagrangian):
         self, name: str, *, M: ArrayLike, q0: ArrayLike, v0: ArrayLike = 0.0,
         C: ArrayLike | None = None, K: ArrayLike | None = None, F_ext: Given | None = None,
         T: Given | None = None, u: Given | None = None, z: ArrayLike = (), z_update: Given | None = None,
+        du_dq: Given | None = None, du_dv: Given | None = None,
         potential: Given | None = None,
     ):  # fmt: skip
         owner = f"system {name!r}"
@@ -153,6 +158,7 @@ class LagrangianLinear(Lagrangian):
         linear = C is not None or K is not None
         super().__init__(
             name, M=constant["M"], q0=q0, v0=v0, F_ext=F_ext, T=T, u=u, z=z, z_update=z_update,
+            du_dq=du_dq, du_dv=du_dv,
             F_int=(lambda q, v: self.C @ v + self.K @ q) if linear else None,
             dF_int_dq=self.K if linear else None, dF_int_dv=self.C if linear else None, potential=potential,
         )  # fmt: skip

@@ -18,6 +18,8 @@ TIME, COORDINATE, MULTIPLIER = 0, 1, 2
 class ByRows(OfQuantities, ABC):
     """Relations whose forces are p = rows' lam; unless they say otherwise they are rigid and do not move."""
 
+    has_input = False
+
     @abstractmethod
     def rows(self, t: float, q: Array, lam: Array, z: Array) -> Array:
         """H' [-, m], shape (m, nv)."""
@@ -117,6 +119,8 @@ class Holonomic(ByRows):
 
 class WithInput(Holonomic):
     """A bound relation y = h(t, q, lam) whose forces p = g(t, q, lam) are its own."""
+
+    has_input = True
 
     def __init__(
         self, to: Binding, h: Given, g: Given, dh_dq: Given | None, dh_dt: Given | None,

@@ -1,7 +1,9 @@
 """Newton-Euler bodies: m v̇ = f, I Ω̇ + Ω × I Ω = moment, q̇ = T(q) v.
 
 Siconos Developer's Notes 2017, (11.36) to (11.38) and (11.48): q = (x, p) with the unit quaternion p scalar
-first, v = (velocity of the centre of mass in the inertial frame, Ω in the body frame).
+first, v = (velocity of the centre of mass in the inertial frame, Ω in the body frame). With frame "inertial"
+v has ω = R(p) Ω in its place, which the notes leave to do: J ω̇ + ω × J ω = moment with J = R I R', that is
+d(J ω)/dt = moment. Since Ṙ'ω = 0 it is the same motion: Ω̇ = R' ω̇.
 """
 
 import numpy as np
@@ -28,14 +30,15 @@ class NewtonEuler(Written):
 
     `force` acts at the centre of mass. C and K give a linear internal wrench C v + K q (11.71). Forces and
     moments that depend on q or v may be given Jacobians; otherwise they are differentiated by differences.
-    """
 
-    constant_mass = True
+    `frame` is that of the spin in v, in v0, in what functions are given, and of the moments of C v + K q: of
+    the body, or inertial, where Moreau-Jean then keeps the spatial momentum J ω to rounding.
+    """
 
     def __init__(
         self, name: str, *, mass: float, inertia: ArrayLike, q0: ArrayLike = (0.0, 0.0, 0.0),
         v0: ArrayLike = 0.0, force: Given | None = None, moment: Given | None = None,
-        force_frame: str = "inertial", moment_frame: str = "body",
+        force_frame: str = "inertial", moment_frame: str = "body", frame: str = "body",
         C: ArrayLike | None = None, K: ArrayLike | None = None,
         dforce_dq: Given | None = None, dforce_dv: Given | None = None,
         dmoment_dq: Given | None = None, dmoment_dv: Given | None = None,
@@ -51,12 +54,16 @@ class NewtonEuler(Written):
         self.M.flags.writeable = False
         v = np.zeros(6) if np.ndim(v0) == 0 and float(np.asarray(v0)) == 0.0 else _twist(owner, v0)
         self.start = Start(_pose(owner, q0), vector(owner, "v0", v, 6), vector(owner, "z", z))
-        for key, value in (("force_frame", force_frame), ("moment_frame", moment_frame)):
+        frames = {"force_frame": force_frame, "moment_frame": moment_frame, "frame": frame}
+        for key, value in frames.items():
             if value not in FRAMES:
                 raise ModelError(
                     f"{owner}: {key} is {value!r}; {alternatives(value, FRAMES, 'it is one of')}"
                 )
         self.force_in_body, self.moment_in_body = force_frame == "body", moment_frame == "body"
+        self.inertial = frame == "inertial"
+        """Whether the spin of v is in the inertial frame."""
+        self.constant_mass = not self.inertial
         self.force_given = quantity(owner, "force", force, (3,), MOTION)
         self.moment_given = quantity(owner, "moment", moment, (3,), MOTION)
         self.C = self._matrix("C", C, (6, 6))
@@ -77,17 +84,31 @@ class NewtonEuler(Written):
         self.explain(0.0, self.start.q, self.start.v, self.start.z)
 
     def mass(self, t: float, q: Array, z: Array) -> Array:
-        return self.M
+        if not self.inertial:
+            return self.M
+        M, R = np.array(self.M), rotations.matrices(q[3:])
+        M[3:, 3:] = R @ self.inertia @ R.T
+        return M
 
     def force(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        F, omega, p = np.zeros(6), v[3:], q[3:]
+        F, omega = self.wrench(t, q, v, z), v[3:]
+        J = self.mass(t, q, z)[3:, 3:] if self.inertial else self.inertia
+        F[3:] -= rotations.cross(omega, J @ omega)
+        return F
+
+    def wrench(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        """What acts on it, without the gyroscopic moment, in the frames of v [N, N m], shape (6,)."""
+        F, p = np.zeros(6), q[3:]
         if self.force_given is not None:
             f = self.force_given(t, q, v, z)
             F[:3] = rotations.matrices(p) @ f if self.force_in_body else f
         if self.moment_given is not None:
             m = self.moment_given(t, q, v, z)
-            F[3:] = m if self.moment_in_body else rotations.matrices(p).T @ m
-        F[3:] -= rotations.cross(omega, self.inertia @ omega)
+            if self.moment_in_body and self.inertial:
+                m = rotations.matrices(p) @ m
+            elif not self.moment_in_body and not self.inertial:
+                m = rotations.matrices(p).T @ m
+            F[3:] = m
         if self.C is not None:
             F -= self.C @ v
         if self.K is not None:
@@ -95,6 +116,8 @@ class NewtonEuler(Written):
         return F
 
     def force_dq(self, t: float, q: Array, v: Array, z: Array) -> Array | None:
+        if self.inertial:
+            return derivatives.differences(self.force, COORDINATE, 6)(t, q, v, z)
         total = self._forces_derivative(COORDINATE, t, q, v, z)
         if self.force_given is not None and self.force_in_body:
             f = self.force_given(t, q, v, z)
@@ -107,6 +130,8 @@ class NewtonEuler(Written):
         return total
 
     def force_dv(self, t: float, q: Array, v: Array, z: Array) -> Array | None:
+        if self.inertial:
+            return derivatives.differences(self.force, VELOCITY, 6)(t, q, v, z)
         total = self._forces_derivative(VELOCITY, t, q, v, z)
         omega, inertia = v[3:], self.inertia
         gyroscopic = rotations.skew(omega) @ inertia - rotations.skew(inertia @ omega)  # (11.70)
@@ -133,7 +158,8 @@ class NewtonEuler(Written):
         """T(q) (11.35)."""
         T = np.zeros((7, 6))
         T[range(3), range(3)] = 1.0
-        T[3:, 3:] = rotations.rates(q[3:])
+        rates = rotations.rates(q[3:])
+        T[3:, 3:] = rates @ rotations.matrices(q[3:]).T if self.inertial else rates
         return T
 
     def normalized(self, q: Array) -> Array:
@@ -230,5 +256,5 @@ def _twist(owner: str, given: ArrayLike) -> Array:
     if v.size == 3:
         return np.concatenate([v, np.zeros(3)])
     if v.size != 6:
-        raise ModelError(f"{owner}: v0 has {v.size} entries, expected 6: velocity and body-frame spin")
+        raise ModelError(f"{owner}: v0 has {v.size} entries, expected 6: velocity and spin")
     return v

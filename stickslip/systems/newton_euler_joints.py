@@ -114,7 +114,7 @@ class Joint(BodyOutput):
     def y(self, t: float, q: Array, lam: Array, z: Array) -> Array:
         return np.concatenate([part.at(q)[0] for part in self.parts])
 
-    def rows(self, t: float, q: Array, lam: Array, z: Array) -> Array:
+    def body_rows(self, t: float, q: Array, lam: Array, z: Array) -> Array:
         rows = np.concatenate([part.at(q)[1] for part in self.parts])
         return rows[:, 0] if self.single else rows.reshape(self.m, 12)
 

@@ -140,7 +140,7 @@ class Contact(BodyOutput):
         y[0] = self.geometry.touch(t, q, z).gap
         return y
 
-    def rows(self, t: float, q: Array, lam: Array, z: Array) -> Array:
+    def body_rows(self, t: float, q: Array, lam: Array, z: Array) -> Array:
         found = self.geometry.touch(t, q, z)
         touch = np.concatenate([[found.gap], found.normal, found.first, found.second])
         out = np.empty((self.m, self.to.nv))

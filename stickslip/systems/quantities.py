@@ -27,6 +27,9 @@ OUTPUT = ("t", "q", "lam", "z")
 FLOW = ("t", "x", "lam", "z")
 """Arguments of first-order quantities and relations: time, state, multipliers, discrete parameters."""
 
+INPUT = ("t", "x", "xdot", "z")
+"""Arguments of inputs of first-order systems: time, state, its rate, discrete parameters."""
+
 Given = ArrayLike | Callable[..., Any]
 """A constant, or a function of some of the arguments."""
 

@@ -62,6 +62,8 @@ class MechanicalOutput(Output, Protocol):
     compliant: bool
     constant: bool
     """Whether `rows` depends on nothing, so that it need not be asked for again."""
+    has_input: bool
+    """Whether forces are a g(t, q, lam) of its own, not H lam with H the transpose of the rows."""
 
     def y(self, t: float, q: Array, lam: Array, z: Array) -> Array:
         """Outputs [m, rad], shape (m,). Tangential components may be 0 where only their rate is known."""

@@ -1,7 +1,7 @@
 """A nonsmooth system: dynamical systems by name, and the interactions between them."""
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -12,8 +12,12 @@ from stickslip.laws import Law
 from stickslip.names import alternatives
 from stickslip.problem.checks import Array, IntArray
 from stickslip.state import ModelError, State, check_numbers
+from stickslip.systems.couplings import Coupling, Integrated, joined, tied
 from stickslip.systems.dynamics import Dynamics, FirstOrderDynamics, SecondOrderDynamics, vector
+from stickslip.systems.guards import BoundGuard, Edges, Guard, checked_guards
+from stickslip.systems.ports import Port, Reach, members
 from stickslip.systems.quantities import Quantity
+from stickslip.systems.reached_outputs import OfRates, Reached, law_of_rates
 from stickslip.systems.relations import Binding, FirstOrderOutput, MechanicalOutput, Relation
 
 Thing = TypeVar("Thing")
@@ -69,6 +73,8 @@ class Bound:
     """An interaction in its system: which systems, where their numbers and its own stand."""
 
     name: str
+    relation: Relation
+    """As it was given."""
     law: Law
     output: MechanicalOutput | FirstOrderOutput
     systems: tuple[int, ...]
@@ -83,6 +89,8 @@ class Bound:
     """Its components in the flat r, u and y."""
     blocks: slice
     """Its blocks among those of all interactions."""
+    names: tuple[str, ...]
+    """Names of the systems that it ties, those within joined ones by themselves."""
 
     @property
     def mechanical(self) -> MechanicalOutput:
@@ -109,16 +117,39 @@ class Bound:
 
 
 class NonsmoothSystem:
-    """Systems and interactions, checked and laid out: the value that `simulate` takes."""
+    """Systems, interactions and couplings, checked and laid out: the value that `simulate` takes.
 
-    def __init__(self, systems: Iterable[Dynamics], interactions: Iterable[Interaction] = ()):
-        self.systems = _tuple("systems", systems)
-        for system in self.systems:
+    Interactions and couplings name systems, and `ports` of them: coordinates that are made of theirs.
+
+    guards   where the state jumps, for the event-driven scheme
+    edges    times at which functions of time jump [s], in order, or a function of t that gives the next one:
+             the event-driven scheme lands on them
+    """
+
+    def __init__(
+        self, systems: Iterable[Dynamics], interactions: Iterable[Interaction] = (),
+        couplings: Iterable[Coupling] = (), ports: Iterable[Port] = (), *,
+        guards: Iterable[Guard] = (), edges: ArrayLike | Callable[[float], float] | None = None,
+    ):  # fmt: skip
+        given_systems = _tuple("systems", systems)
+        for system in given_systems:
             if not isinstance(system, FirstOrderDynamics | SecondOrderDynamics):
                 raise ModelError(f"{_called(system)} is not a system such as Lagrangian or FirstOrder")
-        _unique("system", [s.name for s in self.systems])
-        if not self.systems:
+        if not given_systems:
             raise ModelError("a nonsmooth system needs at least one system")
+        between = _tuple("couplings", couplings)
+        for one in between:
+            if not isinstance(one, Coupling):
+                raise ModelError(f"{_called(one)} is not a Coupling")
+        _unique("coupling", [one.name for one in between])
+        self.ports = {port.name: port for port in ports}
+        """Ports by name."""
+        inner = [one.name for system in given_systems for one in getattr(system, "members", (system,))]
+        _unique("system", [*inner, *self.ports])
+        self.systems = joined(given_systems, between, self.ports)
+        """Those with couplings between them are one."""
+        self.members = members(self.systems)
+        """All systems by name, those within joined ones in their place."""
         self.number = {system.name: i for i, system in enumerate(self.systems)}
         sizes = np.array([(s.start.q.size, s.start.v.size, s.start.z.size) for s in self.systems])
         ends = np.concatenate([np.zeros((1, 3), np.int64), np.cumsum(sizes, axis=0)])
@@ -146,6 +177,10 @@ class NonsmoothSystem:
         for interaction in given:
             bound.append(self._bound(interaction, bound))
         self._tie(bound)
+        self.guards = tuple(self._guarded(one) for one in checked_guards(guards))
+        """Where the state jumps."""
+        self.edges = None if edges is None else Edges(edges)
+        """When functions of time jump; None where that is not known."""
 
     def _tie(self, bound: Sequence[Bound]) -> None:
         self.interactions = tuple(bound)
@@ -171,7 +206,22 @@ class NonsmoothSystem:
             components, blocks = _next(bound, one.law)
             bound.append(replace(one, systems=systems, q=q, v=v, z=z, components=components, blocks=blocks))
         own._tie(bound)
+        own._watch(self, renumbered)
         return own
+
+    def _watch(self, whole: "NonsmoothSystem", renumbered: Mapping[int, int]) -> None:
+        """Take over guards and edges of the system that this is part of; renumbered: its own systems."""
+        self.edges = whole.edges
+        found = []
+        for one in whole.guards:
+            numbers = tuple(renumbered[i] for i in one.systems if i in renumbered)
+            if numbers and len(numbers) < len(one.systems):
+                names = ", ".join(repr(whole.systems[i].name) for i in one.systems)
+                raise ModelError(f"guard {one.name!r} watches {names}, which have different schemes")
+            if numbers:
+                q, v, z = (self.where(numbers, key) for key in ("q", "v", "z"))
+                found.append(replace(one, systems=numbers, q=q, v=v, z=z))
+        self.guards = tuple(found)
 
     def update(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """Discrete parameters for the step that begins at t [any], shape (nz,)."""
@@ -246,25 +296,30 @@ class NonsmoothSystem:
                 return f"system {system.name!r}"
         return "an unknown system"
 
-    def _bound(self, interaction: Interaction, before: Sequence[Bound]) -> Bound:
-        for name in interaction.systems:
+    def _guarded(self, guard: Guard) -> BoundGuard:
+        for name in guard.systems:
             if name not in self.number:
                 raise ModelError(
-                    f"interaction {interaction.name!r} names the unknown system {name!r}; "
+                    f"guard {guard.name!r} names the unknown system {name!r}; "
                     f"{alternatives(name, self.number)}"
                 )
+        numbers = tuple(self.number[name] for name in guard.systems)
+        first = all(isinstance(self.systems[i], FirstOrderDynamics) for i in numbers)
+        q, v, z = (self.where(numbers, key) for key in ("q", "v", "z"))
+        return BoundGuard.of(guard, numbers, first, (q, v, z), (self.q0, self.v0, self.z0))
+
+    def _bound(self, interaction: Interaction, before: Sequence[Bound]) -> Bound:
+        owner = f"interaction {interaction.name!r}"
+        if not all(name in self.number for name in interaction.systems):
+            return self._reached(interaction, before)
         numbers = tuple(self.number[name] for name in interaction.systems)
         orders = {isinstance(self.systems[i], FirstOrderDynamics) for i in numbers}
-        if len(orders) > 1:
-            raise ModelError(
-                f"interaction {interaction.name!r} ties first-order and second-order systems together:"
-                f" {', '.join(interaction.systems)}; write the mechanical ones as first-order systems"
-            )
+        self._check_orders(owner, interaction.systems)
         where = {key: self.where(numbers, key) for key in ("q", "v", "z")}
         nq, nv, nz = (sum(_length(getattr(self.places[i], key)) for i in numbers) for key in ("q", "v", "z"))
         law = interaction.law
         to = Binding(
-            f"interaction {interaction.name!r}", law, nq, nv, nz, self._kinematics(numbers),
+            owner, law, nq, nv, nz, self._kinematics(numbers),
             self.q0[where["q"]], self.z0[where["z"]],
         )  # fmt: skip
         output = interaction.relation.bound(to)
@@ -274,8 +329,39 @@ class NonsmoothSystem:
                 f" the other order than its systems {', '.join(interaction.systems)}"
             )
         return Bound(
-            interaction.name, law, output, numbers, where["q"], where["v"], where["z"], *_next(before, law)
-        )
+            interaction.name, interaction.relation, law, output, numbers, where["q"], where["v"], where["z"],
+            *_next(before, law), interaction.systems,
+        )  # fmt: skip
+
+    def _check_orders(self, owner: str, names: tuple[str, ...]) -> None:
+        first = [isinstance(self.members[name].dynamics, FirstOrderDynamics) for name in names]
+        if any(first) and not all(first):
+            raise ModelError(
+                f"{owner} ties first-order and second-order systems together: {', '.join(names)}; tie them by"
+                " a Coupling, or write the mechanical ones as first-order systems"
+            )
+
+    def _reached(self, interaction: Interaction, before: Sequence[Bound]) -> Bound:
+        """An interaction between systems within joined ones, or ports."""
+        law, owner = interaction.law, f"interaction {interaction.name!r}"
+        reach = Reach(owner, interaction.systems, self.members, self.ports)
+        self._check_orders(owner, reach.names)
+        q, v, z = (self.where(reach.systems, key) for key in ("q", "v", "z"))
+        q0, z0 = reach.q(0.0, self.q0[q]), reach.z(self.z0[z])
+        to = Binding(owner, law, reach.nq, reach.nv, reach.nz, reach.kinematics, q0, z0)
+        output = interaction.relation.bound(to)
+        if isinstance(output, FirstOrderOutput):
+            if not all(isinstance(self.members[name].dynamics, Integrated) for name in reach.names):
+                raise ModelError(
+                    f"{owner}: {type(interaction.relation).__name__} is a relation of the other order than"
+                    f" its systems {', '.join(interaction.systems)}"
+                )
+            law = law_of_rates(owner, law)
+            output = OfRates(owner, output, reach.nq, law.size, z0)
+        return Bound(
+            interaction.name, interaction.relation, law, Reached(output, reach), reach.systems, q, v, z,
+            *_next(before, law), reach.names,
+        )  # fmt: skip
 
     def where(self, numbers: tuple[int, ...], key: str) -> slice | IntArray:
         """Where `q`, `v` or `z` of those systems stand: a slice where they are neighbours, else indices."""
@@ -308,7 +394,8 @@ class NonsmoothSystem:
     def __repr__(self) -> str:
         names = ", ".join(s.name for s in self.systems)
         ties = ", ".join(i.name for i in self.interactions)
-        return f"NonsmoothSystem(systems: {names}; interactions: {ties or 'none'})"
+        guards = f"; guards: {', '.join(one.name for one in self.guards)}" if self.guards else ""
+        return f"NonsmoothSystem(systems: {names}; interactions: {ties or 'none'}{guards})"
 
 
 def _tuple(what: str, values: Iterable[Thing]) -> tuple[Thing, ...]:
@@ -320,26 +407,6 @@ def _tuple(what: str, values: Iterable[Thing]) -> tuple[Thing, ...]:
 def _called(thing: object) -> str:
     """What to call something that is not what it should be."""
     return f"the class {thing.__name__}" if isinstance(thing, type) else f"a {type(thing).__name__}"
-
-
-def tied(ties: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Numbers of ties in groups that share what they tie, directly or through others, in their order."""
-    root: dict[int, int] = {}
-
-    def find(i: int) -> int:
-        root.setdefault(i, i)
-        while root[i] != i:
-            i = root[i]
-        return i
-
-    for first, *others in ties:
-        for other in others:
-            a, b = sorted((find(first), find(other)))
-            root[b] = a
-    groups: dict[int, list[int]] = {}
-    for k, tie in enumerate(ties):
-        groups.setdefault(find(tie[0]), []).append(k)
-    return list(groups.values())
 
 
 def _ends(bound: Sequence[Bound]) -> tuple[int, int]:

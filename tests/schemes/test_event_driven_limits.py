@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from event_runs import SOLVER, G, events, run, walk
 
-from stickslip.laws import Equality, NewtonImpact, PoissonImpact
+from stickslip.laws import Complementarity, Equality, NewtonImpact, PoissonImpact
 from stickslip.schemes.event_driven import EventDriven
 from stickslip.schemes.moreau_jean import MoreauJean
 from stickslip.schemes.step import first_state
 from stickslip.state import ModelError
 from stickslip.systems.first_order import FirstOrder
+from stickslip.systems.first_order_relations import FirstOrderLinearRelation
 from stickslip.systems.lagrangian import Lagrangian
 from stickslip.systems.lagrangian_relations import LagrangianLinearRelation, Rheonomous, Scleronomous
 from stickslip.systems.system import Interaction, NonsmoothSystem
@@ -166,6 +167,8 @@ def test_what_it_cannot_carry_is_named():
     system = NonsmoothSystem([Lagrangian("ball", M=1.0, q0=1.0)], [soft])
     with pytest.raises(ModelError, match="soft"):
         EventDriven().begin(system, first_state(system), 0.1)
-    flow = NonsmoothSystem([FirstOrder("tank", f=lambda x: -x, x0=1.0)])
-    with pytest.raises(ModelError, match="tank"):
+    rim = Interaction("rim", "tank", FirstOrderLinearRelation(C=1.0, B=1.0), Complementarity())
+    tank = FirstOrder("tank", f=lambda x: -x, x0=1.0)
+    flow = NonsmoothSystem([tank, Lagrangian("ball", M=1.0, q0=1.0)], [rim])
+    with pytest.raises(ModelError, match="'rim' ties systems of first order beside mechanics"):
         EventDriven().begin(flow, first_state(flow), 0.1)

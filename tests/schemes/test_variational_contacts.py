@@ -270,13 +270,8 @@ def boxes():
     return builder.build()
 
 
-def test_pairs_without_a_closed_form_are_an_error_that_names_them():
-    with pytest.raises(ss.ModelError, match=r"Cuboid of body 'lower' and the Cuboid of body 'upper'"):
-        run(boxes(), 0.1, 0.01)
-
-
-def test_or_are_linearised_where_asked():
-    trajectory = run(boxes(), 0.2, 0.01, scheme=VariationalBodies(other_pairs="linearised"))
+def test_a_box_stands_on_a_box():
+    trajectory = run(boxes(), 0.2, 0.01)
     assert trajectory.ok.all()
     assert trajectory.penetration.max() < 1e-8
     assert trajectory.body("upper").position[-1, 2] == pytest.approx(0.3, abs=1e-8)
@@ -299,8 +294,6 @@ def test_filters_are_considered():
 def test_options_that_are_none_are_refused():
     with pytest.raises(ValueError, match="contact must be one of cone, pyramid, impact"):
         VariationalBodies(contact="circle")
-    with pytest.raises(ValueError, match="other_pairs must be one of"):
-        VariationalBodies(other_pairs="maybe")
 
 
 def test_an_overlap_and_an_open_joint_are_refused():

@@ -33,8 +33,8 @@ def test_every_family_came_to_its_end(study) -> None:
 
 
 def test_only_the_smooth_family_sinks_in_and_creeps_at_rest(study) -> None:
-    rows = {row[0]: row for row in table(study, "The ball").rows}
     found = table(study, "The ball")
+    rows = {row[0]: row for row in found.rows if not row[2].startswith("LCP")}
     creep, deep = column(found, "block: creep [m/s]"), column(found, "block: penetration [m]")
     for name in FAMILIES:
         at_rest = abs(rows[name][creep]) < 1e-12 and rows[name][deep] < 1e-12
@@ -43,7 +43,7 @@ def test_only_the_smooth_family_sinks_in_and_creeps_at_rest(study) -> None:
 
 def test_errors_are_of_their_size(study) -> None:
     found = table(study, "The ball")
-    rows = {row[0]: row for row in found.rows}
+    rows = {row[0]: row for row in found.rows if not row[2].startswith("LCP")}
     error, rise = column(found, "ball: error of q [m]"), column(found, "ball: largest rise of energy [J]")
     assert rows["event-driven"][error] < 1e-9
     for name in ("moreau-jean", "schatzman-paoli", "compliant"):
@@ -98,3 +98,39 @@ def test_figures(study) -> None:
     assert [panel.x_label for panel in study.figures["convergence"].panels] == [
         "h [s]", "stiffness [N/m]", "h [s]", "stiffness [N/m]",
     ]  # fmt: skip
+
+
+def test_pyramids_stop_the_puck_where_their_closed_form_says(study) -> None:
+    found = table(study, "The cone and its pyramids")
+    name, error, verdict = (column(found, each) for each in ("friction", "error of place [m]", "verdict"))
+    assert [row[name] for row in found.rows] == ["cone", *(f"LCP, {m} facets" for m in (3, 4, 5))]
+    assert [row[verdict] for row in found.rows] == ["certified", *["relaxed"] * 3]
+    assert all(row[error] < 2e-5 for row in found.rows)
+
+
+def test_the_closed_form_of_pyramids_is_the_cone_at_corners_and_in_the_limit() -> None:
+    coulomb = math.dist(families.puck_place(0.4, 0), (0.0, 0.0))
+    assert math.dist(families.puck_place(0.0, 4), (coulomb, 0.0)) < 1e-12
+    assert math.dist(families.puck_place(math.pi / 4, 4), (0.0, 0.0)) == pytest.approx(coulomb * 2**0.5)
+    assert math.dist(families.puck_place(0.4, 1000), families.puck_place(0.4, 0)) < 1e-3 * coulomb
+
+
+def test_time_stepping_by_lcp_is_a_row_of_the_comparison(study) -> None:
+    """Where the pyramid is the cone the row is that of Moreau-Jean; on a plane it is a closed form."""
+    found = table(study, "The ball")
+    rows = {row[column(found, "friction")]: row for row in found.rows if row[0] == "moreau-jean"}
+    cone, verdict = rows["cone"], column(found, "verdict")
+    assert cone[verdict] == "certified"
+    for m in families.LCP:
+        row = rows[f"LCP, {m} facets"]
+        assert row[verdict] == "relaxed"
+        for heading in found.headings:
+            if heading.startswith(("ball", "block")):
+                assert row[column(found, heading)] == pytest.approx(cone[column(found, heading)], abs=1e-8)
+        place, exact = families.puck_place(families.AIM, m), families.puck_place(families.AIM, 0)
+        ratio = math.hypot(*place) / families.PUCK_WAY
+        assert row[column(found, "puck: way / Coulomb's")] == pytest.approx(ratio, abs=2e-4)
+        assert row[column(found, "puck: error of place [m]")] == pytest.approx(
+            math.dist(place, exact), abs=2e-5
+        )
+    assert {m % 2 for m in families.LCP} == {0, 1}

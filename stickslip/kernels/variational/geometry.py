@@ -67,11 +67,14 @@ def start_rows(step, rows):
     """rows (n, 2, 6) <- H' of all blocks at the start; of contacts normal, tangents, rolling about t1, t2,
     torsion about n."""
     forms, law, q, all_rows = step.contacts.forms, step.contacts.law, step.bodies.q, np.empty((6, 2, 6))
-    poses, c = poses_of(q), np.empty((2, 3))
+    poses, normal, c = poses_of(q), np.empty(3), np.empty((2, 3))
     for i in range(forms.kind.shape[0]):
         pair = forms.body[i, 0], forms.body[i, 1]
-        for side in range(2):
-            world_point(poses, pair[side], forms.point[i, side], c[side])
+        if forms.kind[i] == LINEARISED:
+            for side in range(2):
+                world_point(poses, pair[side], forms.point[i, side], c[side])
+        else:
+            gap_and_normal(forms, i, poses, normal, c)
         rows_at(forms.kind[i], pair, forms.radius[i], step.contacts.frame[i], poses, c, all_rows)
         at = step.blocks.K.offset[i]
         for k in range(6):
@@ -117,8 +120,7 @@ def end_values(step, rows, v, q_end, X, end_rows):
             X[at, Y] = (contacts.gap[i] - contacts.bounce[i]) / h + rate(sides[i], rows[at], v)
         else:
             X[at, Y] = gap_and_normal(forms, i, poses, normal, c) - contacts.bounce[i]
-            # a plane turns with the second body, and the centres of balls are both on the line of n: one arm
-            # for all
+            # a plane turns with the second body, and of others both places are on the line of n: one arm
             for side in range(2):
                 b, sign = forms.body[i, side], 1.0 if side == 0 else -1.0
                 point_row(normal, poses.R[b], poses.x[b], c[0], sign, end_rows[at, side])

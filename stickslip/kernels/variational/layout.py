@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stickslip.kernels.bodies.gaps import ClosedForms
+from stickslip.kernels.bodies.gaps import Forms
 from stickslip.kernels.bodies.joint_geometry import HOLD, LOWER, held, leaves
 from stickslip.kernels.bodies.layout import JointArrays
 from stickslip.kernels.cones import Cones
@@ -43,7 +43,7 @@ class StepBodies(NamedTuple):
 class ContactArrays(NamedTuple):
     """Contacts of a step, as `StepContacts` has them."""
 
-    forms: ClosedForms
+    forms: Forms
     gap: Array
     """[m], shape (nc,)."""
     frame: Array

@@ -1,0 +1,209 @@
+"""`stickslip bifurcation`: what a driven scene settles to, over one of its parameters."""
+
+from __future__ import annotations
+
+import re
+from inspect import signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, printable, refused, wrote
+from stickslip.cli.parameters import Flag, Scene, Step
+from stickslip.cli.places import PLOTS, check_writable
+from stickslip.cli.progress import watch_parts
+from stickslip.cli.settings import check_known, chosen, read_settings, with_options
+from stickslip.cli.tables import csv_text, table
+from stickslip.names import alternatives
+
+if TYPE_CHECKING:
+    from stickslip.scenes.scenario import Scenario
+
+OWN = re.compile(r"([qv])(\d+)")
+"""A number of the state: q0, v1, ..."""
+MOST = 100_000
+"""Most values of a parameter."""
+
+
+def bifurcation(
+    name: Annotated[str, Parameter(name="NAME")],
+    /,
+    *,
+    vary: str,
+    observe: list[str] | None = None,
+    period: float | None = None,
+    transient: int = 100,
+    samples: int = 50,
+    h: Step = None,
+    scheme: str | None = None,
+    solver: str = "auto",
+    anew: Flag = False,
+    settings: Scene = None,
+    out: Path | None = None,
+    plot: Path | None = None,
+    **given: Annotated[str, Parameter(show=False)],
+) -> int:
+    """Vary a parameter of a scene, and tell what its motion settles to at each value.
+
+    At each value the scene is carried over --transient periods, which are dropped,
+    and over --samples periods, which are kept. Prints in how many periods the motion
+    repeats and the range of what is observed at the end of each period.
+
+    For example:
+      stickslip bifurcation cam --vary rpm=300:800:101 --plot cam.png
+      stickslip bifurcation cam --vary rpm=100:200:51 --profile arcs --out cam.csv
+      stickslip bifurcation bouncing-ball --vary e=0.1:0.9:9 --period 0.5 --observe q0
+
+    Parameters
+    ----------
+    vary
+        The parameter and its values, name=first:last:count, or name=a,b,c.
+    observe
+        What is observed: a name of the scene's own, or a number of the state such as q0 or v1; all of the
+        scene's by default, q0 where it has none.
+    period
+        Time between sections [s]; that of what drives the scene by default.
+    transient
+        Periods that are dropped at each value.
+    samples
+        Periods that are kept.
+    scheme
+        Time scheme; that of the scene by default.
+    solver
+        Solver of the contact problems, as `stickslip solvers` lists them.
+    anew
+        Start every value where the scene starts, and not where the value before ended.
+    out
+        Write all that was observed to this file, .csv.
+    plot
+        Draw the diagram into this file, .png or .svg.
+    """
+    from stickslip import scenes
+    from stickslip.simulation.failure import SimulationFailure
+    from stickslip.studies.bifurcation import bifurcation as diagram_of
+
+    if out is not None:
+        check_writable(out, (".csv",))
+    if plot is not None:
+        check_writable(plot, PLOTS)
+    with refused(KeyError, TypeError, ValueError):
+        parameter, values = read_values(vary)
+        texts = with_options(read_settings(settings or []), given)
+        known = scenes.parameters(name)
+        if parameter not in known:
+            raise InputError(f"--vary {parameter}: {alternatives(parameter, known, f'{name} has:')}")
+        if parameter in texts:
+            raise InputError(f"{parameter} is varied and given")
+        if scenes.kind_of(name) != scenes.RUN:
+            raise InputError(f"{name} is a problem and does not run; `stickslip scenes` lists those that do")
+        whole = isinstance(known[parameter], int) and not isinstance(known[parameter], bool)
+        fixed = chosen(known, texts)
+
+        def made(value: float) -> Scenario:
+            scene: Scenario = scenes.make(name, **fixed, **{parameter: int(value) if whole else value})
+            return scene
+
+        first = made(values[0])
+        check_known(f"{name} has no such parameter", texts, [*known], signature(bifurcation).parameters)
+        if period is None and first.period is None:
+            raise InputError(
+                f"{name} is not driven periodically; give --period, the time between sections [s]"
+            )
+        looks = _looks(first, observe)
+        step = first.h if h is None else h
+        time = first.period if period is None else period
+        assert time is not None
+        with watch_parts(f"bifurcation {name}") as progress:
+            try:
+                diagram = diagram_of(
+                    lambda value: made(value).system, values, observe=looks, transient=transient,
+                    samples=samples, steps=max(1, round(time / step)), follow=not anew,
+                    period=lambda value: made(value).period or time if period is None else time,
+                    scheme=scenes.scheme_of(first, scheme), solver=solver, name=parameter, progress=progress,
+                )  # fmt: skip
+            except SimulationFailure as failure:
+                complain("; ".join([str(failure), *getattr(failure, "__notes__", ())]))
+                return ExitCode.MISSED
+    written, unwritten = [], ""
+    try:
+        if out is not None:
+            rows = [row for each in diagram.observed for row in diagram.rows(each)]
+            from stickslip.files.problems import replace_file
+
+            replace_file(out, csv_text((parameter, "observed", "period", "value"), rows).encode())
+            written.append(out)
+        if plot is not None:
+            from stickslip.view.figures import draw
+
+            draw(diagram.figure(f"{name}: bifurcations over {parameter}"), plot)
+            written.append(plot)
+    except OSError as error:
+        unwritten = f"{os_sentence(error)}; it was not written"
+    shown = diagram.table()
+    print(f"{name}: {printable(first.summary)}\n")
+    table(shown.headings, shown.text(), numbers=shown.numeric)
+    for place in written:
+        wrote(place)
+    if unwritten:
+        complain(unwritten)
+        return ExitCode.BAD_INPUT
+    return ExitCode.FINE
+
+
+def read_values(text: str) -> tuple[str, list[float]]:
+    """Name and values of `name=first:last:count` or `name=a,b,c`."""
+    import numpy as np
+
+    name, equals, rest = (part.strip() for part in text.partition("="))
+    try:
+        if not equals or not name:
+            raise ValueError
+        if ":" in rest:
+            low, high, count = rest.split(":")
+            if not 1 <= int(count) <= MOST:
+                raise ValueError
+            values = np.linspace(float(low), float(high), int(count)).tolist()
+        else:
+            values = [float(part) for part in rest.split(",")]
+        if not np.isfinite(values).all():
+            raise ValueError
+    except ValueError:
+        raise InputError(
+            f"--vary {text!r} is neither of the form name=first:last:count, such as rpm=300:800:101, nor"
+            " name=a,b,c"
+        ) from None
+    return name.replace("-", "_"), values
+
+
+def _looks(scene: Scenario, names: list[str] | None) -> dict[str, Any]:
+    """What is observed, by name."""
+    own = dict(scene.observe)
+    found: dict[str, Any] = {}
+    for name in names or (own or ["q0"]):
+        number = OWN.fullmatch(name)
+        close = [each for each in own if each == name or each.startswith(f"{name} ")]
+        if number:
+            state, k = number[1], int(number[2])
+            size = _size(scene, state)
+            if k >= size:
+                raise InputError(f"--observe {name}: {scene.name} has {state}0 to {state}{size - 1}")
+            found[name] = _component(state, k)
+        elif close:
+            found[close[0]] = own[close[0]]
+        else:
+            known = ", ".join([*own, "q0, v0, ..."])
+            raise InputError(f"--observe {name}: {scene.name} has {known}")
+    return found
+
+
+def _size(scene: Scenario, state: str) -> int:
+    from stickslip.mechanics.world import World
+
+    model = scene.system
+    array = getattr(model.start, state) if isinstance(model, World) else getattr(model, f"{state}0")
+    return int(array.size)
+
+
+def _component(state: str, k: int) -> Any:
+    return lambda run: getattr(run, state)[-1, k]

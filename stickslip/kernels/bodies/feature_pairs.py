@@ -1,0 +1,246 @@
+"""Contacts of a narrow phase as rows of `gaps.Forms`: which feature of one shape meets which of the other.
+
+In this order, of what there is at the place: a corner and a face; two edges; edges that are parallel by the
+ends of what they have in common; a corner and an edge; two corners. A corner is a point, a ball or something
+round. What fits none of them, for a narrow phase rounds, is ROUGH: the place itself, fixed to one body, and a
+plane of the other.
+"""
+
+import math
+
+import numpy as np
+
+from stickslip.kernels.bodies.features import (
+    ALMOST,
+    BORDER,
+    CORNER,
+    EDGE,
+    FACE,
+    LOOSE,
+    MORE,
+    PARALLEL,
+    ROUGH,
+    SHARP,
+    Rows,
+    Side,
+    features_of,
+)
+from stickslip.kernels.bodies.gaps import (
+    LINES,
+    POINT_LINE,
+    POINT_PLANE,
+    ROUND_LINE,
+    ROUND_PLANE,
+    ROUNDS,
+    SPHERES,
+    poses_of,
+)
+from stickslip.kernels.bodies.joint_geometry import dot
+from stickslip.kernels.bodies.rotation import cross, times
+from stickslip.kernels.jit import jit
+
+END = 1_000_000
+"""Codes of corners that are ends of an edge begin here."""
+FACTOR = 1_000_003
+"""Larger than the codes of most shapes: two features of two shapes have one number."""
+
+
+@jit
+def side():
+    """Room for the features of a shape."""
+    return Side(
+        np.zeros(3, np.bool_), np.zeros(3, np.int64), np.zeros(3, np.int64), np.zeros((3, 3)),
+        np.zeros((3, 3)), np.zeros(3), np.zeros((2, 3)), np.zeros((2, 3, 3)), np.zeros((2, 3)),
+    )  # fmt: skip
+
+
+@jit
+def room(n):
+    """`Rows` of n rows."""
+    return Rows(
+        np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64),
+        np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros((n, 2, 3)), np.zeros((n, 3)),
+        np.zeros((n, 3)), np.zeros((n, 2)), np.zeros((n, 2, 3, 3)), np.zeros((n, 2), np.int64),
+    )  # fmt: skip
+
+
+@jit
+def told(code_1, what_1, code_2, what_2):
+    """Two features by one number."""
+    return (3 * code_1 + what_1) * FACTOR + 3 * code_2 + what_2
+
+
+@jit
+def write(one, what_1, two, what_2, contact, swapped, rows, at):
+    """Row `at` <- feature what_1 of `Side` one and what_2 of two, what_1 <= what_2."""
+    is_round = what_1 == CORNER and one.round[0].any()
+    rounds = what_2 == CORNER and two.round[0].any()
+    if what_2 == FACE:
+        kind = ROUND_PLANE if is_round else POINT_PLANE
+    elif what_1 == EDGE:
+        kind = LINES
+    elif what_2 == EDGE:
+        kind = ROUND_LINE if is_round else POINT_LINE
+    else:
+        kind = ROUNDS if is_round or rounds else SPHERES
+    rows.contact[at], rows.flip[at], rows.kind[at] = contact, swapped, kind
+    rows.code[at] = told(one.code[what_1], what_1, two.code[what_2], what_2)
+    rows.rank[at] = told(one.rank[what_1], what_1, two.rank[what_2], what_2)
+    rows.feature[at, 0], rows.feature[at, 1] = what_1, what_2
+    rows.radius[at, 0], rows.radius[at, 1] = one.radius[what_1], two.radius[what_2]
+    sharp = kind in (SPHERES, POINT_LINE) and not rows.radius[at].any()
+    border = what_2 == FACE and (two.has[EDGE] or two.has[CORNER])
+    border = border or (what_2 == EDGE and two.has[CORNER]) or (what_1 == EDGE and one.has[CORNER])
+    rows.mark[at] = (SHARP if sharp else 0) + (BORDER if border else 0)
+    for k in range(3):
+        rows.point[at, 0, k], rows.point[at, 1, k] = one.point[what_1, k], two.point[what_2, k]
+        rows.normal[at, k] = two.axis[what_2, k]
+        rows.axis[at, k] = one.axis[what_1, k] if kind == LINES else two.touch[1, k]
+        for m in range(3):
+            rows.round[at, 0, k, m] = one.round[0, k, m] if is_round else 0.0
+            rows.round[at, 1, k, m] = two.round[0, k, m] if rounds else 0.0
+
+
+@jit
+def join(a, what_a, b, what_b, contact, rows, at):
+    """Number of rows after that of these features, the lesser kind first."""
+    if what_a <= what_b:
+        write(a, what_a, b, what_b, contact, 0, rows, at)
+    else:
+        write(b, what_b, a, what_a, contact, 1, rows, at)
+    return at + 1
+
+
+@jit
+def rough(a, b, near, contact, rows, at):
+    """Number of rows after one of a point that is fixed to one body and a plane of the other; points that are
+    `near` are the same."""
+    one, two, swapped = (b, a, 1) if a.has[FACE] and not b.has[FACE] else (a, b, 0)
+    rows.contact[at], rows.flip[at], rows.kind[at] = contact, swapped, POINT_PLANE
+    rows.mark[at] = LOOSE if two.has[FACE] else ROUGH
+    rows.feature[at, 0], rows.feature[at, 1] = CORNER, FACE
+    code = 0
+    for k in range(3):
+        code = 9973 * code + np.int64(math.floor(one.touch[0, k] / near))
+    rows.code[at] = rows.rank[at] = code
+    rows.radius[at], rows.round[at] = 0.0, 0.0
+    for k in range(3):
+        rows.point[at, 0, k] = one.touch[0, k]
+        rows.point[at, 1, k] = two.point[FACE, k] if two.has[FACE] else two.touch[0, k]
+        rows.normal[at, k] = two.axis[FACE, k] if two.has[FACE] else two.touch[1, k]
+        rows.axis[at, k] = two.touch[1, k]
+    return at + 1
+
+
+@jit
+def ends_of(a, b, bodies, poses, contact, rows, at):
+    """Number of rows after those of the ends of what two edges that are almost parallel have in common."""
+    x, R = poses.x, poses.R
+    origin, d = np.empty(3), np.empty(3)
+    d[0], d[1], d[2] = times(R[bodies[1]], b.axis[EDGE, 0], b.axis[EDGE, 1], b.axis[EDGE, 2])
+    for k in range(3):
+        origin[k] = x[bodies[1], k] + dot(R[bodies[1], k], b.point[EDGE])
+    place = np.empty((2, 2))  # of the ends of either along the second
+    for i in range(2):
+        for end in range(2):
+            place[i, end] = 0.0
+            for k in range(3):
+                c = (a if i == 0 else b).ends[end]
+                place[i, end] += d[k] * (x[bodies[i], k] + dot(R[bodies[i], k], c) - origin[k])
+    low = max(min(place[0, 0], place[0, 1]), min(place[1, 0], place[1, 1]))
+    high = min(max(place[0, 0], place[0, 1]), max(place[1, 0], place[1, 1]))
+    if not high > low:
+        return at
+    for bound in (low, high):
+        for i in range(2):
+            for end in range(2):
+                if place[i, end] != bound:
+                    continue
+                own, other = (a, b) if i == 0 else (b, a)
+                own.code[CORNER] = own.rank[CORNER] = END + end
+                own.radius[CORNER] = 0.0 if own.round[1].any() else own.radius[EDGE]
+                for k in range(3):
+                    own.point[CORNER, k] = own.ends[end, k]
+                    for m in range(3):
+                        own.round[0, k, m] = own.round[1, k, m]
+                if i == 0:
+                    at = join(own, CORNER, other, EDGE, contact, rows, at)
+                else:
+                    at = join(other, EDGE, own, CORNER, contact, rows, at)
+                break
+    return at
+
+
+@jit
+def crosses(a):
+    """Whether `Side` has an edge that the normal is perpendicular to."""
+    return a.has[EDGE] and abs(dot(a.axis[EDGE], a.touch[1])) < PARALLEL
+
+
+@jit
+def pair_rows(a, b, bodies, poses, n, near, alone, contact, rows, at):
+    """Number of rows after those of one contact.   a, b: `Side`; n (3,): its normal; alone: one row at most
+    for it."""
+    if a.has[CORNER] and b.has[FACE]:
+        return join(a, CORNER, b, FACE, contact, rows, at)
+    if a.has[FACE] and b.has[CORNER]:
+        return join(a, FACE, b, CORNER, contact, rows, at)
+    soft = (a.has[CORNER] and (a.radius[CORNER] > 0.0 or a.round[0].any())) or (
+        b.has[CORNER] and (b.radius[CORNER] > 0.0 or b.round[0].any())
+    )
+    first = at
+    if a.has[EDGE] and b.has[EDGE] and not soft:
+        u0, u1, u2 = times(poses.R[bodies[0]], a.axis[EDGE, 0], a.axis[EDGE, 1], a.axis[EDGE, 2])
+        v0, v1, v2 = times(poses.R[bodies[1]], b.axis[EDGE, 0], b.axis[EDGE, 1], b.axis[EDGE, 2])
+        m0, m1, m2 = cross(u0, u1, u2, v0, v1, v2)
+        sine, along = math.sqrt(m0 * m0 + m1 * m1 + m2 * m2), m0 * n[0] + m1 * n[1] + m2 * n[2]
+        if sine > PARALLEL and abs(along) > 0.99 * sine:
+            if along < 0.0:
+                for k in range(3):
+                    a.axis[EDGE, k] *= -1.0
+            at = join(a, EDGE, b, EDGE, contact, rows, at)
+        thick = a.radius[EDGE] + b.radius[EDGE] > 0.0
+        if (
+            sine < ALMOST
+            and thick
+            and not alone
+            and a.ends[0, 0] == a.ends[0, 0]
+            and (b.ends[0, 0] == b.ends[0, 0])
+        ):
+            at = ends_of(a, b, bodies, poses, contact, rows, at)
+    if at == first:
+        if a.has[CORNER] and crosses(b):
+            return join(a, CORNER, b, EDGE, contact, rows, at)
+        if crosses(a) and b.has[CORNER]:
+            return join(a, EDGE, b, CORNER, contact, rows, at)
+        if a.has[CORNER] and b.has[CORNER]:
+            return join(a, CORNER, b, CORNER, contact, rows, at)
+        return rough(a, b, near, contact, rows, at)
+    return at
+
+
+@jit
+def place_rows(tables, q, shape, point, normal, gap, least, alone):
+    """`Rows` of contacts at q (n, 7), of `ShapeFeatures` tables.
+
+    shape (nc, 2), point (nc, 3), normal (nc, 3), gap (nc,): as `ContactSet` has them; least (ns,): as
+    `cylinder_features` has it.
+    """
+    nc, at, poses = gap.shape[0], 0, poses_of(q)
+    rows, a, b = room(MORE * nc), side(), side()
+    place, outward = np.empty(3), np.empty(3)
+    for c in range(nc):
+        s, t = shape[c, 0], shape[c, 1]
+        bodies = (tables.body[s], tables.body[t])
+        for i in range(2):
+            sign = 1.0 if i == 0 else -1.0
+            for k in range(3):
+                place[k] = point[c, k] + 0.5 * sign * gap[c] * normal[c, k]
+                outward[k] = -sign * normal[c, k]
+            x, R, own = poses.x[bodies[i]], poses.R[bodies[i]], shape[c, i]
+            features_of(tables, own, x, R, place, outward, least[own], a if i == 0 else b)
+        near = max(min(tables.near[s], tables.near[t]), 1e-300)
+        at = pair_rows(a, b, bodies, poses, normal[c], near, alone, c, rows, at)
+        if gap[c] <= near and rows.mark[at - 1] & SHARP:  # it must not be a distance
+            at = rough(a, b, near, c, rows, at - 1)
+    return rows, at

@@ -1,0 +1,322 @@
+"""Which features of two shapes meet at a contact: corners, edges and faces, and what is round about them.
+
+A narrow phase says where two shapes are closest and along which normal. Here this becomes a row of
+`gaps.Forms`: the gap of the features that meet there, which is smooth. Shapes are cores with a radius (a
+point, a line, a polyhedron), ellipsoids, cylinders and height fields. A cylinder has faces at its ends, a
+line with a radius for its side, and a round corner, its rim, on either end; where it stands so flat that the
+lowest point of the rim may be anywhere, a point of the rim and the line along it there stand in for it.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from stickslip.kernels.bodies.fields import Field, surface
+from stickslip.kernels.bodies.joint_geometry import dot
+from stickslip.kernels.bodies.rotation import cross, times, times_back
+from stickslip.kernels.jit import jit
+from stickslip.state import Array, BoolArray, IntArray
+
+CORE, PLANE, ELLIPSOID, CYLINDER, FIELD = range(5)
+"""Families of shapes."""
+CORNER, EDGE, FACE = range(3)
+"""Kinds of features."""
+ALIGNED = 1e-5
+"""Largest difference of a normal and that of a face [-]."""
+RIM = 0.02
+"""Least sine of the angle between the axis of a cylinder at rest and the normal at which its rim is round."""
+PARALLEL, ALMOST = 1e-4, 0.05
+"""Sines of angles below which two lines have no normal of their own, and below which their ends meet too."""
+MORE = 4
+"""Most rows that one contact becomes."""
+SHARP, ROUGH, LOOSE, BORDER = 1, 2, 4, 8
+"""Marks: a gap that is a distance of corners or edges and never negative; features that do not fit, for which
+the place, fixed to one body, and a plane fixed to the other stand in; the same with a face of the other; a
+place on the border of its feature, where another takes over."""
+FINE = 1e-9
+"""Places on a rim that are farther apart than this are two [rad]."""
+
+
+class ShapeFeatures(NamedTuple):
+    """Shapes of a world, features in the frames of the shapes."""
+
+    family: IntArray
+    """[-], shape (ns,)."""
+    body: IntArray
+    """[-], shape (ns,)."""
+    position: Array
+    """In the frame of the body [m], shape (ns, 3)."""
+    R: Array
+    """Rotation in the frame of the body [-], shape (ns, 3, 3)."""
+    radius: Array
+    """About a core, or of a cylinder [m], shape (ns,)."""
+    size: Array
+    """Radii of ellipsoids; half the length of cylinders first; half widths of fields [m], shape (ns, 3)."""
+    near: Array
+    """How far from a feature a place on it may be [m], shape (ns,)."""
+    start: IntArray
+    """First corner, edge and face of each shape, and the numbers of all [-], shape (ns + 1, 3)."""
+    corner: Array
+    """[m], shape (nv, 3)."""
+    edge: Array
+    """Both ends [m], shape (ne, 2, 3)."""
+    normal: Array
+    """Of faces [-], shape (nf, 3)."""
+    ring_start: IntArray
+    """First corner of each face, and the number of all [-], shape (nf + 1,)."""
+    ring: Array
+    """Corners of faces, counter-clockwise seen from outside [m], shape (nr, 3)."""
+    grid: IntArray
+    """Of height fields: where heights begin, rows and columns [-], shape (ns, 3)."""
+    heights: Array
+    """Of all fields, rows along y [m], shape (nh,)."""
+
+
+class Side(NamedTuple):
+    """The features of one shape at a contact, in the frame of its body."""
+
+    has: BoolArray
+    """Whether there is a corner, an edge, a face [-], shape (3,)."""
+    code: IntArray
+    """Their numbers [-], shape (3,)."""
+    rank: IntArray
+    """The same, but that places near each other on a rim have the same [-], shape (3,)."""
+    point: Array
+    """[m], shape (3, 3)."""
+    axis: Array
+    """Along the edge, normal of the face [-], shape (3, 3)."""
+    radius: Array
+    """[m], shape (3,)."""
+    ends: Array
+    """Of the edge; nan where it has none [m], shape (2, 3)."""
+    round: Array
+    """Q of the corner, and of corners at the ends of the edge [m], shape (2, 3, 3)."""
+    touch: Array
+    """The place on the surface, and the outward normal, shape (2, 3)."""
+
+
+class Rows(NamedTuple):
+    """Rows of `gaps.Forms`, and what contact they came from."""
+
+    contact: IntArray
+    flip: IntArray
+    """1 where the first body of the row is the second of the contact."""
+    kind: IntArray
+    code: IntArray
+    """Numbers of the features, told by one number [-]."""
+    rank: IntArray
+    """The same, of places near each other on a rim the same [-]."""
+    mark: IntArray
+    """Marks, added [-]."""
+    point: Array
+    normal: Array
+    axis: Array
+    radius: Array
+    round: Array
+    feature: IntArray
+    """CORNER, EDGE or FACE of the first and second body of the row [-], shape (k, 2)."""
+
+
+@jit
+def to_segment(p, a, b):
+    """Square of the distance of p from the segment between a and b, all (3,)."""
+    l2, along = 0.0, 0.0
+    for k in range(3):
+        l2 += (b[k] - a[k]) ** 2
+        along += (p[k] - a[k]) * (b[k] - a[k])
+    along = min(max(along / l2, 0.0), 1.0) if l2 > 0.0 else 0.0
+    away = 0.0
+    for k in range(3):
+        away += (p[k] - a[k] - along * (b[k] - a[k])) ** 2
+    return away
+
+
+@jit
+def within(p, ring, first, last, n, near):
+    """Whether p (3,) is over the polygon ring[first:last], counter-clockwise about n (3,), but for `near`."""
+    for k in range(first, last):
+        a, b = ring[k], ring[k + 1 if k + 1 < last else first]
+        e0, e1, e2 = b[0] - a[0], b[1] - a[1], b[2] - a[2]
+        m0, m1, m2 = cross(n[0], n[1], n[2], e0, e1, e2)
+        inside = m0 * (p[0] - a[0]) + m1 * (p[1] - a[1]) + m2 * (p[2] - a[2])
+        if inside < -near * math.sqrt(m0 * m0 + m1 * m1 + m2 * m2):
+            return False
+    return True
+
+
+@jit
+def apart(a, b):
+    """Square of the distance of two points (3,)."""
+    return (a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2
+
+
+@jit
+def put(out, what, code, point, axis, radius):
+    """A feature of `Side`."""
+    out.has[what], out.code[what], out.rank[what], out.radius[what] = True, code, code, radius
+    for k in range(3):
+        out.point[what, k], out.axis[what, k] = point[k], axis[k]
+
+
+@jit
+def put_edge(out, code, a, b, radius):
+    """The edge from a to b (3,) of `Side`."""
+    size = math.sqrt(apart(a, b))
+    out.has[EDGE], out.code[EDGE], out.rank[EDGE], out.radius[EDGE] = True, code, code, radius
+    for k in range(3):
+        out.ends[0, k], out.ends[1, k] = a[k], b[k]
+        out.point[EDGE, k], out.axis[EDGE, k] = 0.5 * (a[k] + b[k]), (b[k] - a[k]) / size
+
+
+@jit
+def core_features(t, s, p, m, out):
+    """`Side` <- of a core with a radius; p, m (3,): place on the surface and outward normal."""
+    c, near2, best = np.empty(3), t.near[s] ** 2, np.inf
+    for k in range(3):
+        c[k] = p[k] - t.radius[s] * m[k]
+    for v in range(t.start[s, CORNER], t.start[s + 1, CORNER]):
+        away = apart(c, t.corner[v])
+        if away <= near2 and away < best:
+            best = away
+            put(out, CORNER, v - t.start[s, CORNER], t.corner[v], m, t.radius[s])
+    best = np.inf
+    for e in range(t.start[s, EDGE], t.start[s + 1, EDGE]):
+        away = to_segment(c, t.edge[e, 0], t.edge[e, 1])
+        if away <= near2 and away < best:
+            best = away
+            put_edge(out, e - t.start[s, EDGE], t.edge[e, 0], t.edge[e, 1], t.radius[s])
+    best = np.inf
+    for f in range(t.start[s, FACE], t.start[s + 1, FACE]):
+        first, last, n = t.ring_start[f], t.ring_start[f + 1], t.normal[f]
+        away = apart(n, m)
+        if away <= ALIGNED**2 and away < best:
+            over = dot(n, c) - dot(n, t.ring[first])
+            if abs(over) <= t.near[s] and within(c, t.ring, first, last, n, t.near[s]):
+                best = away
+                put(out, FACE, f - t.start[s, FACE], t.ring[first], n, 0.0)
+                for k in range(3):  # the middle, which stays where it is if lengths change
+                    out.point[FACE, k] = 0.0
+                    for r in range(first, last):
+                        out.point[FACE, k] += t.ring[r, k] / (last - first)
+
+
+@jit
+def cylinder_features(t, s, p, m, least, out):
+    """`Side` <- of a cylinder; its rim is round where its axis and the normal have a sine above `least`."""
+    r, half, near, axis = t.radius[s], t.size[s, 0], t.near[s], np.zeros(3)
+    axis[2] = 1.0
+    far, sign, tilt = math.hypot(p[0], p[1]), 1.0 if p[2] > 0.0 else -1.0, math.hypot(m[0], m[1])
+    at_end, at_side, top = abs(abs(p[2]) - half) <= near, abs(far - r) <= near, np.zeros(3)
+    top[2] = sign * half
+    if at_end and tilt <= ALIGNED and sign * m[2] > 0.0 and far <= r + near:
+        put(out, FACE, int(sign > 0.0), top, sign * axis, 0.0)
+    if abs(m[2]) <= ALIGNED and at_side:
+        put_edge(out, 0, -half * axis, half * axis, r)
+        out.round[1, 0, 0] = out.round[1, 1, 1] = r
+    if at_end and at_side and tilt > least:
+        put(out, CORNER, int(sign > 0.0), top, m, 0.0)
+        out.round[0, 0, 0] = out.round[0, 1, 1] = r
+    elif at_end and at_side:
+        angle = math.atan2(p[1], p[0]) + math.pi
+        number = 2 + 2 * np.int64(math.floor(angle / FINE)) + int(sign > 0.0)
+        rim = np.array([p[0] * r / far, p[1] * r / far, sign * half])
+        put(out, CORNER, number, rim, m, 0.0)
+        put(out, EDGE, number, rim, np.array([-rim[1] / r, rim[0] / r, 0.0]), 0.0)
+        sector = 2 * np.int64(math.floor(angle * 8.0 / math.pi)) + int(sign > 0.0)
+        out.rank[CORNER], out.rank[EDGE] = 2 + sector, 2 + sector
+
+
+@jit
+def field_features(t, s, p, m, out):
+    """`Side` <- of a height field: of the triangles about a place."""
+    begin, rows, columns = t.grid[s]
+    heights = t.heights[begin : begin + rows * columns].reshape(rows, columns)
+    field = Field(heights, t.size[s, 0], t.size[s, 1], p, t.R[s])
+    dx, dy, near = 2.0 * t.size[s, 0] / (columns - 1), 2.0 * t.size[s, 1] / (rows - 1), t.near[s]
+    corner, n = np.empty((3, 3)), np.empty(3)
+    best_corner = best_edge = best_face = np.inf
+    for look in range(5):  # the triangle below, and those beside it where the place is on its edge
+        x = p[0] + (0.0 if look == 0 else 4.0 * near * (look % 2 * 2 - 1))
+        y = p[1] + (0.0 if look == 0 else 4.0 * near * (look // 3 * 2 - 1))
+        _, n[0], n[1], n[2], triangle = surface(x, y, field)
+        i, j = triangle // 2 % columns, triangle // 2 // columns
+        for k in range(3):
+            a, b = i + (k > 0), j + (k > 1)
+            if triangle % 2 == 1 and k == 1:
+                a, b = i, j + 1
+            corner[k, 0], corner[k, 1] = a * dx - t.size[s, 0], b * dy - t.size[s, 1]
+            corner[k, 2] = heights[b, a]
+            away = apart(p, corner[k])
+            if away <= near**2 and away < best_corner:
+                best_corner = away
+                put(out, CORNER, b * columns + a, corner[k], m, 0.0)
+        for k in range(3):
+            away = to_segment(p, corner[k], corner[(k + 1) % 3])
+            if away <= near**2 and away < best_edge:
+                best_edge = away
+                # the edges of a cell: along x, along y, its diagonal
+                low = corner[k] if k < 2 else corner[0]
+                high = corner[k + 1] if k < 2 else corner[2]
+                which = 2 if k == 2 else (0 if abs(high[1] - low[1]) < 0.5 * dy else 1)
+                a, b = round((low[0] + t.size[s, 0]) / dx), round((low[1] + t.size[s, 1]) / dy)
+                put_edge(out, 3 * np.int64(b * columns + a) + which, low, high, 0.0)
+        away = apart(n, m)
+        if away <= 100.0 * ALIGNED**2 and away < best_face:
+            over = dot(n, p) - dot(n, corner[0])
+            if abs(over) <= near:
+                best_face = away
+                put(out, FACE, triangle, corner[0], n, 0.0)
+
+
+@jit
+def features_of(t, s, x, R, place, outward, least, out):
+    """`Side` <- the features of shape s at a place with this outward normal, both inertial (3,).
+
+    x (3,), R (3, 3): of its body; least: as `cylinder_features` has it.
+    """
+    out.has[:], out.round[:], out.ends[:], out.radius[:] = False, 0.0, np.nan, 0.0
+    A, p, m = t.R[s], np.empty(3), np.empty(3)
+    b = times_back(R, place[0] - x[0], place[1] - x[1], place[2] - x[2])
+    o = times_back(R, outward[0], outward[1], outward[2])
+    for k in range(3):
+        out.touch[0, k], out.touch[1, k] = b[k], o[k]
+    p[0], p[1], p[2] = times_back(
+        A, b[0] - t.position[s, 0], b[1] - t.position[s, 1], b[2] - t.position[s, 2]
+    )
+    m[0], m[1], m[2] = times_back(A, o[0], o[1], o[2])
+    family, none = t.family[s], np.zeros(3)
+    if family == CORE:
+        core_features(t, s, p, m, out)
+    elif family == PLANE:
+        none[2] = 1.0
+        put(out, FACE, 0, np.zeros(3), none, 0.0)
+    elif family == ELLIPSOID:
+        put(out, CORNER, 0, none, m, 0.0)
+        for k in range(3):
+            out.round[0, k, k] = t.size[s, k]
+    elif family == CYLINDER:
+        cylinder_features(t, s, p, m, least, out)
+    else:
+        field_features(t, s, p, m, out)
+    for what in range(3):  # into the frame of the body
+        move(t.position[s], A, out.point[what])
+        turn(A, out.axis[what])
+    for k in range(2):
+        move(t.position[s], A, out.ends[k])
+        for c in range(3):
+            turn(A, out.round[k, :, c])
+
+
+@jit
+def turn(A, a):
+    """a (3,) <- A a."""
+    a[0], a[1], a[2] = times(A, a[0], a[1], a[2])
+
+
+@jit
+def move(x, A, a):
+    """a (3,) <- x + A a."""
+    turn(A, a)
+    for k in range(3):
+        a[k] += x[k]

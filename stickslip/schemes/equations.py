@@ -1,0 +1,313 @@
+"""A world as equations: Newton-Euler bodies, couplings and interactions, the same mechanics term by term.
+
+Bodies are systems by their names. Springs, dampers, actuators and users' forces are couplings; what joints
+hold, their stops and dry friction, and every contact whose gap has a closed form are interactions, with the
+laws of the world. The coordinates of joints are ports by the names of the joints.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from stickslip.detection.contacts import ContactSet
+from stickslip.kernels.bodies.joint_geometry import DRY, HOLD, LOWER, UPPER, held, leaves
+from stickslip.laws import IMPACTS, Box, Equality, NewtonImpact, components
+from stickslip.mechanics.forces import Forces
+from stickslip.mechanics.world import BodyKind, World
+from stickslip.mechanics.written_forces import JointEffort
+from stickslip.problem.checks import Array, IntArray
+from stickslip.schemes.body_joints import PARTS
+from stickslip.schemes.equations_pairs import (
+    JointPort,
+    PairRelation,
+    Paths,
+    Sides,
+    contact_pair,
+    joint_alone,
+    joint_pair,
+)
+from stickslip.schemes.prepared_system import PreparedSystem
+from stickslip.schemes.step import frozen_state
+from stickslip.schemes.variational_contacts import Candidates, StepShapes
+from stickslip.state import ModelError, State
+from stickslip.systems.couplings import COORDINATE, VELOCITY, Coupling, Pushing, tied
+from stickslip.systems.derivatives import differences
+from stickslip.systems.dynamics import Dynamics
+from stickslip.systems.newton_euler import NewtonEuler
+from stickslip.systems.ports import Port, Reach
+from stickslip.systems.system import Bound, Interaction, NonsmoothSystem
+
+APART = 1e-6
+"""Distance from its path at which a kinematic body is still on it [m, -]."""
+
+
+def as_system(
+    world: World, systems: Iterable[Dynamics] = (), interactions: Iterable[Interaction] = (),
+    couplings: Iterable[Coupling] = (),
+) -> NonsmoothSystem:  # fmt: skip
+    """The world as a system of equations, with systems, interactions and couplings of your own, which name
+    its bodies and joints as they do your systems."""
+    return WorldEquations(world, None, systems, interactions, couplings).system
+
+
+class WorldEquations:
+    """A world as equations, and where its bodies, contacts and joints stand in them."""
+
+    def __init__(
+        self, world: World, shapes: StepShapes | None = None, systems: Iterable[Dynamics] = (),
+        interactions: Iterable[Interaction] = (), couplings: Iterable[Coupling] = (),
+    ):  # fmt: skip
+        self.world, self.paths = world, Paths(world)
+        self.candidates = _candidates(world, StepShapes(world) if shapes is None else shapes)
+        """Contacts, in the order of the first interactions."""
+        self.dynamic = np.flatnonzero(world.kind == BodyKind.DYNAMIC)
+        """Numbers of the dynamic bodies [-], shape (nd,)."""
+        if not self.dynamic.size:
+            raise ModelError("a world without a dynamic body has no equations")
+        joints = [(j, part, size) for j in range(len(world.joints)) for part, size in _parts_of(world, j)]
+        ids = [j * len(PARTS) + part for j, part, size in joints for _ in range(size)]
+        self.joint_id: IntArray = np.array(ids, np.int64)
+        """Of every component of the interactions of joints, as `JointRows.id` [-], shape (p,)."""
+        ties = [self._contact(i) for i in range(len(self.candidates))]
+        ties += [self._joint(j, part, size) for j, part, size in joints]
+        own = len(ties)
+        self.system = NonsmoothSystem(
+            [*(_body(world, i) for i in self.dynamic.tolist()), *systems], [*ties, *interactions],
+            [*_forces(world, self.paths), *couplings], self._ports(),
+        )  # fmt: skip
+        places = [self._place(world.names[i]) for i in self.dynamic]
+        self.q = np.concatenate([q for q, _ in places])
+        """Where coordinates of the dynamic bodies are among those of the system [-], shape (7 nd,)."""
+        self.v = np.concatenate([v for _, v in places])
+        """Where their velocities are [-], shape (6 nd,)."""
+        laid = self.system.interactions
+        self.contacts, self.joints = laid[: len(self.candidates)], laid[len(self.candidates) : own]
+        """Interactions of the contacts, and those of the joints."""
+        self.prepared = PreparedSystem(self.system)
+        """The system, for steps."""
+
+    def _place(self, name: str) -> tuple[IntArray, IntArray]:
+        member = self.system.members[name]
+        place = self.system.places[member.system]
+        return place.q.start + member.q, place.v.start + member.v
+
+    def inside(self, state: State) -> State:
+        """A state of the world as one of its equations; a ModelError where a body that is not dynamic is not
+        where the world has it."""
+        if len(self.world.motions):
+            places = self._places(state.t)
+            off = np.abs(places - state.q.reshape(-1, 7)).max(axis=1)
+            for i in np.flatnonzero(off > APART).tolist():
+                if self.paths.moves(i):
+                    raise ModelError(
+                        f"body {self.world.names[i]!r}: at t = {state.t:.9g} s it is {off[i]:.3g} m away from"
+                        " where its motion leads from the start of the world; equations have it there. Begin"
+                        " with world.start, or take scheme='moreau-jean-semi-explicit'"
+                    )
+        q, v = np.array(self.system.q0), np.array(self.system.v0)
+        q[self.q] = state.q.reshape(-1, 7)[self.dynamic].reshape(-1)
+        v[self.v] = state.v.reshape(-1, 6)[self.dynamic].reshape(-1)
+        return frozen_state(state.t, q, v, self.system.z0)
+
+    def outside(self, state: State) -> State:
+        """A state of the equations as one of the world."""
+        q, v = self._places(state.t), np.zeros((len(self.world.names), 6))
+        for body in self.world.motions.body:
+            v[body] = self.paths.twist(body, state.t)
+        q[self.dynamic], v[self.dynamic] = state.q[self.q].reshape(-1, 7), state.v[self.v].reshape(-1, 6)
+        return frozen_state(state.t, q.reshape(-1), v.reshape(-1), np.zeros(0))
+
+    def _places(self, t: float) -> Array:
+        """Of all bodies, dynamic ones as at the start [m, -], shape (n, 7)."""
+        q = np.array(self.world.start.q).reshape(-1, 7)
+        for body in self.world.motions.body:
+            q[body] = self.paths.pose(body, t)
+        return q
+
+    def contact_set(self, rows: IntArray, point: Array, frame: Array, gap: Array) -> ContactSet:
+        """Some contacts, by their numbers, with where they are."""
+        of = self.candidates
+        return ContactSet(of.id[rows], of.shape[rows], of.body[rows], point, frame, gap, of.law[rows])
+
+    def rate(self, one: Bound, state: State) -> Array:
+        """ẏ of an interaction at a state of the equations [m/s, rad/s], shape (m,)."""
+        at = (state.t, state.q[one.q], np.zeros(one.law.size), state.z[one.z])
+        u, drift = one.mechanical.rows(*at) @ state.v[one.v], one.mechanical.drift(*at)
+        return u if drift is None else u + drift
+
+    def _contact(self, i: int) -> Interaction:
+        found, world = self.candidates, self.world
+        law = IMPACTS["newton"].of(found.law[i])
+        own = np.flatnonzero(components(found.law[i : i + 1])[0])
+        sides = Sides(world, self.paths, found.body[i])
+        relation = PairRelation("contact", sides, contact_pair(found.forms, i, own), slice(0, 1))
+        return Interaction(self.contact_name(i), sides.names, relation, law)
+
+    def contact_name(self, i: int) -> str:
+        """Of the interaction of contact i: its bodies, and its number where they have several."""
+        found, names = self.candidates, self.world.names
+        same = np.flatnonzero((found.body == found.body[i]).all(axis=1))
+        first, second = (names[b] for b in found.body[i])
+        number = f" {np.searchsorted(same, i) + 1}" if same.size > 1 else ""
+        return f"{first} on {second}{number}"
+
+    def _joint(self, j: int, part: int, size: int) -> Interaction:
+        joints, what = self.world.joints, LOWER + (part - LOWER) % 3
+        sides = Sides(self.world, self.paths, joints.body[j])
+        exact = slice(0 if part != HOLD and what == DRY else None)  # friction has no position
+        relation = PairRelation("joint", sides, joint_pair(joint_alone(joints.arrays, j), part), exact)
+        if part == HOLD:
+            return Interaction(joints.names[j], sides.names, relation, Equality(size))
+        name = f"{joints.names[j]}: {PARTS[part]}"
+        if what == DRY:
+            most = float(joints.friction[j, (part - LOWER) // 3])
+            return Interaction(name, sides.names, relation, Box(-most, most))
+        return Interaction(name, sides.names, relation, NewtonImpact(e=float(joints.e[j])))
+
+    def _ports(self) -> Iterable[Port]:
+        joints, found = self.world.joints, []
+        for j, name in enumerate(joints.names):
+            low, high = joints.lower[j, 0], joints.upper[j, 0]
+            columns = tuple(c for c in (0, 1) if leaves(c, int(joints.kind[j]), low, high))
+            if columns and name not in self.world.number:
+                sides = Sides(self.world, self.paths, joints.body[j])
+                found.append(JointPort(name, sides, joint_alone(joints.arrays, j), columns))
+        return found
+
+
+def _candidates(world: World, shapes: StepShapes) -> Candidates:
+    """All contacts that there can be; a ModelError where one has no closed form, or there are too many."""
+    if shapes.other_pair is not None:
+        first, second = (
+            f"{type(world.shapes.shape[s]).__name__} of body {world.names[world.shapes.body[s]]!r}"
+            for s in shapes.other_pair
+        )
+        raise ModelError(
+            f"the {first} and the {second} may meet, and the gap between such shapes has no one closed form"
+            " that equations could be written with: it changes with the features that meet. Take"
+            " scheme='moreau-jean-semi-explicit' or 'variational', or let them through each other:"
+            " apart(first, second)"
+        )
+    if not shapes.is_whole:
+        raise ModelError(
+            "the world has too many pairs of spheres to be written as equations, one interaction each; take"
+            " scheme='moreau-jean-semi-explicit' or 'variational'"
+        )
+    return shapes.table
+
+
+def _body(world: World, i: int) -> NewtonEuler:
+    q, v = world.start.q[7 * i : 7 * i + 7], world.start.v[6 * i : 6 * i + 6]
+    return NewtonEuler(
+        world.names[i], mass=float(world.mass[i]), inertia=world.inertia[i], q0=q, v0=v,
+        force=world.mass[i] * world.gravity,
+    )  # fmt: skip
+
+
+def _parts_of(world: World, j: int) -> Iterable[tuple[int, int]]:
+    """Parts of joint j, as `PARTS` has them, and the components of each."""
+    joints = world.joints
+    kind, low, high = int(joints.kind[j]), float(joints.lower[j, 0]), float(joints.upper[j, 0])
+    size = sum(held(kind, low, high))
+    if size:
+        yield HOLD, size
+    for c in (0, 1):
+        if leaves(c, kind, low, high):
+            if np.isfinite(joints.lower[j, c]):
+                yield LOWER + 3 * c, 1
+            if np.isfinite(joints.upper[j, c]):
+                yield UPPER + 3 * c, 1
+            if joints.friction[j, c] > 0.0:
+                yield DRY + 3 * c, 1
+
+
+def _forces(world: World, paths: Paths) -> list[Coupling]:
+    """A coupling for each set of bodies that forces tie together."""
+    forces, row = world.forces, world.row
+    tables = [getattr(table, "body", np.zeros((0, 2), int)) for table in (forces.springs, forces.dampers)]
+    acts = [[int(b) for b in pair] for table in tables for pair in table]
+    for one in forces.written:
+        pair = one.joints.body[one.joint] if isinstance(one, JointEffort) else [one.point.body]
+        acts.append([int(b) for b in pair])
+    if forces.wrench is not None:
+        acts += [[int(i)] for i in np.flatnonzero(forces.wrench.any(axis=1))]
+    acts = [[b for b in bodies if b >= 0 and row[b] >= 0] for bodies in acts]
+    ns, nd, nw = len(tables[0]), len(tables[1]), len(forces.written)
+    found: list[Coupling] = []
+    for group in tied(acts):
+        bodies = sorted({b for k in group for b in acts[k]})
+        wrench = None
+        if forces.wrench is not None:
+            wrench = np.where(np.isin(np.arange(len(row)), bodies)[:, None], forces.wrench, 0.0)
+        part = replace(
+            forces, springs=_rows(forces.springs, [k for k in group if k < ns]),
+            dampers=_rows(forces.dampers, [k - ns for k in group if ns <= k < ns + nd]),
+            written=tuple(forces.written[k - ns - nd] for k in group if ns + nd <= k < ns + nd + nw),
+            wrench=wrench,
+        )  # fmt: skip
+        found.append(WorldCoupling(world, paths, part, bodies))
+    return found
+
+
+def _rows(table: Any, which: list[int]) -> Any:
+    """Those rows of `Springs` or `Dampers`; None for none."""
+    if not which:
+        return None
+    columns = {name: getattr(table, name)[which] for name in vars(table) if name != "names"}
+    return replace(table, names=tuple(table.names[k] for k in which), **columns)
+
+
+class WorldCoupling(Coupling):
+    """Springs, dampers, actuators and users' forces of a world that tie some of its bodies together."""
+
+    def __init__(self, world: World, paths: Paths, forces: Forces, bodies: list[int]):
+        names = tuple(world.names[b] for b in bodies)
+        super().__init__(f"forces on {', '.join(names)}", names, 0.0)
+        self.world, self.paths, self.forces, self.bodies = world, paths, forces, bodies
+
+    def bound(self, reach: Reach) -> Pushing:
+        return _OfWorld(self, reach)
+
+
+class _OfWorld(Pushing):
+    """The same, bound."""
+
+    def __init__(self, given: WorldCoupling, reach: Reach):
+        self.given, self.reach = given, reach
+        self.potential_known = not given.forces.written and given.forces.wrench is None
+        self.at_q, self.at_v = (
+            np.concatenate([getattr(part, key) for part in reach.parts]) for key in ("q", "v")
+        )
+        self.dq, self.dv = (
+            differences(self.force, which, reach.whole[1]) for which in (COORDINATE, VELOCITY)
+        )
+
+    def _places(self, t: float, q: Array) -> Array:
+        world = self.given.world
+        out = np.array(world.start.q).reshape(-1, 7)
+        for body in world.motions.body:
+            out[body] = self.given.paths.pose(body, t)
+        out[self.given.bodies] = q[self.at_q].reshape(-1, 7)
+        return out.reshape(-1)
+
+    def force(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        given, n = self.given, len(self.given.world.names)
+        rates, F = np.zeros((n, 6)), np.zeros((3, n, 6))
+        for body in given.world.motions.body:
+            rates[body] = given.paths.twist(body, t)
+        rates[given.bodies] = v[self.at_v].reshape(-1, 6)
+        given.forces.add(t, self._places(t, q), rates.reshape(-1), F)
+        out = np.zeros(self.reach.whole[1])
+        out[self.at_v] = F.sum(axis=0)[given.bodies].reshape(-1)
+        return out
+
+    def force_dq(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        return self.dq(t, q, v, z)
+
+    def force_dv(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        return self.dv(t, q, v, z)
+
+    def potential(self, t: float, q: Array, z: Array) -> float:
+        return self.given.forces.potential(t, self._places(t, q))

@@ -1,0 +1,126 @@
+"""Schemes of systems on worlds: steps of a world's equations, told as steps of the world."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stickslip.kernels.bodies import gaps as kernels
+from stickslip.laws import components
+from stickslip.mechanics import energy as energies
+from stickslip.mechanics.forces import DAMPING, POTENTIAL, WORKING
+from stickslip.mechanics.world import World
+from stickslip.problem.checks import frozen
+from stickslip.schemes.body_joints import joint_errors
+from stickslip.schemes.body_opening import opened
+from stickslip.schemes.body_start import check_start as check_world
+from stickslip.schemes.body_step import BodyPart, EnergyTerms
+from stickslip.schemes.body_world import PreparedWorld
+from stickslip.schemes.equations import WorldEquations
+from stickslip.schemes.starts import check_start
+from stickslip.schemes.step import CONTACT_WORK, Memory, Scheme, Solver, Step
+from stickslip.schemes.work import work_of
+from stickslip.state import Array, BoolArray, State
+
+OWN = "equations/"
+"""What names of the memory of the scheme begin with in that of a step of the world."""
+
+
+@dataclass(frozen=True, slots=True)
+class ByEquations:
+    """A scheme for worlds that is one of systems, on the equations of the world."""
+
+    scheme: Scheme
+
+    def begin(self, world: World | PreparedWorld, state: State, h: float) -> Memory:
+        """The memory before the first step; a ModelError where the world cannot be carried from `state`."""
+        prepared = PreparedWorld.of(world)
+        check_world(prepared, state)
+        equations = prepared.equations
+        inside = equations.inside(state)
+        memory = self.scheme.begin(equations.prepared, inside, h)
+        check_start(equations.prepared, inside, h, self.scheme)
+        return _outside(memory, np.zeros(0))
+
+    def step(
+        self, world: World | PreparedWorld, state: State, memory: Memory, h: float, solver: Solver
+    ) -> Step:
+        """The step of length h that begins at `state`."""
+        prepared = PreparedWorld.of(world)
+        equations = prepared.equations
+        own = {name.removeprefix(OWN): value for name, value in memory.items() if name.startswith(OWN)}
+        inside = equations.inside(state)
+        step = self.scheme.step(equations.prepared, inside, own, h, solver)
+        return _told(prepared, equations, state, inside, step)
+
+
+def _outside(memory: Memory, ids: Array) -> Memory:
+    return {"id": frozen(ids), **{f"{OWN}{name}": value for name, value in memory.items()}}
+
+
+def _told(
+    prepared: PreparedWorld, equations: WorldEquations, before: State, inside: State, step: Step
+) -> Step:
+    """The step of the world that a step of its equations is."""
+    world, found, after = prepared.world, equations.candidates, equations.outside(step.state)
+    n, count = len(world.names), len(found)
+    touching: BoolArray = np.array(step.active[:count]) | np.array(
+        [step.r[one.components].any() for one in equations.contacts], bool
+    )
+    rows, gap, frame, place = kernels.look(
+        found.forms, before.q.reshape(n, 7), np.zeros(n), 0.0, -np.inf, touching
+    )
+    contacts = equations.contact_set(rows, place, frame, gap)
+    impulses, velocities = np.zeros((len(rows), 6)), np.zeros((len(rows), 6))
+    has = components(contacts.law)
+    for k, i in enumerate(rows.tolist()):
+        one = equations.contacts[i]
+        impulses[k, has[k]] = step.r[one.components]
+        velocities[k, has[k]] = equations.rate(one, step.state)
+    joint_r = np.concatenate([np.zeros(0), *(step.r[one.components] for one in equations.joints)])
+    errors = joint_errors(world, after.q)
+    reason = step.reason
+    if len(errors) and not reason and not step.relaxation:
+        reason = opened(world, prepared.bodies, before, after.q, after.v, step.h, errors, True)
+        reason = reason and f"at t = {before.t:.9g} s {reason}"
+    return Step(
+        after, step.h, frozen(impulses), frozen(velocities),
+        _outside(step.memory, contacts.id.astype(float)), solves=step.solves, newton=step.newton,
+        events=step.events, reason=reason, measures=step.measures, relaxation=step.relaxation,
+        bodies=BodyPart(
+            contacts, frozen(joint_r), _energy(prepared, equations, before, after, inside, step),
+            max(0.0, -float(found.gaps(after.q.reshape(n, 7)).min(initial=0.0))),
+            float(errors.max(initial=0.0)), 0.0, joint_id=equations.joint_id if joint_r.size else None,
+        ),
+    )  # fmt: skip
+
+
+def _energy(
+    prepared: PreparedWorld, equations: WorldEquations, before: State, after: State, inside: State, step: Step
+) -> EnergyTerms:
+    """Where energy went: by contacts and joints as the scheme tells or as their impulses do with the mean of
+    both velocities, by forces with the means of both ends."""
+    world, system, h = prepared.world, equations.system, step.h
+    told: Any = step.measures.get(CONTACT_WORK)
+    done = float(told) if told is not None else work_of(system, inside, step.state, h, step.r)
+    driven = 0.0
+    for one in system.interactions if prepared.bodies.driven else ():
+        at = (before.t, inside.q[one.q], np.zeros(one.law.size), inside.z[one.z])
+        drift = one.mechanical.drift(*at)
+        driven -= 0.0 if drift is None else float(step.r[one.components] @ drift)
+    damped = worked = 0.0
+    if prepared.bodies.forced:
+        v = 0.5 * (before.v + after.v).reshape(-1, 6)
+        first, last = (
+            prepared.forces_at(s.t, s.q.reshape(-1, 7), s.v.reshape(-1, 6)) for s in (before, after)
+        )
+        F = 0.5 * (first + last)
+        moves = world.row >= 0
+        damped = -h * float((F[DAMPING] * v).sum())
+        worked = h * float((F[WORKING] * v)[moves].sum())
+        driven -= h * float(((F[POTENTIAL] + F[DAMPING]) * v)[~moves].sum())
+    kinetic, was = energies.kinetic(world, after.v), energies.kinetic(world, before.v)
+    potential = energies.potential(world, after.t, after.q)
+    change = kinetic - was + potential - energies.potential(world, before.t, before.q)
+    dissipated, work = damped - done, worked + driven
+    return EnergyTerms(kinetic, potential, dissipated, work, 0.0, change + dissipated - work)

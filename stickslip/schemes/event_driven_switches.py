@@ -1,0 +1,397 @@
+"""Laws of first-order systems in the event-driven scheme: diodes and relays that switch at their instants.
+
+    M ẋ = f(t, x) + Σ g(t, x, lam),  y = h(t, x, lam),  -y in the normal cone of [lower, upper] at lam
+
+Between switches every component is in one of three modes: y = 0, which lam holds, y > 0 with lam = lower, or
+y < 0 with lam = upper. Interactions that share systems are of relative degree 0, where lam follows from y,
+or 1 where h does not depend on lam, and lam follows from ẏ = 0 (Acary & Brogliato 2008, chapters 4 and 8).
+At a switch the modes are those of the law at that instant and, of components that stand at a corner of it, of
+the same law on rates: box problems, which the judge has seen.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stickslip.problem.box import BoxProblem
+from stickslip.problem.checks import Array, IntArray
+from stickslip.schemes.event_driven_roots import Crossing
+from stickslip.schemes.event_driven_standing import Standing
+from stickslip.schemes.problems import coupled
+from stickslip.schemes.step import Event, Memory
+from stickslip.state import BoolArray, ModelError
+from stickslip.systems.system import NonsmoothSystem
+
+STRICT = 1e-9
+"""Share of the largest output or multiplier that counts as none at a switch."""
+SINGULAR = 1e-13
+"""Ratio of singular values below which multipliers do not follow from what they hold."""
+NEWTON = 30
+"""Most iterations where h or g is not affine in lam."""
+STALLED = 20
+"""Decisions at one instant after which no mode is consistent."""
+SHIFT = 1e-6
+"""Time over which outputs are differenced by t [s], over max(1, |t|)."""
+ROUNDING, SAME = 1e-12, 10.0
+"""A watched quantity that is zero, over the largest number of the state or 1; times within which instants are
+one, over which quantities are seen to rise."""
+UNKNOWN, HELD, ABOVE, BELOW = -9.0, 0.0, 1.0, -1.0
+"""Modes of a component: not decided, y = 0, y > 0 and lam = lower, y < 0 and lam = upper."""
+
+
+def check(system: NonsmoothSystem) -> bool:
+    """Whether interactions tie systems of first order; a ModelError where mechanics is beside them."""
+    first = [
+        one for one in system.interactions if one.systems and not system.systems[one.systems[0]].start.v.size
+    ]
+    if not first:
+        return False
+    if system.mechanical:
+        raise ModelError(
+            f"interaction {first[0].name!r} ties systems of first order beside mechanics, and event-driven"
+            " carries one of the two; give each system its scheme, {'circuit': 'euler-moreau', ...}"
+        )
+    for one in first:
+        if one.law.K.group_size.size:
+            raise ModelError(
+                f"interaction {one.name!r} has friction; event-driven takes complementarity, equalities,"
+                " boxes and relays of first-order systems: use euler-moreau"
+            )
+    return True
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A quantity that must stay positive for the modes to last."""
+
+    kind: str
+    """`output`, `lower` or `upper`."""
+    component: int
+
+
+class Network:
+    """The systems and their interactions at one instant: multipliers, outputs, rates."""
+
+    def __init__(self, at: Standing):
+        self.at, self.system = at, at.system
+        self.lower, self.upper = np.zeros(at.system.size), np.zeros(at.system.size)
+        for one in at.system.interactions:
+            K = one.law.K
+            self.lower[one.components], self.upper[one.components] = K.lower, K.upper
+        self.affine = all(one.flow.linear for one in at.system.interactions)
+        self.degree = np.zeros(at.system.size, np.int64)
+        """Relative degree of each component [-], shape (size,): that of all that it is coupled with."""
+        for group in coupled(list(at.system.interactions)):
+            depends = any(np.any(one.flow.D(at.t, at.q[one.q], self._of(one), at.z[one.z])) for one in group)
+            for one in group:
+                self.degree[one.components] = 0 if depends else 1
+
+    def _of(self, one: Any) -> Array:
+        return np.asarray(self.at.lam[one.components])
+
+    def outputs(self, t: float, x: Array, lam: Array) -> Array:
+        """y [any], shape (size,)."""
+        t, out = self.at.motion.within(t), np.empty(lam.size)
+        for one in self.system.interactions:
+            out[one.components] = one.flow.h(t, x[one.q], lam[one.components], self.at.z[one.z])
+        return out
+
+    def rates(self, t: float, x: Array, lam: Array) -> Array:
+        """ẋ [any], shape (nx,)."""
+        inputs, now = np.zeros(x.size), self.at.motion.within(t)
+        for one in self.system.interactions:
+            inputs[one.q] += one.flow.g(now, x[one.q], lam[one.components], self.at.z[one.z])
+        return self.at.motion.velocities(t, x, inputs)
+
+    def jacobians(self, t: float, x: Array, lam: Array) -> tuple[Array, Array, Array]:
+        """C, D and B of all interactions [any], shapes (size, nx), (size, size), (nx, size)."""
+        t, n, m = self.at.motion.within(t), x.size, lam.size
+        C, D, B = np.zeros((m, n)), np.zeros((m, m)), np.zeros((n, m))
+        for one in self.system.interactions:
+            at, rows = (t, x[one.q], lam[one.components], self.at.z[one.z]), one.components
+            C[rows, one.q], D[rows, rows] = one.flow.C(*at), one.flow.D(*at)
+            B[one.q, rows] = one.flow.B(*at)
+        return C, D, B
+
+    def output_rates(self, t: float, x: Array, lam: Array) -> Array:
+        """ẏ at fixed lam [any/s], shape (size,): C ẋ + ∂h/∂t."""
+        C = self.jacobians(t, x, lam)[0]
+        s, motion = SHIFT * max(1.0, abs(t)), self.at.motion
+        low, high = motion.within(t - s), motion.within(t + s)
+        by_time = (self.outputs(high, x, lam) - self.outputs(low, x, lam)) / (high - low)
+        return C @ self.rates(t, x, lam) + by_time
+
+    def responses(self, t: float, x: Array, lam: Array) -> tuple[Array, Array, Array]:
+        """D, ∂ẏ/∂lam at fixed lam̃ = C M⁻¹ B, and M⁻¹ B [any], shapes (size, size) twice, (nx, size)."""
+        C, D, B = self.jacobians(t, x, lam)
+        G = self.at.motion.mobility(t, x) @ B
+        return D, C @ G, G
+
+    def function(self, t: float, x: Array, lam: Array) -> tuple[Array, Array]:
+        """What lam makes zero where it holds, y or by its degree ẏ, and its derivative by lam [any], shapes
+        (size,), (size, size)."""
+        first = self.degree == 1
+        if not first.any():
+            return self.outputs(t, x, lam), self.jacobians(t, x, lam)[1]
+        D, W, _ = self.responses(t, x, lam)
+        value = np.where(first, self.output_rates(t, x, lam), self.outputs(t, x, lam))
+        return value, np.where(first[:, None], W, D)
+
+    def multipliers(self, t: float, x: Array, mode: Array, guess: Array) -> Array:
+        """lam of the modes [any], shape (size,); nan where it does not follow from what it holds."""
+        held = np.flatnonzero(mode == HELD)
+        lam = np.where(mode == HELD, guess, np.where(mode == ABOVE, self.lower, self.upper))
+        for _ in range((1 if self.affine else NEWTON) if held.size else 0):
+            value, slope = self.function(t, x, lam)
+            A = slope[np.ix_(held, held)]
+            try:
+                change = np.linalg.solve(A, value[held])
+            except np.linalg.LinAlgError:
+                return np.full(lam.size, math.nan)
+            lam[held] -= change
+            if np.abs(change).max() <= 1e-14 * max(1.0, np.abs(lam[held]).max()):
+                break
+        return lam
+
+
+class SwitchedFlow:
+    """ẋ while the modes last, and what ends them; it stands where `Flow` does."""
+
+    def __init__(self, network: Network, mode: Array, lam: Array):
+        self.network, self.mode, self.guess = network, mode, lam
+        self.nq, self.nv, self.end = network.at.q.size, 0, network.at.q.size
+        self.components = np.zeros(0, np.int64)
+        self.open: list[Any] = []
+        self.watched: list[Watched] = []
+        for k, one in enumerate(mode.tolist()):
+            if one == HELD:
+                bounds = (("lower", network.lower[k]), ("upper", network.upper[k]))
+                self.watched += [Watched(kind, k) for kind, bound in bounds if math.isfinite(bound)]
+            else:
+                self.watched.append(Watched("output", k))
+
+    def __call__(self, t: float, state: Array) -> Array:
+        x = state[: self.nq]
+        return self.network.rates(t, x, self._lam(t, x))
+
+    def floors(self, t: float, state: Array, together: float) -> Array:
+        """How far below zero each watched quantity is still zero [any], shape (watched,): by rounding, and
+        where it begins a little below and rises, having been zero at an instant that is known so well."""
+        g, later = self.values(t, state), SAME * together
+        rises = self.values(t + later, state + later * self(t, state)) >= 0.0
+        rounding = ROUNDING * max(1.0, float(np.abs(state).max(initial=0.0)))
+        return rounding + np.where(rises, np.maximum(-1.001 * g, 0.0), 0.0)
+
+    def begin(self, q: Array, v: Array) -> Array:
+        """The state at the start of the stretch."""
+        return np.array(q)
+
+    def slopes(self, t: float, state: Array) -> Array:
+        """Rates of gaps, which there are none of, shape (0,)."""
+        return np.zeros(0)
+
+    def value(self, i: int, t: float, state: Array) -> float:
+        """One of the watched quantities."""
+        return float(self.values(t, state)[i])
+
+    def values(self, t: float, state: Array) -> Array:
+        """The watched quantities [any], shape (watched,)."""
+        x = state[: self.nq]
+        lam = self._lam(t, x)
+        y, network, out = self.network.outputs(t, x, lam), self.network, np.empty(len(self.watched))
+        for i, one in enumerate(self.watched):
+            k = one.component
+            if one.kind == "output":
+                out[i] = self.mode[k] * y[k]
+            else:
+                out[i] = lam[k] - network.lower[k] if one.kind == "lower" else network.upper[k] - lam[k]
+        return out
+
+    def _lam(self, t: float, x: Array) -> Array:
+        found = self.network.multipliers(t, x, self.mode, self.guess)
+        if not np.isfinite(found).all():
+            self.network.at.system.explain(t, x, np.zeros(0), self.network.at.z)
+            names = ", ".join(repr(one.name) for one in self.network.system.interactions)
+            raise ModelError(
+                f"event-driven: at t = {t:.9g} s, the multipliers of {names} do not follow from their outputs"
+                " nor, where those do not depend on them, from their rates: use euler-moreau"
+            )
+        return found
+
+
+class Switches:
+    """What every component does now, and what follows at a switch; it stands where `Decisions` does."""
+
+    def __init__(self, at: Standing, memory: Memory):
+        self.at, self.network = at, Network(at)
+        self.mode: Array = np.array(memory["direction"])
+        """Mode of each component [-], shape (size,)."""
+        self.undecided = bool((self.mode == UNKNOWN).any())
+        self.here = (math.nan, 0)
+        at.pieces, at.groups = (), []
+
+    def begin(self) -> None:
+        """Find the modes of the start, and after jumps."""
+        if self.undecided:
+            self.undecided = False
+            self._settle(np.zeros(self.mode.size, bool), quiet=True)
+
+    def flow(self) -> SwitchedFlow:
+        """The motion while the modes last."""
+        return SwitchedFlow(self.network, self.mode, self.at.lam)
+
+    def leaving(self) -> list[Any]:
+        """Nothing is handed to time-stepping."""
+        return []
+
+    def forget(self, group: list[Any], pressed: BoolArray) -> None:
+        """See `leaving`."""
+
+    def take_over(self, group: list[Any]) -> None:
+        """See `leaving`."""
+
+    def decide(self, flow: Any, crossing: Crossing) -> None:
+        """The modes after some watched quantities have passed zero."""
+        t, times = self.here
+        self.here = (self.at.t, times + 1 if self.at.t == t else 1)
+        passed = np.zeros(self.mode.size, bool)
+        passed[[flow.watched[i].component for i in crossing.which.tolist()]] = True
+        if self.here[1] > STALLED or len(self.at.events) >= self.at.options.max_events:
+            names = ", ".join(sorted({repr(self._name(k)) for k in np.flatnonzero(passed).tolist()}))
+            self.at.fail(
+                f"at t = {self.at.t:.12g} s, {names} switch without end; their switches accumulate there, and"
+                " euler-moreau carries them on"
+            )
+            return
+        self._settle(passed, quiet=False)
+
+    def finish(self) -> tuple[Array, Array]:
+        """Multipliers and outputs at the end of a step [any], shape (size,), where those held stand at 0."""
+        at = self.at
+        self._level()
+        if not at.stopped:
+            at.lam = self.network.multipliers(at.t, at.q, self.mode, at.lam)
+        return at.lam, self.network.outputs(at.t, at.q, at.lam)
+
+    def _name(self, component: int) -> str:
+        return next(
+            one.name
+            for one in self.at.system.interactions
+            if one.components.start <= component < one.components.stop
+        )
+
+    def _settle(self, passed: BoolArray, quiet: bool) -> None:
+        """1. the law at this instant; 2. the law on rates, of components at its corners; 3. the modes."""
+        at, network, before = self.at, self.network, np.array(self.mode)
+        lam = np.array(at.lam)
+        first = network.degree == 1
+        for _ in range(NEWTON):
+            # 1. Degree 0: the law of y(lam). Degree 1: lam is at the bound that the sign of y asks for, and
+            #    follows from the law of ẏ(lam) where y = 0.
+            D, W, _ = network.responses(at.t, at.q, lam)
+            y = network.outputs(at.t, at.q, lam)
+            rate = network.output_rates(at.t, at.q, lam)
+            near = np.abs(y) <= self._small(y, at.q)
+            near |= before == HELD
+            near |= passed
+            lower, upper = np.array(network.lower), np.array(network.upper)
+            far = first & ~near
+            lower = np.where(far & (y < 0.0), upper, lower)
+            upper = np.where(far & (y > 0.0), network.lower, upper)
+            wrong = far & ~(np.isfinite(lower) & np.isfinite(upper))
+            if wrong.any():
+                k = int(np.flatnonzero(wrong)[0])
+                at.fail(
+                    f"at t = {at.t:.12g} s, y = {y[k]:.3g} of interaction {self._name(k)!r} has a sign that"
+                    " its law does not allow, and a continuous state cannot change; begin where it holds"
+                )
+                return
+            A = np.where(first[:, None], W, D)
+            value = np.where(first, rate, y)
+            found = self._solved(A, value - A @ lam, lower, upper)
+            if found is None:
+                return
+            moved, lam = float(np.abs(found - lam).max()), found
+            if moved <= 1e-12 * max(1.0, float(np.abs(lam).max())):
+                break
+        y = network.outputs(at.t, at.q, lam)
+        rate = network.output_rates(at.t, at.q, lam)
+        value = np.where(first, rate, y)
+        tight = STRICT * max(1.0, float(np.abs(lam).max()))
+        at_lower, at_upper = lam <= network.lower + tight, lam >= network.upper - tight
+        zero = np.abs(value) <= self._small(value, at.q)
+        side = np.where(at_upper & ~at_lower, BELOW, ABOVE)
+        mode = np.where(first & ~near, np.where(y > 0.0, ABOVE, BELOW), HELD)
+        corner = (at_lower | at_upper) & zero & ~(first & ~near)
+        mode = np.where((at_lower | at_upper) & ~zero & ~(first & ~near), side, mode)
+        if corner.any():
+            mode = self._corners(mode, corner, side, lam, rate, passed, before)
+        self.mode, at.lam = mode, lam
+        for one in at.system.interactions:
+            if not quiet and (mode[one.components] != before[one.components]).any():
+                at.events.append(Event(at.t, "switch", one.name))
+
+    def _corners(
+        self, mode: Array, corner: BoolArray, side: Array, lam: Array, rate: Array, passed: BoolArray,
+        before: Array,
+    ) -> Array:  # fmt: skip
+        """2. Modes of components at corners of the law: by the law on the rates of y and lam where the degree
+        is 0; where that says nothing, or the degree is 1, other than the mode that has just ended."""
+        network, at = self.network, self.at
+        left = np.where(before == HELD, side, HELD)
+        mode = np.where(corner, np.where(passed, left, np.where(before == HELD, HELD, side)), mode)
+        zeroth = corner & (network.degree == 0)
+        if not zeroth.any():
+            return mode
+        # lam̊ of the modes: free where y = 0 is held, 0 where y is not zero, one-sided at corners.
+        D, _, _ = network.responses(at.t, at.q, lam)
+        lower = np.where(corner, np.where(side == ABOVE, 0.0, -np.inf), np.where(mode == HELD, -np.inf, 0.0))
+        upper = np.where(corner, np.where(side == ABOVE, np.inf, 0.0), np.where(mode == HELD, np.inf, 0.0))
+        own = np.flatnonzero(network.degree == 0)
+        found = self._solved(D[np.ix_(own, own)], rate[own], lower[own], upper[own])
+        if found is None:
+            return mode
+        slope = np.zeros(mode.size)
+        slope[own] = found
+        value = np.zeros(mode.size)
+        value[own] = D[np.ix_(own, own)] @ found + rate[own]
+        scale = float(np.abs(rate[own]).max())
+        moves = np.abs(slope) > STRICT * max(float(np.abs(slope).max()), 1e-300)
+        opens = np.abs(value) > STRICT * max(scale, 1e-300)
+        return np.where(zeroth & moves, HELD, np.where(zeroth & opens, side, mode))
+
+    def _solved(self, A: Array, b: Array, lower: Array, upper: Array) -> Array | None:
+        """The certified answer of a box problem of components, those with one value left out."""
+        fixed = np.isfinite(lower) & (lower == upper)
+        z = np.where(fixed, lower, 0.0)
+        own = np.flatnonzero(~fixed)
+        if own.size:
+            problem = BoxProblem(A[np.ix_(own, own)], b[own] + A[own] @ z, lower[own], upper[own])
+            solution = self.at.solver.solve(problem)
+            self.at.keep("switch", (solution,))
+            if not solution.ok:
+                self.at.fail(
+                    f"at t = {self.at.t:.12g} s, the law of a switch is not solved ({solution.reason}); where"
+                    " outputs that are coupled have different relative degrees, use euler-moreau"
+                )
+                return None
+            z[own] = solution.r
+        return z
+
+    def _small(self, value: Array, x: Array) -> float:
+        size = max(1.0, float(np.abs(x).max(initial=0.0)))
+        return max(STRICT * float(np.abs(value).max(initial=0.0)), 1e-11 * size)
+
+    def _level(self) -> None:
+        """Take back the drift of outputs of degree 1 that are held, by the least inputs."""
+        at, network = self.at, self.network
+        held: IntArray = np.flatnonzero((self.mode == HELD) & (network.degree == 1))
+        if not held.size or at.stopped:
+            return
+        y = network.outputs(at.t, at.q, at.lam)[held]
+        _, W, G = network.responses(at.t, at.q, at.lam)
+        change = G[:, held] @ np.linalg.lstsq(W[np.ix_(held, held)], -y, rcond=SINGULAR)[0]
+        at.q = at.q + change
+        at.projection = max(at.projection, float(np.abs(change).max()))

@@ -1,0 +1,346 @@
+"""Smooth forces between systems, and the systems that they join to one.
+
+Interactions tie systems by laws; a coupling ties them by a force that is a function of their state: a spring
+of your own, a controller, a motor between a circuit and a joint. Systems with couplings between them are one
+system to schemes, so that all of them take its forces as implicitly as any others.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import block_diag
+
+from stickslip.problem.checks import Array
+from stickslip.state import ModelError
+from stickslip.systems import derivatives
+from stickslip.systems.dynamics import EMPTY, Dynamics, FirstOrderDynamics, SecondOrderDynamics, Start
+from stickslip.systems.ports import Member, Port, Reach, members
+from stickslip.systems.quantities import MOTION, Given, Quantity, needed, quantity
+
+COORDINATE, VELOCITY = 1, 2
+"""Numbers of q and v among the arguments (t, q, v, z)."""
+
+
+class Pushing(ABC):
+    """A coupling that is bound to the coordinates of the system that it made."""
+
+    potential_known = False
+    quantities: tuple[Quantity, ...] = ()
+
+    @abstractmethod
+    def force(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        """On all velocities of the joined system [N, N m], shape (nv,)."""
+
+    @abstractmethod
+    def force_dq(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        """Its derivative [N/m], shape (nv, nq)."""
+
+    @abstractmethod
+    def force_dv(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        """Its derivative [N s/m], shape (nv, nv)."""
+
+    def potential(self, t: float, q: Array, z: Array) -> float:
+        """Potential energy [J]; 0 where none is known."""
+        return 0.0
+
+
+class Coupling:
+    """A force between systems: `Coupling("spring", ("a", "b"), lambda q: [q[1] - q[0], q[0] - q[1]])`.
+
+    q, v and z are those of what is named, one after the other: systems, bodies of a world, and its joints,
+    whose q is their coordinate [m, rad] and whose force is along it [N, N m]. A first-order system has its
+    state x in the place of v, and its force is added to its rate. Functions may take any of (t, q, v, z);
+    Jacobians that are not given are differences.
+    """
+
+    def __init__(
+        self, name: str, systems: str | Sequence[str], force: Given, *, dforce_dq: Given | None = None,
+        dforce_dv: Given | None = None, potential: Given | None = None,
+    ):  # fmt: skip
+        self.name = name
+        self.systems: tuple[str, ...] = (systems,) if isinstance(systems, str) else tuple(systems)
+        if not self.systems or len(set(self.systems)) < len(self.systems):
+            raise ModelError(f"{self.owner} names no system, or one twice: {', '.join(self.systems)}")
+        if force is None:
+            raise ModelError(f"{self.owner}: force is missing")
+        self.force, self.dforce_dq, self.dforce_dv = force, dforce_dq, dforce_dv
+        self.potential = potential
+
+    @property
+    def owner(self) -> str:
+        """What messages call it."""
+        return f"coupling {self.name!r}"
+
+    def bound(self, reach: Reach) -> Pushing:
+        """The coupling in the joined system that the reach leads to."""
+        return _Written(self, reach)
+
+    def __repr__(self) -> str:
+        return f"Coupling({self.name!r}, {', '.join(self.systems)})"
+
+
+class _Written(Pushing):
+    """A coupling whose force is a user's function."""
+
+    def __init__(self, given: Coupling, reach: Reach):
+        owner = given.owner
+        self.reach, self.slopes = reach, derivatives.differences(self.force, COORDINATE, reach.whole[1])
+        self.given = needed(quantity(owner, "force", given.force, (reach.nv,), MOTION))
+        self.energy = quantity(owner, "potential", given.potential, (), MOTION, ("t", "q", "z"))
+        self.potential_known = self.energy is not None
+        self.dq, self.dv = (
+            derivatives.jacobian(owner, f"dforce_d{MOTION[which]}", one, self.given, which, size, MOTION)
+            for which, one, size in (
+                (COORDINATE, given.dforce_dq, reach.nq), (VELOCITY, given.dforce_dv, reach.nv),
+            )
+        )  # fmt: skip
+        found = (self.given, self.energy, self.dq, self.dv)
+        self.quantities = tuple(self._whole(one) for one in found if one is not None)
+
+    def _named(self, t: float, q: Array, v: Array, z: Array) -> tuple[float, Array, Array, Array]:
+        return t, self.reach.q(t, q), self.reach.rates(t, q, v), self.reach.z(z)
+
+    def _whole(self, one: Quantity) -> Quantity:
+        """A quantity of what is named as one of the whole."""
+        constant = one.constant if self.reach.fixed else None
+        return Quantity(
+            one.owner, one.name, one.shape, lambda t, q, v, z: one(*self._named(t, q, v, z)), constant
+        )
+
+    def force(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        return np.asarray(self.reach.rows(t, q).T @ self.given(*self._named(t, q, v, z)))
+
+    def force_dq(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        if not self.reach.fixed:  # a port turns with its systems
+            return self.slopes(t, q, v, z)
+        if self.dq is None:
+            return np.zeros((self.reach.whole[1], self.reach.whole[0]))
+        rows, J = self.reach.rows(t, q), self.dq(*self._named(t, q, v, z))
+        return np.asarray(rows.T @ J @ self.reach.dq(t, q))
+
+    def force_dv(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        if self.dv is None:
+            return np.zeros((self.reach.whole[1], self.reach.whole[1]))
+        rows = self.reach.rows(t, q)
+        return np.asarray(rows.T @ self.dv(*self._named(t, q, v, z)) @ rows)
+
+    def potential(self, t: float, q: Array, z: Array) -> float:
+        if self.energy is None:
+            return 0.0
+        return float(self.energy(t, self.reach.q(t, q), EMPTY, self.reach.z(z)))
+
+
+class Integrated:
+    """A first-order system M ẋ = f(t, x, z) + r among second-order ones: its velocity is x, and its
+    coordinate the integral of x since the start (of a current, the charge)."""
+
+    constant_mass = True
+    potential_known = False
+
+    def __init__(self, flow: FirstOrderDynamics):
+        mass = getattr(flow, "M", None)
+        if isinstance(mass, Quantity) and mass.constant is None:
+            raise ModelError(
+                f"system {flow.name!r}: M is a function; couplings and mechanical systems take first-order"
+                " systems whose M is constant"
+            )
+        self.name, self.flow = flow.name, flow
+        self.start = Start(np.zeros(flow.start.q.size), flow.start.q, flow.start.z)
+        self._M = flow.mass(0.0, flow.start.q, flow.start.z)
+
+    def mass(self, t: float, q: Array, z: Array) -> Array:
+        return self._M
+
+    def force(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        return self.flow.rate(t, v, z)
+
+    def force_dq(self, t: float, q: Array, v: Array, z: Array) -> Array | None:
+        return None
+
+    def force_dv(self, t: float, q: Array, v: Array, z: Array) -> Array | None:
+        return self.flow.rate_dx(t, v, z)
+
+    def kinematics(self, q: Array) -> Array | None:
+        return None
+
+    def potential(self, t: float, q: Array, z: Array) -> float:
+        return 0.0
+
+    def normalized(self, q: Array) -> Array:
+        return q
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """None that take q and v; `explain` asks the flow itself."""
+        return ()
+
+    @property
+    def is_compiled(self) -> bool:
+        return False
+
+    def check_jacobians(self, t: float, q: ArrayLike, v: ArrayLike) -> float:
+        return self.flow.check_jacobians(t, v, EMPTY)
+
+    def update(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        return self.flow.update(t, v, EMPTY, z)
+
+    def explain(self, t: float, q: Array, v: Array, z: Array) -> None:
+        self.flow.explain(t, v, EMPTY, z)
+
+
+class Joined:
+    """Second-order systems with couplings between them, as one: their numbers one after the other."""
+
+    def __init__(self, systems: Sequence[Dynamics], couplings: Iterable[Coupling], ports: Mapping[str, Port]):
+        self.members: tuple[SecondOrderDynamics, ...] = tuple(
+            Integrated(one) if isinstance(one, FirstOrderDynamics) else one for one in systems
+        )
+        self.name = " + ".join(one.name for one in self.members)
+        starts = [one.start for one in self.members]
+        self.start = Start(*(np.concatenate([getattr(s, key) for s in starts]) for key in ("q", "v", "z")))
+        known = members([self])
+        self._places = [known[one.name] for one in self.members]
+        self.constant_mass = all(one.constant_mass for one in self.members)
+        self._curved = any(one.kinematics(one.start.q) is not None for one in self.members)
+        self.couplings = tuple(one.bound(Reach(one.owner, one.systems, known, ports)) for one in couplings)
+        """The forces between them."""
+        self.explain(0.0, self.start.q, self.start.v, self.start.z)
+
+    def _each(self, q: Array, v: Array, z: Array) -> Iterable[tuple[SecondOrderDynamics, Member, Any]]:
+        for one, at in zip(self.members, self._places, strict=True):
+            yield one, at, (q[at.q], v[at.v], z[at.z])
+
+    def mass(self, t: float, q: Array, z: Array) -> Array:
+        each = zip(self.members, self._places, strict=True)
+        return np.asarray(block_diag(*(one.mass(t, q[at.q], z[at.z]) for one, at in each)))
+
+    def force(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        F = np.concatenate([one.force(t, *own) for one, _, own in self._each(q, v, z)])
+        for coupling in self.couplings:
+            F += coupling.force(t, q, v, z)
+        return F
+
+    def force_dq(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        J = np.zeros((v.size, q.size))
+        for one, at, own in self._each(q, v, z):
+            found = one.force_dq(t, *own)
+            if found is not None:
+                J[np.ix_(at.v, at.q)] = found
+        for coupling in self.couplings:
+            J += coupling.force_dq(t, q, v, z)
+        return J
+
+    def force_dv(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        J = np.zeros((v.size, v.size))
+        for one, at, own in self._each(q, v, z):
+            found = one.force_dv(t, *own)
+            if found is not None:
+                J[np.ix_(at.v, at.v)] = found
+        for coupling in self.couplings:
+            J += coupling.force_dv(t, q, v, z)
+        return J
+
+    def kinematics(self, q: Array) -> Array | None:
+        if not self._curved:
+            return None
+        out = np.zeros((q.size, self.start.v.size))
+        for one, at in zip(self.members, self._places, strict=True):
+            T = one.kinematics(q[at.q])
+            out[np.ix_(at.q, at.v)] = np.eye(at.q.size) if T is None else T
+        return out
+
+    def potential(self, t: float, q: Array, z: Array) -> float:
+        each = zip(self.members, self._places, strict=True)
+        own = sum(one.potential(t, q[at.q], z[at.z]) for one, at in each)
+        return own + sum(coupling.potential(t, q, z) for coupling in self.couplings)
+
+    @property
+    def potential_known(self) -> bool:
+        """Whether it is of all of them and of all couplings."""
+        own = all(one.potential_known for one in self.members)
+        return own and all(one.potential_known for one in self.couplings)
+
+    def normalized(self, q: Array) -> Array:
+        each = zip(self.members, self._places, strict=True)
+        return np.concatenate([one.normalized(q[at.q]) for one, at in each])
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """Those of the couplings; members have their own."""
+        return tuple(one for coupling in self.couplings for one in coupling.quantities)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Not as a whole."""
+        return False
+
+    def check_jacobians(self, t: float, q: ArrayLike, v: ArrayLike) -> float:
+        """Largest relative difference of given Jacobians from central differences [-]."""
+        at_q, at_v, z = np.asarray(q, float), np.asarray(v, float), self.start.z
+        own = max(one.check_jacobians(t, a, b) for one, _, (a, b, _) in self._each(at_q, at_v, z))
+        for slope, which in ((self.force_dq, COORDINATE), (self.force_dv, VELOCITY)):
+            J = slope(t, at_q, at_v, z)
+            other = derivatives.differences(self.force, which, at_v.size)(t, at_q, at_v, z)
+            scale = max(1.0, float(np.abs(other).max(initial=0.0)))
+            worst = float(np.abs(J - other).max(initial=0.0)) / scale
+            if not worst <= derivatives.AGREEMENT:
+                raise ModelError(
+                    f"system {self.name!r}: at t = {t:.9g} s, the derivative of the forces by"
+                    f" {MOTION[which]} is {worst:.3g} away from differences"
+                )
+            own = max(own, worst)
+        return own
+
+    def update(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        return np.concatenate([one.update(t, *own) for one, _, own in self._each(q, v, z)])
+
+    def explain(self, t: float, q: Array, v: Array, z: Array) -> None:
+        for one, _, own in self._each(q, v, z):
+            one.explain(t, *own)
+        for quantity_ in self.quantities:
+            value = quantity_(t, q, v, z)
+            if not np.isfinite(value).all():
+                raise ModelError(
+                    f"{quantity_.owner}: at t = {t:.9g} s, {quantity_.name} is not finite: {value}"
+                )
+
+
+def joined(
+    systems: Sequence[Dynamics], couplings: Sequence[Coupling], ports: Mapping[str, Port]
+) -> tuple[Dynamics, ...]:
+    """The systems, those with couplings between them as one in the place of its first."""
+    if not couplings:
+        return tuple(systems)
+    known, number = members(systems), {one.name: i for i, one in enumerate(systems)}
+    reached = [Reach(one.owner, one.systems, known, ports).names for one in couplings]
+    ties = [tuple(number[name] for name in names) for names in reached]
+    groups = tied([*((i,) for i in range(len(systems))), *ties])
+    found: list[Dynamics] = []
+    for group in groups:
+        own = [k - len(systems) for k in group if k >= len(systems)]
+        among = [systems[k] for k in group if k < len(systems)]
+        found.append(Joined(among, [couplings[k] for k in own], ports) if own else among[0])
+    return tuple(found)
+
+
+def tied(ties: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Numbers of ties in groups that share what they tie, directly or through others, in their order."""
+    root: dict[int, int] = {}
+
+    def find(i: int) -> int:
+        root.setdefault(i, i)
+        while root[i] != i:
+            i = root[i]
+        return i
+
+    for first, *others in ties:
+        for other in others:
+            a, b = sorted((find(first), find(other)))
+            root[b] = a
+    groups: dict[int, list[int]] = {}
+    for k, tie in enumerate(ties):
+        groups.setdefault(find(tie[0]), []).append(k)
+    return list(groups.values())

@@ -1,0 +1,180 @@
+"""Guards and edges: instants at which the state of a system jumps, or its inputs do.
+
+    Guard("floor", "ball", lambda q: q[0], {"v": lambda v: -0.8 * v})
+    Guard("too warm", "room", lambda x: x[0] - 22.0, {"z": [0.0]}, direction="rising")
+
+Where the function of a guard passes zero in its direction the state becomes what the jump says: the guards
+and jump maps of hybrid systems. The event-driven scheme finds the instant. Edges are instants that are known
+beforehand, at which functions of time jump; the scheme lands on them.
+"""
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.names import alternatives
+from stickslip.problem.checks import Array, IntArray
+from stickslip.state import ModelError
+from stickslip.systems.quantities import FLOW, MOTION, Given, Quantity, needed, quantity
+
+DIRECTIONS = ("falling", "rising", "both")
+"""Which way a guard's function may pass zero for it to count."""
+ROUNDING = 8.0 * float(np.finfo(float).eps)
+"""Share of a time that is its rounding."""
+
+
+class Guard:
+    """What happens where a function of the state of some systems, given by name, passes zero.
+
+    function   of any of (t, q, v, z), or of (t, x, z) where all of its systems are of first order; q, v and z
+               are those of its systems, one after the other
+    jump       what becomes of q, v, z or x: a constant or a function of the same arguments for each, which
+               are those before the jump; the rest stays as it is. Nothing jumps where none is given: the
+               instant is found and told as an event
+    direction  `falling`, `rising` or `both`
+    """
+
+    def __init__(
+        self, name: str, systems: str | Sequence[str], function: Callable[..., float],
+        jump: Mapping[str, Given] | None = None, *, direction: str = "falling",
+    ):  # fmt: skip
+        self.name, self.function, self.direction = name, function, direction
+        owner = f"guard {name!r}"
+        self.systems: tuple[str, ...] = (systems,) if isinstance(systems, str) else tuple(systems)
+        if not self.systems or len(set(self.systems)) < len(self.systems):
+            raise ModelError(f"{owner}: its systems are {self.systems}; name one or more, each once")
+        if not callable(function):
+            raise ModelError(f"{owner}: its function is {function!r}; give a function that passes zero")
+        if jump is not None and not isinstance(jump, Mapping):
+            raise ModelError(f"{owner}: jump is {jump!r}; give what becomes of each, {{'v': lambda v: -v}}")
+        self.jump = dict(jump or {})
+        if direction not in DIRECTIONS:
+            raise ModelError(f"{owner}: direction is {direction!r}; {alternatives(direction, DIRECTIONS)}")
+
+    def __repr__(self) -> str:
+        return f"Guard({self.name!r}, {', '.join(self.systems)}, {self.direction})"
+
+
+@dataclass(frozen=True, eq=False)
+class BoundGuard:
+    """A guard in its system: where the numbers of its systems stand."""
+
+    name: str
+    direction: str
+    systems: tuple[int, ...]
+    """Numbers of its systems."""
+    function: Quantity
+    jump: dict[str, Quantity]
+    """By `q`, `v` or `z`, which it replaces."""
+    q: slice | IntArray
+    """Its coordinates in the flat q [-]: a slice for one system, indices for several, shape (nq,)."""
+    v: slice | IntArray
+    """Its velocities in the flat v [-], as above, shape (nv,)."""
+    z: slice | IntArray
+    """Its discrete parameters in the flat z [-], as above, shape (nz,)."""
+
+    @classmethod
+    def of(
+        cls, guard: Guard, numbers: tuple[int, ...], first_order: bool,
+        places: tuple[slice | IntArray, slice | IntArray, slice | IntArray],
+        start: tuple[Array, Array, Array],
+    ) -> "BoundGuard":  # fmt: skip
+        """A guard of systems by number, of first order all of them or not; places: where their q, v and z
+        stand; start: the flat q, v and z at the start."""
+        owner = f"guard {guard.name!r}"
+        sizes = {key: x[place].size for key, x, place in zip("qvz", start, places, strict=True)}
+        arguments = FLOW if first_order else MOTION
+        allowed = ("t", "x", "z") if first_order else MOTION
+        function = needed(quantity(owner, "its function", guard.function, (1,), arguments, allowed))
+        jumps = {}
+        for name, given in guard.jump.items():
+            key = "q" if first_order and name == "x" else name
+            if name not in allowed[1:]:
+                raise ModelError(f"{owner}: jump of {name!r}; {alternatives(name, allowed[1:])}")
+            of = f"the jump of {name}"
+            jumps[key] = needed(quantity(owner, of, given, (sizes[key],), arguments, allowed))
+        found = cls(guard.name, guard.direction, numbers, function, jumps, *places)
+        found.value(0.0, *start)
+        return found
+
+    def value(self, t: float, q: Array, v: Array, z: Array) -> float:
+        """Its function, of the flat state [any]; a ModelError where that is not a number."""
+        found = float(self.function(t, *self._own(q, v, z))[0])
+        if not math.isfinite(found):
+            raise ModelError(f"guard {self.name!r}: at t = {t:.9g} s, its function is {found}")
+        return found
+
+    def jumped(self, t: float, q: Array, v: Array, z: Array) -> tuple[Array, Array, Array]:
+        """The flat state after its jump; that of other systems is as it was."""
+        own, after = self._own(q, v, z), {"q": np.array(q), "v": np.array(v), "z": np.array(z)}
+        for name, one in self.jump.items():
+            value = one(t, *own)
+            if not np.isfinite(value).all():
+                raise ModelError(f"guard {self.name!r}: at t = {t:.9g} s, {one.name} is not finite: {value}")
+            after[name][getattr(self, name)] = value
+        return after["q"], after["v"], after["z"]
+
+    def _own(self, q: Array, v: Array, z: Array) -> tuple[Array, Array, Array]:
+        return q[self.q], v[self.v], z[self.z]
+
+
+class Edges:
+    """Instants at which functions of time jump: times in order, or a function of t that gives the next."""
+
+    def __init__(self, given: ArrayLike | Callable[[float], float]):
+        self._next: Callable[[float], float]
+        if callable(given):
+            self._next = given
+            return
+        try:
+            times = np.array(given, float)
+        except (TypeError, ValueError):
+            raise ModelError(f"edges is {given!r}; give times, or a function of t") from None
+        if times.ndim != 1 or not np.isfinite(times).all() or (np.diff(times) <= 0.0).any():
+            raise ModelError(f"edges is {given!r}; give finite times that increase")
+        listed = times.tolist()
+        self._next = lambda t: listed[k] if (k := bisect_right(listed, t)) < len(listed) else math.inf
+
+    def after(self, t: float) -> float:
+        """The first later than t and its rounding [s]; inf where there is none."""
+        found = self._ask(t)
+        # Where t is an edge up to rounding, a function may give that one again.
+        later = t + ROUNDING * abs(t)
+        return found if found > later else self._checked(later, self._ask(later))
+
+    def is_one(self, t: float) -> bool:
+        """Whether t is an edge up to rounding."""
+        rounding = ROUNDING * abs(t) + math.ulp(0.0)
+        return abs(self._ask(t - 2.0 * rounding) - t) <= 2.0 * rounding
+
+    def _ask(self, t: float) -> float:
+        try:
+            return float(self._next(t))
+        except (TypeError, ValueError) as error:
+            raise ModelError(
+                f"edges: at t = {t:.9g} s, expected the next time, got an error: {error}"
+            ) from None
+
+    @staticmethod
+    def _checked(t: float, found: float) -> float:
+        if not found > t:
+            raise ModelError(f"edges: at t = {t:.9g} s, the next is {found:.9g} s; give one that is later")
+        return found
+
+
+def checked_guards(guards: Iterable[Guard]) -> tuple[Guard, ...]:
+    """Guards, each with a name of its own."""
+    if isinstance(guards, Guard) or not isinstance(guards, Iterable):
+        raise ModelError("guards: give a list, of one where there is one")
+    found = tuple(guards)
+    for one in found:
+        if not isinstance(one, Guard):
+            raise ModelError(f"guards: {one!r} is not a Guard")
+    for name in (one.name for one in found):
+        if not isinstance(name, str) or not name or sum(one.name == name for one in found) > 1:
+            raise ModelError(f"a guard is named {name!r}; names are text, not empty, and each is given once")
+    return found
