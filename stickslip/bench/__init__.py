@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from stickslip.bench.campaigns.results_file import read_results as read_results
     from stickslip.bench.collections.collection import Collection as Collection
     from stickslip.bench.collections.features import Features as Features
+    from stickslip.bench.collections.recording import ProblemRecorder as ProblemRecorder
     from stickslip.bench.collections.recording import record as record
     from stickslip.bench.collections.standard import collect as collect
     from stickslip.bench.records import Limits as Limits
@@ -29,5 +30,6 @@ if TYPE_CHECKING:
     from stickslip.bench.results import Results as Results
     from stickslip.bench.results import combine as combine
     from stickslip.bench.running.executors import executor as executor
+    from stickslip.bench.siconos.solver import SiconosSolver as SiconosSolver
 else:
     __getattr__, __dir__ = door(__name__)

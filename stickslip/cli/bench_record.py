@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from stickslip.cli.errors import ExitCode, InputError, complain, refused, usable
-from stickslip.cli.parameters import Scene, Step, Until
+from stickslip.cli.parameters import Scene, SolverOptions, Step, Until
 from stickslip.cli.progress import watch_time
-from stickslip.cli.settings import check_known, chosen, read_settings, with_options
+from stickslip.cli.settings import check_known, chosen, read_settings, solver_options, with_options
 from stickslip.cli.tables import table
 
 if TYPE_CHECKING:
-    from stickslip.bench.collections.recording import Recorded
+    from stickslip.bench.collections.recorded import Recorded
 
 
 def record(
@@ -30,6 +30,7 @@ def record(
     h: Step = None,
     most: int | None = None,
     solver: str = "auto",
+    solver_option: SolverOptions = None,
     settings: Scene = None,
     **given: Annotated[str, Parameter(show=False)],
 ) -> int:
@@ -43,16 +44,20 @@ def record(
 
     Every parameter of the scene is an option of its own, as for `stickslip run`.
     Scenes that are one problem (chute, incline, packing, wall) are recorded too.
+    In the place of a scene file.py:function names a function of your own that gives
+    a World, a NonsmoothSystem (with --until and --h), a Scenario or a problem; its
+    keyword parameters are options.
 
     For example:
       stickslip bench record stack --every 100 --bodies 20 --out stacks
       stickslip bench record soup --every 50 --from 0.5 --most 5
       stickslip bench record wall-problem --rows 12
+      stickslip bench record cart.py:model --every 10 --until 1 --h 1e-3
 
     Parameters
     ----------
     scene
-        The scene, as `stickslip run` lists them.
+        The scene, as `stickslip run` lists them, or file.py:function.
     every
         Keep one of so many steps that have contacts, from the first of them on.
     out
@@ -64,15 +69,15 @@ def record(
     solver
         Solver of the contact problems, as `stickslip solvers` lists them.
     """
-    from stickslip import scenes
-    from stickslip.bench.collections import recording
+    from stickslip.bench.collections import models, recording
     from stickslip.simulation.failure import SimulationFailure
     from stickslip.state import ModelError
 
-    folder, failure = Path(scene) if out is None else out, ""
+    folder, failure = Path(scene.rpartition(":")[2]) if out is None else out, ""
     rows: list[tuple[str, ...]] = []
     with refused(KeyError, TypeError, ValueError), usable(folder):
-        known, alone = scenes.parameters(scene), scenes.kind_of(scene) == scenes.PROBLEM
+        known, alone = models.parameters_of(scene), models.is_problem(scene)
+        options = solver_options(solver, solver_option)
         texts = with_options(read_settings(settings or []), given)
         check_known(f"{scene} has no such parameter", texts, tuple(known), signature(record).parameters)
         parameters = ({"h": h} if alone and h is not None else {}) | chosen(known, texts)
@@ -87,8 +92,8 @@ def record(
             try:
                 recording.record(
                     scene, parameters, folder, every=1 if every is None else every, start=start, until=until,
-                    h=None if alone else h, most=most, solver=solver, progress=progress,
-                    told=lambda path, one: rows.append(_row(path, one)),
+                    h=None if alone else h, most=most, solver=solver, solver_options=options,
+                    progress=progress, told=lambda path, one: rows.append(_row(path, one)),
                 )  # fmt: skip
             except SimulationFailure as error:
                 failure = str(error).partition("; on_failure=")[0]

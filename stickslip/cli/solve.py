@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
 
 from stickslip import DEFAULT_SOLVER
 from stickslip.cli.errors import ExitCode, InputError, complain, refused, usable, wrote
-from stickslip.cli.parameters import Files, Json, Kind
+from stickslip.cli.parameters import Files, Json, Kind, SolverOptions
 from stickslip.cli.places import PLOTS, check_writable, load, solution_places
 from stickslip.cli.progress import Progress, watch
 from stickslip.cli.settings import make_solver
@@ -25,7 +27,7 @@ def solve(
     *,
     solver: str = DEFAULT_SOLVER,
     tolerance: float | None = None,
-    option: list[str] | None = None,
+    option: Annotated[SolverOptions, Parameter(name=["--option", "--solver-option"])] = None,
     guess: Literal["stored", "none"] = "none",
     select: Literal["any", "least"] = "any",
     kind: Kind = None,
@@ -59,8 +61,6 @@ def solve(
         Name of the solver; `stickslip solvers` lists them.
     tolerance
         Largest residual (natural, natural_scaled) that counts as solved; 1e-8 unless given.
-    option
-        An option of the solver, name=value; repeat for more; `stickslip solvers NAME` lists them.
     guess
         Start from the first guess in the file (its solution if there is none), or from nothing.
     select
@@ -137,7 +137,7 @@ def _solved(
     from stickslip.problem.checks import ProblemError
     from stickslip.problem.solution import check_selection
     from stickslip.solvers.impulses import least_impulses
-    from stickslip.solvers.programs import MissingPackage
+    from stickslip.solvers.registry import MissingPackage
 
     with refused(MissingPackage), refused(ProblemError, InputError, before=f"{path}: "):
         stored = [answer for answer in (*record.guesses, record.solution) if answer is not None]

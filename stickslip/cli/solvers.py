@@ -53,6 +53,7 @@ def solvers(name: Annotated[str | None, Parameter(name="NAME")] = None, /, *, js
         shown = [(each.name, each.cls, _accepted(each), each.availability, each.summary) for each in entries]
         table(("solver", "class", "accepts", "here", "summary"), shown, folds=("accepts", "here", "summary"))
         print(f"\n{DEFAULT_SOLVER} is used where none is named; `stickslip solvers NAME` shows its options")
+        print("siconos-nsgs, siconos-prox, ... are solvers of Siconos, where that is installed")
     return 0
 
 
@@ -100,6 +101,9 @@ def show_options(options: tuple[Field[Any], ...]) -> None:
     """A table of options with default, unit, range and meaning."""
     from stickslip.options import allowed
 
+    if not options:
+        print("\nno options")
+        return
     rows = [
         (spec.name, _default(spec.default), spec.metadata["unit"], allowed(spec), spec.metadata["doc"])
         for spec in options

@@ -1,7 +1,10 @@
-"""Files: problems in FCLIB's HDF5 and in Siconos' text, read from anywhere, written to be read back.
+"""Files: problems in FCLIB's HDF5 and in Siconos' text, read from anywhere, written to be read back; models
+in TOML and JSON; runs.
 
     problem = read("KaplasTower.hdf5")
     write("tower.dat", problem)
+    save(world, "model.toml")
+    world = load("model.toml")
 
 Whatever is wrong with a file is a `FormatError` that says where and what.
 """
@@ -13,11 +16,17 @@ from stickslip.doors import door
 if TYPE_CHECKING:
     from stickslip.files.dat import KINDS as KINDS
     from stickslip.files.errors import FormatError as FormatError
+    from stickslip.files.gdx import read_gdx_answer as read_gdx_answer
+    from stickslip.files.gdx import write_gams as write_gams
+    from stickslip.files.model_faults import Fault as Fault
+    from stickslip.files.model_faults import ModelFileError as ModelFileError
     from stickslip.files.problems import read as read
     from stickslip.files.problems import read_record as read_record
     from stickslip.files.problems import write as write
     from stickslip.files.record import ProblemRecord as ProblemRecord
     from stickslip.files.record import StoredSolution as StoredSolution
     from stickslip.files.runs import read_trajectory as read_trajectory
+    from stickslip.files.saving import load as load
+    from stickslip.files.saving import save as save
 else:
     __getattr__, __dir__ = door(__name__)

@@ -50,6 +50,9 @@ try:
 except ImportError:  # Windows: a file that is open for writing is not replaced there
     fcntl = None  # type: ignore[assignment]
 
+MOST_SHOWN = 200
+"""Characters of a value that messages show."""
+
 
 class Journal:
     """Writes one run to a file while it goes on."""
@@ -66,6 +69,8 @@ class Journal:
         """Of the last whole frame [bytes]."""
         self._base: Trajectory | None = None
         """The run that is continued."""
+        self.until: float | None = None
+        """When the run is to end [s], where that is known."""
         if self.path.exists():
             if not self.path.is_file():
                 raise FormatError.at(
@@ -162,9 +167,10 @@ class Journal:
     def _check_same(self, base: Trajectory, tail: Trajectory) -> None:
         """Refuse to go on in a file with another scheme, step or solver than it says."""
         ours, theirs = (json.loads(_json(runs.static_facts(run))) for run in (base, tail))
-        for name, value in ours.items():
-            if theirs[name] != value:
-                differs = f"whose {name} is {value}; here it is {theirs[name]}"
+        for name in sorted({**ours, **theirs}, key=lambda name: name == "origin"):
+            value, other = (str(facts.get(name, "none"))[:MOST_SHOWN] for facts in (ours, theirs))
+            if theirs.get(name) != ours.get(name):
+                differs = f"whose {name} is {value}; here it is {other}"
                 if name == "origin":  # counting begins anew after a shortened step
                     differs = "whose last step was shortened, so that steps would be counted anew"
                 raise ModelError(f"out: {self.path} holds a run {differs}: give another file")
@@ -181,7 +187,7 @@ class Journal:
         told = self._base if tail is None else tail
         if told is not None:
             facts["events"] = [[event.t, event.kind, event.interaction] for event in told.events]
-        return facts
+        return facts if self.until is None else facts | {"until": float(self.until)}
 
     def _put(self, facts: dict[str, Any], rows: Rows | None, memory: Mapping[str, Any]) -> None:
         """Write one frame."""

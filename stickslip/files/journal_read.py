@@ -20,7 +20,6 @@ from stickslip.files.run_parts import KINDS, Field
 from stickslip.files.runs import NAMED, ROOT
 from stickslip.problem.solution import Verdict
 from stickslip.schemes.step import Event
-from stickslip.simulation.clock import Clock
 from stickslip.simulation.model import Model
 from stickslip.simulation.store import Store
 from stickslip.simulation.trajectory import Trajectory
@@ -49,7 +48,7 @@ def read_journal(path: Path) -> Trajectory:
         if left:
             notes += (f"the last {left} bytes of {path.name} are no whole record and are left out",)
         return Trajectory(
-            model, store, clock=Clock(*about.clock()), **about.run(), memory=store.memory(), events=events,
+            model, store, clock=about.clock(), **about.run(), memory=store.memory(), events=events,
             notes=notes, complete=frames.complete,
         )  # fmt: skip
 
@@ -175,7 +174,7 @@ class JournalStore(Store):
         self._tables: dict[str, dict[str, Field]] = {}
         if isinstance(model, WorldModel):
             self._tables["contacts"] = {one.name: one for one in contact_fields(None, len(model))}
-            self._tables["joints"] = {one.name: one for one in joint_fields(len(model.joints))}
+            self._tables["joints"] = {one.name: one for one in joint_fields(model)}
         self._offsets: dict[str, IntArray] = {}
         known = (x.split("/", 1)[1] for one in self._arrays for x in one if x.startswith("columns/"))
         self._names = tuple(

@@ -1,4 +1,4 @@
-"""Reading meshes of triangles: Wavefront OBJ, and STL in text and in binary.
+"""Meshes of triangles: Wavefront OBJ, and STL in text and in binary.
 
 Of an OBJ file the vertices (`v`) and faces (`f`) are read: polygons become fans of triangles, negative
 numbers count back from the last vertex so far, and what stands behind a slash (texture, normal) is left out,
@@ -9,7 +9,7 @@ convex to be read; `ConvexHull`, its use here, says where it is not.
 
 import math
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import pairwise
@@ -85,6 +85,16 @@ def read_mesh(path: str | PathLike[str]) -> Mesh:
     if _is_binary(data):
         return _read_binary_stl(path, data)
     return _read_text_stl(path, data)
+
+
+def obj_content(points: Iterable[Iterable[float]], triangles: Iterable[Iterable[int]] = ()) -> bytes:
+    """The bytes of an OBJ file, which `read_mesh` reads back bit for bit.
+
+    points [m], shape (m, 3); triangles: rows of them [-], shape (k, 3).
+    """
+    lines = [" ".join(["v", *map(repr, map(float, point))]) for point in points]
+    lines += [" ".join(["f", *(str(corner + 1) for corner in triangle)]) for triangle in triangles]
+    return ("\n".join(lines) + "\n").encode()
 
 
 def _content(path: Path) -> bytes:

@@ -14,21 +14,22 @@ from stickslip.files.hdf5 import Source
 from stickslip.files.run_models import CHOSEN, MOST_INDEX, column_fields, contact_fields, read_model
 from stickslip.files.run_parts import About, Field
 from stickslip.renames import SCHEMES_OF_WORLDS
-from stickslip.simulation.clock import Clock
 from stickslip.simulation.rows import Rows, Table
 from stickslip.simulation.store import MemoryStore
 from stickslip.simulation.trajectory import Trajectory
 
 ROOTS = ("stickslip_trajectory", "stickslip_world_trajectory")
 VERSION = 1
+SCHEMES = SCHEMES_OF_WORLDS | {"moreau-jean": "moreau-jean-semi-explicit"}
+"""Names of schemes for worlds in these files, and those of today."""
 
 
 def read_old(source: Source, root: str) -> Trajectory:
     """The run in a file of version 1."""
     group = source.group(source.root, root)
     about = About(source, group, VERSION)
-    run = about.run(SCHEMES_OF_WORLDS if root == ROOTS[1] else None)
-    model, clock = read_model(source, group, about), Clock(*about.clock())
+    run = about.run(SCHEMES if root == ROOTS[1] else None)
+    model, clock = read_model(source, group, about), about.clock()
     columns = source.group(group, "columns")
     n = parts.read_times(source, columns).size
     found = parts.read_fields(source, columns, column_fields(model, n))

@@ -1,7 +1,8 @@
 """Read and write problems: the format is found in the content, or named by the ending.
 
-HDF5 files announce themselves by their first bytes; anything else is text. When writing, `.hdf5`
-and `.h5` are HDF5, `.dat` is text. h5py is imported only when an HDF5 file is touched.
+HDF5 and GDX files announce themselves by their first bytes; anything else is text. When writing, `.hdf5`
+and `.h5` are HDF5, `.dat` is text, `.gdx` is data for GAMS. h5py is imported only when an HDF5 file is
+touched, and the library of GAMS when a GDX file is.
 """
 
 import os
@@ -17,9 +18,10 @@ from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.solution import Problem
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
+GDX = b"GAMSGDX"
 JOURNAL = b"\x89SSJ\r\n\x1a\n"
-"""First bytes of HDF5 files, and of journals of runs."""
-ENDINGS = {".hdf5": "HDF5", ".h5": "HDF5", ".dat": "text"}
+"""First bytes of HDF5 files, what is among those of GDX files, and first bytes of journals of runs."""
+ENDINGS = {".hdf5": "HDF5", ".h5": "HDF5", ".dat": "text", ".gdx": "GDX"}
 """Endings of the names of files that can be written, and their formats."""
 
 
@@ -34,6 +36,10 @@ def read_record(path: str | PathLike[str], kind: str | None = None) -> ProblemRe
     if kind is not None and kind not in KINDS:
         raise FormatError.at(path, "the argument kind", "one of " + ", ".join(KINDS), repr(kind))
     content = file_content(path)
+    if GDX in content[:64]:
+        from stickslip.files.gdx import read_gdx
+
+        return read_gdx(path)
     if not content.startswith(SIGNATURE):
         return read_dat(path, content, kind)
     from stickslip.files.archive import read_archive
@@ -46,7 +52,7 @@ def read_record(path: str | PathLike[str], kind: str | None = None) -> ProblemRe
 
 
 def write(path: str | PathLike[str], problem: Problem | ProblemRecord, *, storage: str | None = None) -> None:
-    """Write a problem or a record; the ending of the name says how: `.hdf5`, `.h5` or `.dat`.
+    """Write a problem or a record; the ending of the name says how: `.hdf5`, `.h5`, `.dat` or `.gdx`.
 
     `storage` is for text: "dense", "block" or "sparse" matrices, None for the form they have. The
     file appears whole or not at all, and the same problem gives the same bytes.
@@ -67,6 +73,10 @@ def write(path: str | PathLike[str], problem: Problem | ProblemRecord, *, storag
         raise FormatError.at(path, "the argument storage", wanted, repr(storage))
     if form == "text":
         content = write_dat(path, record, storage)
+    elif form == "GDX":
+        from stickslip.files.gdx import write_gdx
+
+        content = write_gdx(path, record)
     else:
         from stickslip.files.archive import write_archive
 

@@ -4,6 +4,7 @@ Nothing is executed, unpacked or followed: a pickle is not loaded, an archive is
 declarations of entities is not read on (external entities, and entities of entities that fill the memory).
 """
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +12,7 @@ from xml.parsers import expat
 
 from stickslip.files.errors import FormatError, shown
 from stickslip.files.meshes import is_binary_stl, read_mesh
-from stickslip.files.problems import JOURNAL, SIGNATURE
+from stickslip.files.problems import GDX, JOURNAL, SIGNATURE
 
 HEAD = 65_536
 """Bytes that are looked at; of XML and meshes more."""
@@ -34,12 +35,18 @@ MAGIC = (
 )
 """First bytes, what they are of, and what to do with it."""
 PICKLE = "stickslip does not load pickles, for they can run any program; write problems by stickslip.write"
-ROBOT = "stickslip does not load robots yet; place bodies and joints by a WorldBuilder"
+ROBOT = "stickslip run FILE simulates it, stickslip view FILE shows it, ss.Robot.load(FILE) loads it"
+SDF = "stickslip loads robots as MJCF and URDF; convert it to one of them"
 MESH = "the shape of a body: ConvexHull(read_mesh(file))"
+MODEL = re.compile(r"""^[\s{]*"?model"?\s*[=:]\s*["'](?:world|system)["']""", re.MULTILINE)
+"""What a file of a model says near its beginning, in TOML and in JSON."""
+MODEL_FILE = "model of stickslip"
+ROBOT_FILES = ("URDF robot description", "MJCF model of MuJoCo")
+"""What robots are in that can be loaded."""
 XML_ROOTS: dict[str, tuple[str, dict[str, str], str]] = {
-    "robot": ("URDF robot description", {"link": "links", "joint": "joints"}, ROBOT),
-    "mujoco": ("MJCF model of MuJoCo", {"body": "bodies", "joint": "joints", "geom": "geoms"}, ROBOT),
-    "sdf": ("SDF model", {"link": "links", "joint": "joints"}, ROBOT),
+    "robot": (ROBOT_FILES[0], {"link": "links", "joint": "joints"}, ROBOT),
+    "mujoco": (ROBOT_FILES[1], {"body": "bodies", "joint": "joints", "geom": "geoms"}, ROBOT),
+    "sdf": ("SDF model", {"link": "links", "joint": "joints"}, SDF),
     "svg": ("SVG picture", {}, "open it in a browser"),
 }
 """Root elements, what the file is, the elements that are counted and how many are called, and
@@ -72,7 +79,7 @@ def recognised(path: Path) -> Recognised | None:
     size = path.stat().st_size
     if not head:
         raise FormatError.at(path, "the file", "a problem, a trajectory or results", "an empty file")
-    if head.startswith((SIGNATURE, JOURNAL)):
+    if head.startswith((SIGNATURE, JOURNAL)) or GDX in head[:64]:
         return None
     if is_binary_stl(head, size) or path.suffix.lower() in (".stl", ".obj"):
         return _mesh(path)
@@ -113,6 +120,9 @@ def _recognised_text(path: Path, text: str) -> Recognised | None:
         columns = [column.strip().strip('"') for column in start.partition("\n")[0].split(",")]
         use = "stickslip reads no CSV; load it by numpy.loadtxt, and make a ContactProblem of its arrays"
         return Recognised("table of comma-separated values", use, ", ".join(columns)[:200])
+    if MODEL.search(text) and ending in (".toml", ".json"):
+        use = f"stickslip check {path.name} checks it, stickslip run {path.name} simulates it"
+        return Recognised(MODEL_FILE, use)
     if start[:1] in ("{", "["):
         use = (
             "stickslip reads JSON as the collection.json of a collection only: stickslip bench run --problems"

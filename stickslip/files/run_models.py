@@ -1,27 +1,38 @@
 """Models in files of runs: names and numbers of systems and interactions, or of bodies, shapes and joints.
 
 Texts stand in `about`; beside it stand laws/k, the product set of interaction k (`own`), or world/kind, mass,
-inertia, ..., one row per body, shape or joint, and points/k of shape kind k.
+inertia, ..., one row per body, shape or joint, and points/k of shape kind k: what a run is read and drawn by,
+whatever its model. The model itself, to go on with, is the text `model`, JSON as files of models have it
+(`models`); where it has functions of the user's, `about` says so instead, as `unwritten`.
 """
 
-from dataclasses import asdict, fields
-from typing import Any
+import json
+from contextlib import suppress
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 
 from stickslip.files import run_parts as parts
+from stickslip.files import run_robots
 from stickslip.files.hdf5 import Source
-from stickslip.files.hdf5_write import put_array
+from stickslip.files.hdf5_write import put_array, put_text
+from stickslip.files.model_trees import as_built, system_tree, world_tree
 from stickslip.files.own import read_set, write_set
 from stickslip.files.run_parts import About, Field
 from stickslip.mechanics.joints import JointKind
-from stickslip.mechanics.world import BodyKind
+from stickslip.mechanics.world import BodyKind, World
 from stickslip.problem.contact import Level
+from stickslip.robots.robot import Robot
 from stickslip.schemes.body_forces import CHOICES
 from stickslip.schemes.body_joints import PARTS
 from stickslip.simulation.contacts import CONTACT_WIDTHS, WHOLE
 from stickslip.simulation.model import InteractionPart, Model, SystemPart
+from stickslip.simulation.robot_model import RobotModel
 from stickslip.simulation.world_model import ShapeRecord, WorldModel
+from stickslip.state import ModelError
+from stickslip.systems.system import NonsmoothSystem
 
 CHOSEN = (0, len(CHOICES) - 1)
 """Codes of how an impulse was chosen."""
@@ -35,18 +46,73 @@ MOST_INDEX = 2**53
 
 def put_model(group: Any, model: Model | WorldModel) -> dict[str, Any]:
     """Write the arrays of a model; what `about` says of it."""
-    return _put_systems(group, model) if isinstance(model, Model) else _put_world(group, model)
+    told = _put_systems(group, model) if isinstance(model, Model) else _put_world(group, model)
+    if isinstance(model, RobotModel):
+        told |= run_robots.put_robot(group, model)
+    stored = StoredModel.of(model.source)
+    if stored.text:
+        put_text(group, "model", stored.text)
+    return told | ({"unwritten": stored.reason} if stored.reason else {})
 
 
 def read_model(source: Source, group: Any, about: About) -> Model | WorldModel:
     """The model in a group of a file."""
-    return _read_world(source, group, about) if "bodies" in about.top else _read_systems(source, group, about)
+    read = _read_world if "bodies" in about.top else _read_systems
+    model: Model | WorldModel = read(source, group, about)
+    if isinstance(model, WorldModel) and "coordinates" in about.top:
+        model = run_robots.read_robot(source, group, about, model)
+    text = source.text(group, "model") if source.has(group, "model") else ""
+    reason = about.get("unwritten", "text") if "unwritten" in about.top else ""
+    return replace(model, source=StoredModel(text, reason, source.path)) if text or reason else model
+
+
+class StoredModel:
+    """A model in the file of a run: made when it is asked for."""
+
+    def __init__(self, text: str = "", reason: str = "", path: Path | None = None):
+        """text: JSON as files of models have it; reason: why there is none; path: the file."""
+        self.text, self.reason, self._path = text, reason, path
+
+    @classmethod
+    def of(cls, source: Any) -> Self:
+        """What a file says of a World or a NonsmoothSystem; what another file said is kept."""
+        if source is None or isinstance(source, cls):
+            return cls() if source is None else source
+        try:
+            if isinstance(source, Robot):
+                world = None if source.world is None else _tree(source.world)
+                return cls(run_robots.robot_text(source, world))
+            return cls(json.dumps(_tree(source), allow_nan=False))
+        except ModelError as error:
+            return cls(reason=str(error))
+
+    def __call__(self) -> Any:
+        """The World or the NonsmoothSystem; a ModelError says why there is none."""
+        if not self.text:
+            raise ModelError(f"{self._path} does not hold its model, {self.reason}")
+        if run_robots.is_robot(self.text):
+            return run_robots.robot_in(self.text, self._path)
+        from stickslip.files.models import model_in
+
+        return model_in(self.text, Path(f"{self._path}"))
+
+
+def _tree(model: World | NonsmoothSystem) -> dict[str, Any]:
+    """What files say of a model; one that was changed since it was built is compared, which takes longer."""
+    from stickslip.files.models import describe
+
+    if as_built(model):
+        with suppress(ModelError):
+            return world_tree(model) if isinstance(model, World) else system_tree(model)
+    return describe(model)
 
 
 def column_fields(model: Model | WorldModel, n: int) -> list[Field]:
     """Columns of numbers of n records, those with names of the user's left out."""
     if isinstance(model, WorldModel):
         several = [Field("q", n, (7 * len(model),)), Field("v", n, (6 * len(model),))]
+        if isinstance(model, RobotModel):
+            several = run_robots.column_fields(model, n)
         whole = [Field("iterations", n, None, np.int64)]
         return [*(Field(name, n) for name in WORLD_REALS), *several, *whole]
     nq, nv, nz, size, blocks = model.sizes
@@ -66,9 +132,11 @@ def contact_fields(count: int | None, bodies: int) -> list[Field]:
     ]
 
 
-def joint_fields(joints: int) -> list[Field]:
-    """Columns of a table of impulses of joints; id: 7 times the number of the joint plus its part."""
-    return [Field("r"), Field("id", None, None, np.int64, (-1, len(PARTS) * joints - 1))]
+def joint_fields(model: WorldModel) -> list[Field]:
+    """Columns of a table of impulses of joints; id: 7 times the number of the joint plus its part, of a robot
+    the name of a block."""
+    bounds = None if isinstance(model, RobotModel) else (-1, len(PARTS) * len(model.joints) - 1)
+    return [Field("r"), Field("id", None, None, np.int64, bounds)]
 
 
 def _put_systems(group: Any, model: Model) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from stickslip.files.errors import shown
 from stickslip.files.hdf5 import Source
 from stickslip.problem.solution import Verdict
 from stickslip.schemes import registry
+from stickslip.schemes.adaptive import Adaptive
 from stickslip.schemes.step import Event
-from stickslip.simulation.clock import FORCES
+from stickslip.simulation.clock import FORCES, Clock, checked_grid
 
 LARGEST = 2**31
 """No count in a file is larger: more would not fit into any memory."""
@@ -105,14 +106,24 @@ class About:
             "forces": self.one_of("forces", FORCES) if "forces" in self.top else "solver",
             "solver": self.get("solver", "text"), "tolerance": float(self.get("tolerance", "number")),
             "steps": self.get("steps", "count"), "missed": self.get("missed", "count"),
+            "until": float(self.get("until", "number")) if "until" in self.top else None,
         }  # fmt: skip
 
-    def clock(self) -> tuple[float, float]:
-        """Origin and step [s]."""
+    def clock(self) -> Clock:
+        """Origin and step [s], or what else says how long steps are."""
         origin, h = float(self.get("origin", "number")), float(self.get("h", "number"))
         if h <= 0.0:
             self.source.fail(self.place, "a positive h", f"{h}")
-        return origin, h
+        times = self.get("grid", "numbers") if "grid" in self.top else None
+        options = self.get("adaptive", "object") if "adaptive" in self.top else None
+        try:
+            grid = () if times is None else checked_grid(times)
+            adaptive = None if options is None else Adaptive(**options)
+        except (TypeError, ValueError) as error:
+            self.source.fail(self.place, "a grid, or options of adaptive steps", f"this: {error}")
+        if grid and (len(grid) < 2 or grid[0] != origin):
+            self.source.fail(self.place, f"a grid from {origin:g} s on", f"one of {len(grid)} times")
+        return Clock(origin, h, 0, grid, adaptive)
 
 
 class Field(NamedTuple):

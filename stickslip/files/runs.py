@@ -2,7 +2,8 @@
 
     version (2), about (JSON: the model's names, scheme and options, solver, clock, counts, names and shapes
     of memories, sensors and measures, notes, whether the run came to its end)
-    laws/k, or world/... and points/k     the model (`run_models`)
+    laws/k, or world/... and points/k     what the run is read and drawn by (`run_models`)
+    model                                 JSON: the model, as files of models have it, where it can be written
     columns/t, h, index, q, v, ...        one row per recorded instant, row 0 the start; `verdict` is 0
                                           certified, 1 relaxed, 2 missed
     sensors/k, measures/k, memory/k       in the order of their names in `about`, one row per instant; memory
@@ -46,7 +47,6 @@ from stickslip.files.run_models import (
 )
 from stickslip.files.run_parts import About, Field
 from stickslip.problem.solution import Verdict
-from stickslip.simulation.clock import Clock
 from stickslip.simulation.model import Model
 from stickslip.simulation.rows import Rows, Table
 from stickslip.simulation.store import MemoryStore, Store
@@ -190,7 +190,7 @@ def static_facts(run: Trajectory) -> dict[str, Any]:
     """What `about` says of a run that does not change while it goes on."""
     return {
         "scheme": run.scheme, "scheme_options": run.scheme_options, "solver": run.solver,
-        "tolerance": run.tolerance, "h": run.clock.h, "forces": run.forces, "origin": run.clock.origin,
+        "tolerance": run.tolerance, "forces": run.forces, **run.clock.facts,
     }  # fmt: skip
 
 
@@ -216,6 +216,8 @@ def _fill(group: Any, run: Trajectory, packed: bool) -> None:
         "memory": _shapes(first, names["memory"])
         or [{"name": name, "shape": list(x.shape)} for name, x in last.items()],
     }  # fmt: skip
+    if run.until is not None and not run.complete:
+        facts["until"] = run.until
     put_head(group, facts, run.model)
     sizes = {table: int(_count(run, table)) for table in first.tables}
     places = {name: group.create_group(name) for name in ("columns", *NAMED, *first.tables)}
@@ -367,14 +369,14 @@ def _read(source: Source) -> Trajectory:
     store = FileStore(source, group, columns, n)
     if isinstance(model, WorldModel):
         store.add_table("contacts", contact_fields(None, len(model)))
-        store.add_table("joints", joint_fields(len(model.joints)))
+        store.add_table("joints", joint_fields(model))
     if at_end:
         memory = parts.read_named(source, group, "memory", 1, about.shapes("memory"))
         memory = {name: value.reshape(value.shape[1:]) for name, value in memory.items()}
     else:
         memory = {name: store.column(f"memory/{name}", n - 1, n)[0] for name, _ in about.shapes("memory")}
     return Trajectory(
-        model, store, clock=Clock(*about.clock()), memory=memory, **about.run(),
+        model, store, clock=about.clock(), memory=memory, **about.run(),
         events=parts.read_events(source, group, about), notes=about.get("notes", "texts"),
         complete=about.get("complete", "flag"),
     )  # fmt: skip

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from stickslip.problem.contact import GlobalProblem as GlobalProblem
     from stickslip.problem.contact import Level as Level
     from stickslip.problem.convert import dual_program as dual_program
+    from stickslip.problem.convert import friction_program as friction_program
+    from stickslip.problem.convert import lcp_to_qp as lcp_to_qp
     from stickslip.problem.convert import motion_mcp as motion_mcp
     from stickslip.problem.convert import primal_program as primal_program
     from stickslip.problem.convert import pyramid_lcp as pyramid_lcp
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from stickslip.problem.nonlinear import NonlinearProblem as NonlinearProblem
     from stickslip.problem.program import ConeProgram as ConeProgram
     from stickslip.problem.program import judge_program as judge_program
+    from stickslip.problem.program_solution import ProgramSolution as ProgramSolution
     from stickslip.problem.residuals import Residuals as Residuals
     from stickslip.problem.residuals import judge as judge
     from stickslip.problem.sets import ProductSet as ProductSet

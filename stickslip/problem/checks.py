@@ -3,6 +3,7 @@
 Every message names the field, the place and the value, and what would have been right.
 """
 
+import math
 from collections.abc import Callable
 from numbers import Integral
 from typing import Any
@@ -103,3 +104,8 @@ def _fits(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
 
 def _shown(shape: tuple[Any, ...]) -> str:
     return "(" + ", ".join(str(s) for s in shape) + ("," if len(shape) == 1 else "") + ")"
+
+
+def all_finite(x: Array) -> bool:
+    """Whether all numbers are; the sum of their squares tells in one call, unless it is too large."""
+    return math.isfinite(x.dot(x)) or bool(np.isfinite(x).all())

@@ -38,6 +38,11 @@ class Level(Enum):
     ACCELERATION = "acceleration"
     POSITION = "position"
 
+    @property
+    def order(self) -> int:
+        """How often the gap is differentiated: 0 for positions, 1 for velocities, 2 for accelerations."""
+        return ("position", "velocity", "acceleration").index(self.value)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ContactProblem:

@@ -71,14 +71,12 @@ class Status(Enum):
 class SolverFailure(RuntimeError):  # noqa: N818 (a failure is not an error of the caller)
     """Raised by `Solution.or_raise`; carries the best answer found."""
 
-    def __init__(self, solution: "Solution"):
+    def __init__(self, solution: Any):
         self.solution = solution
-        residuals = solution.residuals
         super().__init__(
             f"{solution.solver}: {solution.status.name.lower().replace('_', ' ')}"
             f" after {solution.iterations} iterations: {solution.reason or solution.status.value}"
-            f" (natural {residuals.natural:.2e}, natural_scaled {residuals.natural_scaled:.2e},"
-            f" tolerance {solution.tolerance:.0e})"
+            f" ({solution.measures}, tolerance {solution.tolerance:.0e})"
         )
 
 
@@ -158,6 +156,11 @@ class Solution:
     def verdict(self) -> Verdict:
         """What the answer proves: certified, relaxed (another law was solved) or missed."""
         return self.status.verdict
+
+    @property
+    def measures(self) -> str:
+        """The judge's measures in words."""
+        return f"natural {self.residuals.natural:.2e}, natural_scaled {self.residuals.natural_scaled:.2e}"
 
     @property
     def contact_impulses(self) -> Array:

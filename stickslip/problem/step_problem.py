@@ -20,8 +20,11 @@ from stickslip.kernels.bodies import gaps
 from stickslip.problem.checks import Array, IntArray
 
 POINT_PLANE, SPHERES, LINEARISED = gaps.POINT_PLANE, gaps.SPHERES, gaps.LINEARISED
-"""Kinds of contacts: a point or ball of the first body above a plane of the second; two balls; and one whose
-gap is given at the start and is forecast by its rows."""
+POINT_LINE, LINES = gaps.POINT_LINE, gaps.LINES
+ROUND_PLANE, ROUND_LINE, ROUNDS = gaps.ROUND_PLANE, gaps.ROUND_LINE, gaps.ROUNDS
+"""Kinds of contacts: a point or ball of the first body above a plane of the second; two balls; one whose gap
+is given at the start and is forecast by its rows; a ball and a line; two lines; and something round, such as
+an ellipsoid or a rim, above a plane, beside a line, and beside a ball or something round."""
 MODELS = ("cone", "pyramid", "impact")
 """Contact models by name: the nonlinear friction cone, four facets in its place, and no friction at all."""
 RELAXATIONS = {
@@ -38,17 +41,23 @@ class StepContacts:
     """Places that may touch at the end of a step. Normals point from the second body to the first."""
 
     kind: IntArray
-    """POINT_PLANE, SPHERES or LINEARISED [-], shape (nc,)."""
+    """POINT_PLANE, SPHERES, LINEARISED, ... [-], shape (nc,)."""
     body: IntArray
     """First and second body; -1 is the inertial frame [-], shape (nc, 2)."""
     point: Array
-    """In the frame of either body: centre of the ball (or the point) and, of a plane, a point of it, else the
-    centre of the other ball; of LINEARISED ones where they touch [m], shape (nc, 2, 3)."""
+    """In the frame of either body: centre of the ball (or the point, or what is round), a point of a line or
+    plane; of LINEARISED ones where they touch [m], shape (nc, 2, 3)."""
     normal: Array
-    """Of the plane, in the frame of the second body; inertial for LINEARISED; unused for SPHERES [-], shape
-    (nc, 3)."""
+    """Of the plane, or along the second line, in the frame of the second body; inertial for LINEARISED;
+    unused for SPHERES and ROUNDS [-], shape (nc, 3)."""
+    axis: Array
+    """Of LINES along the first, in the frame of the first body; of ROUND_LINE and ROUNDS the normal at the
+    start, in the frame of the second; unused for others [-], shape (nc, 3)."""
     radius: Array
-    """Of the balls, 0 for points and planes [m], shape (nc, 2)."""
+    """Of the balls and about lines, 0 for points, planes and what is round [m], shape (nc, 2)."""
+    round: Array
+    """What is round is a ball of radius 1 m times this, in the frames of the bodies [-], shape
+    (nc, 2, 3, 3)."""
     gap: Array
     """At the start [m], shape (nc,)."""
     frame: Array

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.kernels.bodies.gaps import ClosedForms
+from stickslip.kernels.bodies.gaps import Forms
 from stickslip.kernels.bodies.layout import JointArrays
 from stickslip.kernels.bodies.motion import move_along
 from stickslip.kernels.variational import layout, tangent
@@ -64,7 +64,7 @@ def _tables(problem: StepProblem) -> tuple[ContactArrays, JointArrays]:
     c, j = problem.contacts, problem.joints
     return (
         ContactArrays(
-            ClosedForms(*_own(c.kind, c.body, c.point, c.normal, c.radius)),
+            Forms(*_own(c.kind, c.body, c.point, c.normal, c.axis, c.radius, c.round)),
             *_own(c.gap, c.frame, c.law, c.bounce),
         ),
         JointArrays(

@@ -1,8 +1,9 @@
 """`auto`: the method that fits, and the next one when it does not.
 
 Where joints (`free` blocks) couple bodies into chains, sweeps carry impulses one link at a time. There
-Newton comes first, with next to no proximal weight, which is one linear solve if nothing else bears; then the
-interior point to few digits and Newton from there.
+Newton comes first, with next to no proximal weight, which is one linear solve if nothing else bears (for
+bodies and up to 120 components in the same call as its sweeps); then the interior point to few digits and
+Newton from there.
 
 Small dense problems and contacts between bodies are first tried in one compiled call (`one_call.py`).
 Otherwise, and where that did not do, the order, each stage starting from the best iterate of those before:
@@ -34,12 +35,14 @@ from numpy.typing import ArrayLike
 
 from stickslip.compilation.timing import timed
 from stickslip.kernels import cones, first_phase, prox_newton, schedule
+from stickslip.kernels.body_problems import is_jointed
 from stickslip.options import Options, iterations_option, tolerance_option
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, frozen
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.exhaustion import count_bases
 from stickslip.problem.operator import BodyDelassus
+from stickslip.problem.program import ConeProgram
 from stickslip.problem.residuals import examine
 from stickslip.problem.solution import Problem, Solution, Stage, Status
 from stickslip.problem.step_problem import StepProblem
@@ -58,7 +61,7 @@ from stickslip.solvers.infeasibility import find_certificate
 from stickslip.solvers.interior_point import SHIFTABLE, InteriorPoint
 from stickslip.solvers.lemke import Lemke
 from stickslip.solvers.newton_reduced import COMPILED
-from stickslip.solvers.one_call import JOINTED, FirstTry, solve_in_one_call
+from stickslip.solvers.one_call import FirstTry, solve_in_one_call
 from stickslip.solvers.prox import proximal
 from stickslip.solvers.registry import Progress, Solver, make
 
@@ -103,10 +106,12 @@ class Auto(Options):
         """Solve `problem` from `guess` (zero if none); any problem, through its contact form.
 
         A StepProblem goes to `ipm-step`; where that does not come to an end, one tangent problem after the
-        other through the stages above.
+        other through the stages above. A ConeProgram goes to `clarabel`.
         """
         if isinstance(problem, StepProblem):
             return self._step(problem)
+        if isinstance(problem, ConeProgram):
+            return make("clarabel", tolerance=self.tolerance).solve(problem)
         known = isinstance(problem, Problem)
         first = FirstTry(None, None, None)
         if known:
@@ -180,7 +185,7 @@ class Auto(Options):
         trail = Trail(problem, tolerance, self.max_iterations, progress)
         none = stages is LAST or problem.K.family in COULOMB
         joints = 0 if none else int(np.count_nonzero(problem.K.kind == cones.FREE))
-        if JOINTED * joints > len(problem.K):
+        if joints and is_jointed(problem.K.kind):
             _joints(trail, guess)
             if not trail.goes_on:
                 return trail.attempt()

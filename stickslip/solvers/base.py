@@ -6,12 +6,28 @@ from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
-from stickslip.options import Options, iterations_option, tolerance_option
-from stickslip.problem.checks import Array
-from stickslip.problem.solution import Problem, Solution
-from stickslip.solvers.certify import Attempt, Form, as_box, as_contacts, certified
+from stickslip.options import Options, iterations_option, option, tolerance_option
+from stickslip.problem.box import BoxProblem
+from stickslip.problem.checks import Array, ProblemError
+from stickslip.problem.convert.complementarity import program_to_box
+from stickslip.problem.program import ConeProgram
+from stickslip.problem.program_solution import judged_solution
+from stickslip.problem.solution import Problem, Solution, Status
+from stickslip.solvers.certify import Attempt, as_box, as_contacts, certified
 from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import Watch
+
+
+def facets_option(default: int = 0, without: str = "0 keeps the cone") -> Any:
+    """The sides of pyramids, of solvers that can put them in the place of cones."""
+    doc = f"sides of the pyramid in the place of each cone, 3 or more, even or odd; {without}"
+    return option(default, doc, low=0)
+
+
+def check_pyramid(options: Any) -> None:
+    """Refuse a pyramid of one or two sides."""
+    if 0 < options.facets < 3:
+        raise ValueError(f"{type(options).__name__}: facets must be 0, or 3 or more, got {options.facets}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,19 +39,22 @@ class ContactSolver(Options):
 
     name: ClassVar[str]
     """Name in the registry."""
-    form_of: ClassVar[Form] = staticmethod(as_contacts)
-    """What the method sees of a problem."""
     patience: ClassVar[int] = 0
     """Iterations without halving the error before the method counts as stalled; 0 for any."""
     relaxed: ClassVar[bool] = False
     """Whether it solves the convex relaxation."""
+
+    @property
+    def other_law(self) -> bool:
+        """Whether its answers are those of another law, so that runs by it are relaxed."""
+        return self.relaxed
 
     def solve(
         self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
     ) -> Solution:
         """Solve `problem` from `guess` (zero if none); any problem, through the form that the method sees."""
         method = partial(self.attempt, progress=progress)
-        return certified(self.name, method, problem, guess, self.tolerance, form=type(self).form_of)
+        return certified(self.name, method, problem, guess, self.tolerance, form=as_contacts)
 
     def attempt(
         self, problem: Any, guess: Array | None, tolerance: float, progress: Progress | None = None
@@ -53,6 +72,55 @@ class ContactSolver(Options):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoxSolver(ContactSolver):
-    """Base of solvers that see box problems: contact and global ones come to them without friction."""
+    """Base of solvers that see box problems: others come to them without friction, or with it on pyramids.
 
-    form_of: ClassVar[Form] = staticmethod(as_box)
+    With `facets` a contact problem is the LCP of Stewart & Trinkle (1996) and of Anitescu & Potra (1997), as
+    `pyramid_lcp` has it. In a plane that is Coulomb's law; elsewhere answers are APPROXIMATE unless the exact
+    law takes them.
+    """
+
+    facets: int = facets_option(0, "0 takes no friction")
+
+    def __post_init__(self) -> None:
+        super(BoxSolver, self).__post_init__()
+        check_pyramid(self)
+
+    @property
+    def other_law(self) -> bool:
+        """Whether pyramids are asked for."""
+        return self.facets > 0
+
+    def solve(
+        self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
+    ) -> Solution:
+        """Solve `problem` from `guess` (zero if none) through its form between bounds.
+
+        The optimum of a ConeProgram with linear rows is that of its optimality conditions.
+        """
+        if isinstance(problem, ConeProgram):
+            return self._program(problem, progress)
+        method = partial(self._on_pyramids, problem, progress)
+        form = partial(as_box, facets=self.facets)
+        return certified(self.name, method, problem, guess, self.tolerance, form=form)
+
+    def _program(self, program: ConeProgram, progress: Progress | None) -> Any:
+        """The optimum of a program, judged: a `ProgramSolution`."""
+        if program.second_order.size:
+            raise ProblemError(f"{self.name} takes programs with linear rows, not {program!r}")
+        found = self.solve(program_to_box(program), progress=progress)
+        n, message = program.size, found.reason or found.status.value
+        return judged_solution(
+            program, found.r[:n], found.r[n:], found.status, solver=self.name, tolerance=self.tolerance,
+            iterations=found.iterations, seconds=found.seconds, message=message,
+        )  # fmt: skip
+
+    def _on_pyramids(
+        self, given: Problem, progress: Progress | None, box: Any, guess: Array | None, tolerance: float
+    ) -> Attempt:
+        """What the method finds; where it is an answer of pyramids, in the place of cones, it says so."""
+        found = self.attempt(box, guess, tolerance, progress)
+        if not found.status.ok or isinstance(given, BoxProblem) or not (given.K.group_size > 1).any():
+            return found
+        error = found.history[-1, 1:].max() if len(found.history) else tolerance
+        reason = f"pyramids of {self.facets} facets: their law is solved to {error:.0e}, Coulomb's is not"
+        return found._replace(status=Status.APPROXIMATE, reason=reason)

@@ -16,13 +16,21 @@ from stickslip.problem.box import BoxProblem
 from stickslip.problem.certificate import Certificate, check_certificate
 from stickslip.problem.checks import Array, ProblemError, finite, flat, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
-from stickslip.problem.convert import Answer, Conversion, box_to_contacts, contacts_to_box, reduce_to_contacts
+from stickslip.problem.convert import (
+    Answer,
+    Conversion,
+    box_to_contacts,
+    contacts_to_box,
+    pyramid_lcp,
+    reduce_to_contacts,
+)
 from stickslip.problem.nonlinear import NonlinearProblem
 from stickslip.problem.operator import DenseDelassus
+from stickslip.problem.program import ConeProgram
 from stickslip.problem.residuals import Residuals, examine, single_bound
 from stickslip.problem.solution import AnyProblem, Problem, Solution, Stage, Status
 from stickslip.problem.step_problem import StepProblem
-from stickslip.solvers.registry import accepted, names
+from stickslip.solvers.registry import PROGRAM_SOLVERS, accepted, names
 
 PROBLEMS = (ContactProblem, GlobalProblem, BoxProblem)
 TRIES = 3
@@ -95,11 +103,13 @@ def as_contacts(name: str, problem: Problem) -> Conversion[Any] | None:
     return conversion
 
 
-def as_box(name: str, problem: Problem) -> Conversion[Any] | None:
-    """Any problem without friction between bounds."""
+def as_box(name: str, problem: Problem, facets: int = 0) -> Conversion[Any] | None:
+    """Any problem without friction between bounds; with `facets` those with friction, on pyramids."""
     if isinstance(problem, BoxProblem):
         return None
-    refuse_unknown_blocks(name, problem)
+    if facets and problem.K.group_size.size:
+        return _as_pyramids(name, problem, facets)
+    refuse_unknown_blocks(name, problem, "; or facets=4, which puts a pyramid in the place of each cone")
     if isinstance(problem, ContactProblem):
         return contacts_to_box(problem)
     reduced = reduce_to_contacts(problem)
@@ -108,6 +118,26 @@ def as_box(name: str, problem: Problem) -> Conversion[Any] | None:
     return Conversion(
         box.problem, reduced.recover, reduced.guess,
         lambda claim: None if claim.bases else reduced.certificate(claim),
+    )  # fmt: skip
+
+
+def _as_pyramids(name: str, problem: ContactProblem | GlobalProblem, facets: int) -> Conversion[BoxProblem]:
+    """Contacts as the linear complementarity problem of pyramids of so many sides."""
+    try:
+        if isinstance(problem, ContactProblem):
+            return pyramid_lcp(problem, facets)
+        reduced = reduce_to_contacts(problem)
+        box = pyramid_lcp(reduced.problem, facets)
+    except ProblemError as error:
+        raise ProblemError(f"{name}: {error}") from None
+
+    def certificate(claim: Certificate) -> Certificate | None:
+        found = None if claim.bases else box.certificate(claim)
+        return None if found is None else reduced.certificate(found)
+
+    return Conversion(
+        box.problem, lambda z: reduced.recover(box.recover(z).r), lambda r: box.guess(reduced.guess(r)),
+        certificate,
     )  # fmt: skip
 
 
@@ -192,7 +222,9 @@ def _refuse_strangers(name: str, problem: object) -> None:
 
 
 def _refuse_steps(name: str, problem: object) -> None:
-    """A whole step is no contact problem; the tangent problems of it are."""
+    """A whole step is no contact problem, though its tangent problems are; and a cone program is none."""
+    if isinstance(problem, ConeProgram):
+        raise ProblemError(f"{name} does not take a ConeProgram; those that do: {', '.join(PROGRAM_SOLVERS)}")
     if isinstance(problem, StepProblem):
         raise ProblemError(
             f"{name} does not take a StepProblem; ipm-step and auto do, and {name} takes its tangent problems"
@@ -371,9 +403,10 @@ def _why_not(residuals: Residuals, tolerance: float, problem: AnyProblem, r: Arr
     return "the converted problem is solved, but rounding keeps the original above tolerance"
 
 
-def refuse_unknown_blocks(name: str, problem: ContactProblem | GlobalProblem) -> None:
+def refuse_unknown_blocks(name: str, problem: ContactProblem | GlobalProblem, advice: str = "") -> None:
     """A `ProblemError` that names the kinds of block the solver does not take, and who does."""
     strangers = [kind for kind in problem.K.census if kind not in accepted(name)]
     if strangers:
         others = ", ".join(names(accepting=list(problem.K.census))) or "none"
-        raise ProblemError(f"{name} does not take {' or '.join(strangers)} blocks; solvers that do: {others}")
+        kinds = " or ".join(strangers)
+        raise ProblemError(f"{name} does not take {kinds} blocks; solvers that do: {others}{advice}")

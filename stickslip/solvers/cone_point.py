@@ -41,6 +41,10 @@ EXPONENT = 2.0
 """Of the ratio of the gaps in sigma: SDPT3 (Toh, Todd & Tütüncü 1999) has 1 to 3, with little effect."""
 BOLD_EXPONENT = 3.0
 """The same with centrality corrections, which make up for less centring, and of `shift`."""
+EXPONENTS = ("auto", "1", "2", "3", "late", "early")
+"""Rules of that exponent: ours, a number, or one that follows the step of the predictor."""
+LATE, EARLY = 1e-5, 1e-6
+"""Shares of the first barrier below which `late` and above which `early` follow the predictor's step."""
 LEAST_CENTRING = 0.1
 """Least sigma under the exact law: bolder steps leave the central path, which is not convex there."""
 SHORT, FAR, CENTRING = 0.1, 0.3, (0.3, 0.8)
@@ -100,16 +104,17 @@ class ConePoint:
     def __init__(
         self, form: Motion, algorithm: str, *, inside: bool = False, separate: bool = False,
         factor: str = "", corrections: int = 0, fallback: bool = True,
-        smoothing: tuple[str, float] = ("fixed", 0.0),
+        smoothing: tuple[str, float] = ("fixed", 0.0), exponent: str = "auto",
     ):  # fmt: skip
         """`inside`: follow the exact law's s; `separate`: own steps for (v, y) and for r.
 
         `corrections`: most centrality corrections of an iteration, on scaled convex problems; `fallback`:
-        as of `System`; `smoothing`: of `shift`, one of RULES and a share of the barrier as a velocity.
+        as of `System`; `smoothing`: of `shift`, one of RULES and a share of the barrier as a velocity;
+        `exponent`: one of EXPONENTS.
         """
         if algorithm not in SCALING:
             raise ProblemError(f"algorithm is {algorithm!r}; {alternatives(algorithm, ALGORITHMS)}")
-        self.form, self.algorithm, self.separate = form, algorithm, separate
+        self.form, self.algorithm, self.separate, self.exponent = form, algorithm, separate, exponent
         self.inside = inside or algorithm == SHIFT
         cones, kind = form.split, SCALING[algorithm]
         symmetric = kind != kernels.PLAIN
@@ -151,7 +156,7 @@ class ConePoint:
         self.z = self._slack()
         self.shift[:] = 0.0
         self._look()
-        self._first = float(np.linalg.norm(self._dual))
+        self._first, self._first_kappa = float(np.linalg.norm(self._dual)), self.kappa
 
     def _slack(self) -> Array:
         """J' r + constant, shape (entries,)."""
@@ -278,13 +283,28 @@ class ConePoint:
         shorter = min(1.0, *self._length[:2])
         after = max(self._length[2], 0.0) / (2.0 * self._count)
         shift = self.algorithm == SHIFT
-        exponent = BOLD_EXPONENT if self._corrections or shift else EXPONENT
+        exponent = self._exponent(shorter)
         sigma = min(1.0, (after / self.kappa) ** exponent) if self.kappa > 0.0 else 0.0
         if self._sloping:
             sigma = min(max(sigma, LEAST_CENTRING), 0.9)
         barrier = 2.0 * sigma * self.kappa
         direction = self._corrected(barrier, self._direction(barrier, affine[2:]))
         return sigma, DAMPING if shift else 0.9 + 0.09 * shorter, direction
+
+    def _exponent(self, alpha: float) -> float:
+        """e of sigma = (mu_a / mu)^e, alpha being the step of the predictor.
+
+        `late` is that of Nguyen 2021, algorithms 2 and 3: max(1, 3 alpha) once the barrier is small, else 1.
+        `early` is that of SDPT3: max(1, 3 alpha²) while it is large, else 1.
+        """
+        if self.exponent == "auto":
+            return BOLD_EXPONENT if self._corrections or self.algorithm == SHIFT else EXPONENT
+        share = self.kappa / self._first_kappa if self._first_kappa > 0.0 else 0.0
+        if self.exponent == "late":
+            return max(1.0, 3.0 * alpha) if share < LATE else 1.0
+        if self.exponent == "early":
+            return max(1.0, 3.0 * alpha * alpha) if share > EARLY else 1.0
+        return float(self.exponent)
 
     def _centred(self, sigma: float, direction: "Direction") -> tuple[float, "Direction"]:
         """A direction towards the centre where the one at hand is short, if that goes further."""

@@ -30,18 +30,21 @@ from stickslip.problem.convert.cone_programs import (
     dual_program,
     primal_program,
 )
+from stickslip.problem.convert.program_units import program_units
+from stickslip.problem.program import ConeProgram
+from stickslip.problem.program_solution import judged_solution
 from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Problem, Solution, Status
+from stickslip.solvers.base import check_pyramid, facets_option
 from stickslip.solvers.certify import Attempt, certified, certified_globally
 from stickslip.solvers.infeasibility import find_certificate
-from stickslip.solvers.program_loop import ProgramLoop
+from stickslip.solvers.program_loop import ACCURACY, ASKED, ProgramLoop, answer_of
 from stickslip.solvers.programs import Adapter, needed
 from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import Watch
 
 FINER = 1e-3
 """Share of the tolerance asked of solvers of complementarity problems, whose measure is another."""
-FACETS = "sides of the pyramid in place of each cone, even, 4 or more; 0 keeps the cone"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +61,7 @@ class External(Options):
         "exact", "Coulomb's law by a loop on the shift, or its convex relaxation by one program",
         choices=("exact", "relaxed"),
     )  # fmt: skip
-    facets: int = option(0, FACETS, low=0)
+    facets: int = facets_option()
     outer: int = option(200, "most programs in the loop on the shift", low=1)
     scale: bool = option(True, "scale every program to units of its own before it is handed over")
 
@@ -73,21 +76,35 @@ class External(Options):
 
     def __post_init__(self) -> None:
         super(External, self).__post_init__()
-        if self.facets and (self.facets < 4 or self.facets % 2):
-            raise ValueError(
-                f"{type(self).__name__}: facets must be 0 or even and at least 4, got {self.facets}"
-            )
+        check_pyramid(self)
+
+    @property
+    def other_law(self) -> bool:
+        """Whether the relaxation or pyramids are asked for."""
+        return self.law == "relaxed" or self.facets > 0
 
     def solve(
         self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
     ) -> Solution:
         """Solve `problem`; of a guess only the shift is used, and itself where it is the answer."""
         run = self._adapter()
+        if isinstance(problem, ConeProgram):
+            return self._program(run, problem)
         if self.formulation == "primal":
             method = partial(self._primal, run, progress)
             setting = 'formulation="primal"'
             return certified_globally(self.name, setting, method, problem, guess, self.tolerance)
         return certified(self.name, partial(self._dual, run, progress), problem, guess, self.tolerance)
+
+    def _program(self, run: Adapter, program: ConeProgram) -> Any:
+        """The optimum of a program, judged: a `ProgramSolution`."""
+        begun = time.perf_counter()
+        asked = ASKED[0] if self.interior else ACCURACY * self.tolerance
+        found = answer_of(self, run, program, program_units(program), asked)
+        return judged_solution(
+            program, found.x, found.y, found.status, solver=self.name, tolerance=self.tolerance,
+            iterations=found.iterations, seconds=time.perf_counter() - begun, message=found.message,
+        )  # fmt: skip
 
     def _adapter(self) -> Adapter:
         """The adapter with the options that only it has; `MissingPackage` where its package is missing."""
@@ -132,7 +149,7 @@ class External(Options):
     def _refuse(self, K: ProductSet) -> None:
         if self.linear and not self.facets and (K.group_size > 1).any():
             raise ProblemError(
-                f"{self.name} takes linear rows only, not the cones of 3D friction; give facets of 4 or more"
+                f"{self.name} takes linear rows only, not the cones of 3D friction; give facets of 3 or more"
                 " for pyramids in their place"
             )
 
@@ -180,7 +197,7 @@ class PIQP(External):
     """PIQP: proximal interior point on the pyramid, in a loop on the shift."""
 
     name, adapter, linear = "piqp", "conic.piqp", True
-    facets: int = option(8, FACETS, low=0)
+    facets: int = facets_option(8)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +206,7 @@ class ProxQP(External):
 
     name, adapter, interior, linear = "proxqp", "conic.proxqp", False, True
     max_iterations: int = iterations_option(10_000, "iterations on one program")
-    facets: int = option(8, FACETS, low=0)
+    facets: int = facets_option(8)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

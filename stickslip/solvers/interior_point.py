@@ -22,7 +22,7 @@ from stickslip.problem.solution import Problem, Solution, Status
 from stickslip.solvers.base import ContactSolver
 from stickslip.solvers.certify import Attempt, certified_globally
 from stickslip.solvers.cone_motion import DelassusMotion, Motion, motion
-from stickslip.solvers.cone_point import ALGORITHMS, RULES, SHIFT, ConePoint
+from stickslip.solvers.cone_point import ALGORITHMS, EXPONENTS, RULES, SHIFT, ConePoint
 from stickslip.solvers.cone_systems import FACTORS
 from stickslip.solvers.prox import proximal
 from stickslip.solvers.registry import Progress
@@ -69,6 +69,11 @@ class InteriorPoint(ContactSolver):
     corrections: int = option(
         3, "most centrality corrections of an iteration of nt-qp and nt-f on convex problems; 0: none", low=0
     )
+    exponent: str = option(
+        "auto", "e of sigma = (mu_a / mu)^e, all algorithms but simple: a number; late: up to 3 once the"
+        " barrier is small (Nguyen 2021); early: up to 3 while it is large (SDPT3); auto: 3 with corrections"
+        " and of shift, else 2", choices=EXPONENTS,
+    )  # fmt: skip
     rule: str = option(
         "fixed", "smoothing of the shift: fixed and tiny, or falling with the barrier or with its root",
         choices=RULES,
@@ -96,6 +101,11 @@ class InteriorPoint(ContactSolver):
     ) -> Attempt:
         """Interior-point steps on a contact problem; what was found, not yet certified."""
         return run(self, self._algorithm(problem), problem, tolerance, progress)[0]
+
+    @property
+    def other_law(self) -> bool:
+        """Whether the relaxation is asked for."""
+        return self.law == "relaxed"
 
     def _algorithm(self, problem: ContactProblem | GlobalProblem) -> str:
         """The algorithm for this problem."""
@@ -160,6 +170,7 @@ class _Watched:
         self.point = ConePoint(
             form, algorithm, inside=inside, separate=options.steps == "separate" and not shift, factor=factor,
             corrections=options.corrections, smoothing=(options.rule, float(options.smoothing)),
+            exponent=options.exponent,
         )  # fmt: skip
         self._operations = watch.operations
         self.look(0)

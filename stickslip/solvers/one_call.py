@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stickslip.compilation.timing import timed
-from stickslip.kernels import body_problems, cones, schedule, small_boxes, small_contacts
+from stickslip.kernels import body_problems, schedule, small_boxes, small_contacts
 from stickslip.kernels.residuals import MEASURES, NATURAL, SCALED
 from stickslip.kernels.small_contacts import SMALL
 from stickslip.problem.box import BoxProblem
@@ -27,11 +27,6 @@ from stickslip.problem.solution import AnyProblem, Solution, Stage, Status
 NOTHING: Array = frozen(np.zeros(0))
 COULOMB_3D = (2,)
 """Sizes of the groups of Coulomb's cone in space."""
-JOINTED_WORK = 4_000
-"""Components that sweeps may visit before the stages begin where joints couple bodies into chains, along
-which sweeps carry impulses one link at a time."""
-JOINTED = 20
-"""Blocks for each joint below which joints are what a problem is about, and Newton comes before sweeps."""
 
 
 class FirstTry(NamedTuple):
@@ -89,19 +84,23 @@ def _box(problem: BoxProblem, guess: Array | None, tolerance: float, name: str) 
 
 
 def _bodies(problem: GlobalProblem, guess: Array | None, tolerance: float, name: str) -> FirstTry:
-    """Sweeps over contacts between bodies; without an answer, the best of them to go on from."""
+    """Sweeps over contacts between bodies, Newton's method where joints are many; without an answer, the best
+    to go on from."""
     H, M, K = problem.H, problem.M, problem.K
     if guess is None:  # the stages know better how many sweeps to make from nothing
         return FirstTry(None, None, None)
     start = guess.view()
     start.flags.writeable = False
-    solve = body_problems.solve_coulomb3 if K.family == COULOMB_3D else body_problems.solve_blocks
-    (r, v, u, told, control, history), seconds, compiling = timed(
-        solve, tuple(K.arrays), H.bodies, H.rows, M.matrix, M.inverse_root,  # type: ignore[union-attr]
-        problem.f.reshape(-1, 6), problem.u_bias, tolerance, sweeps_worth(K), start,
+    arguments = (
+        tuple(K.arrays), H.bodies, H.rows, M.matrix, M.inverse_root,  # type: ignore[union-attr]
+        problem.f.reshape(-1, 6), problem.u_bias, tolerance,
     )  # fmt: skip
+    kernel = _kernel(K)
+    (r, v, u, told, control, history), seconds, compiling = timed(kernel, *arguments, start)
     sweeps = int(control[schedule.SWEEPS])
     method = "anderson" if control[schedule.ERROR_THEN] > 0.0 else "nsgs"
+    if kernel is body_problems.solve_jointed and sweeps and not control[schedule.CHECKS]:
+        method = "prox"
     if control[schedule.STATE] != schedule.SOLVED:
         best = float(control[schedule.BEST])
         r.flags.writeable = False
@@ -138,17 +137,11 @@ def _is_of_bodies(problem: GlobalProblem) -> bool:
     return plain and isinstance(H, ContactBlocks) and H.rows.shape[2] == 6 and problem.M.is_body_blocks
 
 
-def sweeps_worth(K: ProductSet) -> float:
-    """Sweeps over so many blocks of bodies before the stages begin."""
-    size = max(K.size, 1)
-    if _is_jointed(K):
-        return float(max(3, JOINTED_WORK // size))
-    return float(body_problems.sweeps_worth(size, K.family == COULOMB_3D))
-
-
-def _is_jointed(K: ProductSet) -> bool:
-    """Whether joints are what a problem is about."""
-    return bool(K.family != COULOMB_3D and JOINTED * np.count_nonzero(K.kind == cones.FREE) > len(K))
+def _kernel(K: ProductSet) -> Any:
+    """The kernel that solves problems of bodies over such blocks."""
+    if K.family == COULOMB_3D:
+        return body_problems.solve_coulomb3
+    return body_problems.solve_jointed if body_problems.is_jointed(K.kind) else body_problems.solve_blocks
 
 
 def _error(measures: Array) -> float:

@@ -94,7 +94,8 @@ class ProgramLoop:
         worse = since = 0
         for _ in range(options.outer):
             program = self._program(conversion, held)
-            found = self._solve(program, units, self._asked(share, error))
+            asked = self._asked(share, error)
+            found = answer_of(options, self._run, program, units, asked, self._answered)
             if found.status is Status.INFEASIBLE:
                 self.direction = conversion.recover(found.x, found.y).r
                 watch.iterations += found.iterations
@@ -132,35 +133,6 @@ class ProgramLoop:
         if self.single or self.options.linear:  # of one program, or of cheap ones
             return max(share * tolerance, ASKED[0])
         return max(share * min(max(error, tolerance), ROUGH), ASKED[0])
-
-    def _solve(self, program: ConeProgram, units: ProgramUnits, tolerance: float) -> ProgramAnswer:
-        """The answer of the solver; asked again for less where it broke off on the way to too much."""
-        options = self.options
-        given = units.scaled(program) if options.scale else program
-        if max(map(_norm, (given.P.data, given.c, given.A.data, given.b))) > WIDEST:
-            beyond = f"not asked: numbers beyond {WIDEST:g} in the program; a bound that is none is inf"
-            return ProgramAnswer(np.zeros(program.size), np.zeros(program.rows), Status.NOT_FINITE, 0, beyond)
-        best, least, iterations = None, np.inf, 0
-        for asked in ASKED if options.interior else (tolerance,):
-            found = self._run(given, asked, options.max_iterations)
-            iterations += found.iterations
-            error = judge_program(given, found.x, found.y).error if _finite(found.x, found.y) else np.inf
-            if best is None or error < CLEARLY * least:  # where they are alike, the finer one is nearer
-                best, least = found, error
-            # With a program solved before, the next one has an answer, whatever the solver may say.
-            again = found.status is Status.STALLED or (found.status is Status.INFEASIBLE and self._answered)
-            if error <= ENOUGH or not again:
-                break
-        assert best is not None
-        status, message = best.status, best.message
-        if status is Status.INFEASIBLE and self._answered:
-            status = Status.STALLED
-        if status is Status.MAX_ITERATIONS and least <= ENOUGH:  # on the way to what cannot be reached
-            status = Status.STALLED
-        x, y = units.back(best.x, best.y) if options.scale else (best.x, best.y)
-        if _finite(x, y) and units.extent(x, y) > OUTGROWN:
-            status, message = Status.INFEASIBLE, f"{message}, with impulses that outgrow every bound"
-        return ProgramAnswer(x, y, status, iterations, message)
 
     def _look(self, answer: Answer, iterations: int) -> float:
         self.last = answer
@@ -221,6 +193,40 @@ class ProgramLoop:
             certificate = prove(self.direction if known else None)
         stage = Stage(name, attempt.iterations, 0.0, self.watch.error)
         return attempt._replace(r=self.answer.r, tried=(stage,), certificate=certificate)
+
+
+def answer_of(
+    options: "External", run: Adapter, program: ConeProgram, units: ProgramUnits, tolerance: float,
+    solvable: bool = False,
+) -> ProgramAnswer:  # fmt: skip
+    """The answer of a solver; asked again for less where it broke off on the way to too much.
+
+    solvable: whether the program is known to have an answer, whatever the solver may say.
+    """
+    given = units.scaled(program) if options.scale else program
+    if max(map(_norm, (given.P.data, given.c, given.A.data, given.b))) > WIDEST:
+        beyond = f"not asked: numbers beyond {WIDEST:g} in the program; a bound that is none is inf"
+        return ProgramAnswer(np.zeros(program.size), np.zeros(program.rows), Status.NOT_FINITE, 0, beyond)
+    best, least, iterations = None, np.inf, 0
+    for asked in ASKED if options.interior else (tolerance,):
+        found = run(given, asked, options.max_iterations)
+        iterations += found.iterations
+        error = judge_program(given, found.x, found.y).error if _finite(found.x, found.y) else np.inf
+        if best is None or error < CLEARLY * least:  # where they are alike, the finer one is nearer
+            best, least = found, error
+        again = found.status is Status.STALLED or (found.status is Status.INFEASIBLE and solvable)
+        if error <= ENOUGH or not again:
+            break
+    assert best is not None
+    status, message = best.status, best.message
+    if status is Status.INFEASIBLE and solvable:
+        status = Status.STALLED
+    if status is Status.MAX_ITERATIONS and least <= ENOUGH:  # on the way to what cannot be reached
+        status = Status.STALLED
+    x, y = units.back(best.x, best.y) if options.scale else (best.x, best.y)
+    if _finite(x, y) and units.extent(x, y) > OUTGROWN:
+        status, message = Status.INFEASIBLE, f"{message}, with impulses that outgrow every bound"
+    return ProgramAnswer(x, y, status, iterations, message)
 
 
 def _at_rest(problem: ContactProblem | GlobalProblem) -> Answer:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 from stickslip.problem.checks import Array, ProblemError
 from stickslip.problem.program import ConeProgram
 from stickslip.problem.solution import Status
-from stickslip.solvers.registry import entry
+from stickslip.solvers.registry import MissingPackage, entry
 
 
 class ProgramAnswer(NamedTuple):
@@ -33,10 +33,6 @@ class Adapter(Protocol):
 
     def __call__(self, program: ConeProgram, tolerance: float, max_iterations: int) -> ProgramAnswer:
         """Solve `program`, asked for `tolerance` on its own residuals."""
-
-
-class MissingPackage(ImportError):  # noqa: N818 (a package that is not there is not an error of ours)
-    """The package behind a solver cannot be used here; the message says what to install or to license."""
 
 
 def no_second_order(name: str, program: ConeProgram) -> None:

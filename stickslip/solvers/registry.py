@@ -3,8 +3,10 @@
 The table holds names of modules, not modules: a solver is imported when it is asked for.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import Field, dataclass, replace
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any, Protocol, runtime_checkable
@@ -31,6 +33,10 @@ class Solver(Protocol):
         """Solve `problem`, starting from `guess` if there is one, telling `progress` on long work."""
 
 
+class MissingPackage(ImportError):  # noqa: N818 (a package that is not there is not an error of ours)
+    """The package behind a solver cannot be used here; the message says what to install or to license."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry(Listed):
     """One line of the table: where a solver is and what it accepts."""
@@ -49,18 +55,40 @@ class Entry(Listed):
     """Finest tolerance that it is held to on problems of known answer [-]."""
     licensed: bool = False
     """Whether its package wants a licence of its own, which only a solve finds out about."""
+    method: str = ""
+    """The option `method` that the name stands for; empty where it stands for none."""
+
+    @property
+    def options(self) -> tuple[Field[Any], ...]:
+        """See the base; without `method` where the name stands for one."""
+        found = Listed.options.__get__(self)
+        return tuple(spec for spec in found if not self.method or spec.name != "method")
+
+    def make(self, **given: Any) -> Any:
+        """See the base."""
+        made = Listed.make(self, **given)
+        return replace(made, method=self.method) if self.method else made
+
+    @property
+    def absence(self) -> str:
+        """Why its package cannot be used, and what to do; empty where it is there. It is looked for, not
+        imported."""
+        if not self.package:
+            return ""
+        look: Callable[[], str] | None = getattr(self.load(), "absence", None) if self.method else None
+        if look is not None:  # it runs in an interpreter of its own
+            return look()
+        return "" if find_spec(self.package) else f'not installed: pip install "stickslip[{self.extra}]"'
 
     @property
     def installed(self) -> bool:
-        """Whether its package is there; it is looked for, not imported."""
-        return not self.package or find_spec(self.package) is not None
+        """Whether its package is there."""
+        return not self.absence
 
     @property
     def availability(self) -> str:
         """Whether it can be run here, and otherwise what to do."""
-        if not self.installed:
-            return f'not installed: pip install "stickslip[{self.extra}]"'
-        return "installed; needs a licence" if self.licensed else "available"
+        return self.absence or ("installed; needs a licence" if self.licensed else "available")
 
 
 _SOLVERS = "stickslip.solvers."
@@ -114,6 +142,14 @@ _TABLE = {
         _external("gams", "GAMS", "gamspy", reach=1e-6, licensed=True),
     )
 }
+PEER = "siconos-"
+"""What names of Siconos's solvers begin with: `siconos-nsgs` is its class with method="nsgs". They are not
+among `names()`, for they live on a higher floor, and are reached by name alone."""
+_PEERS = Entry("siconos", "stickslip.bench.siconos.solver", "SiconosSolver", _ALL, package="siconos")
+
+
+PROGRAM_SOLVERS = ("auto", *(e.name for e in _TABLE.values() if e.module == _SOLVERS + "external"))
+"""Solvers of cone programs; those between bounds take programs with linear rows, too."""
 
 
 def names(accepting: Sequence[str] = ()) -> list[str]:
@@ -123,10 +159,14 @@ def names(accepting: Sequence[str] = ()) -> list[str]:
 
 def entry(name: str) -> Entry:
     """The line of one solver; an unknown name is an `UnknownNameError` that lists the known ones."""
-    try:
+    if name in _TABLE:
         return _TABLE[name]
-    except KeyError:
-        raise UnknownNameError(f"no solver {name!r}; {alternatives(name, names())}") from None
+    if name.startswith(PEER):
+        methods = next(spec for spec in _PEERS.options if spec.name == "method").metadata["choices"]
+        if (method := name.removeprefix(PEER)) in methods:
+            return replace(_PEERS, name=name, method=method)
+        raise UnknownNameError(f"no solver {name!r}; {alternatives(name, [PEER + each for each in methods])}")
+    raise UnknownNameError(f"no solver {name!r}; {alternatives(name, names())}")
 
 
 def accepted(name: str) -> frozenset[str]:
@@ -148,20 +188,42 @@ def described(solver: Any) -> str:
     The tolerance is left out: runs and answers say it themselves.
     """
     kind = type(solver)
-    line = next((e for e in _TABLE.values() if (e.module, e.cls) == (kind.__module__, kind.__name__)), None)
+    home = kind.__module__, kind.__name__
+    line = next((each for each in (*_TABLE.values(), _PEERS) if (each.module, each.cls) == home), None)
     if line is None:
         return kind.__name__
+    if line is _PEERS:
+        line = entry(PEER + solver.method)
     given = {spec.name: getattr(solver, spec.name) for spec in line.options if spec.name != "tolerance"}
     default = {spec.name: spec.default for spec in line.options}
     differs = [f"{key}={value!r}" for key, value in given.items() if value != default[key]]
     return f"{line.name}({', '.join(differs)})" if differs else line.name
 
 
-def remade_name(name: str) -> str:
-    """The name of the solver that a run was made with; a ModelError where a name is not enough to make it."""
-    if name in _TABLE:
-        return name
-    raise ModelError(f"the run was made by the solver {name}, which a file does not hold: give solver=...")
+def chosen(solver: Any, options: Mapping[str, Any] | None, **usual: Any) -> Solver:
+    """The solver that a run asks: one made of its name and options, `usual` where they say nothing else; or a
+    solver itself, which has its options already. `MissingPackage` where a named one cannot be run here."""
+    if isinstance(solver, str):
+        made = make(solver, **(usual | dict(options or {})))
+        if absence := entry(solver).absence:
+            raise MissingPackage(f"{solver}: {absence}")
+        return made
+    if options:
+        who = solver.__name__ if isinstance(solver, type) else type(solver).__name__
+        raise TypeError(f"{who} has its options already; give it {', '.join(options)} itself")
+    own: Solver = solver
+    return own
+
+
+def remade(told: str) -> tuple[str, dict[str, Any]]:
+    """Name and options out of what `described` told of the solver of a run; a ModelError without any."""
+    name, _, options = told.partition("(")
+    if name in _TABLE or name.startswith(PEER):
+        with suppress(SyntaxError, ValueError):
+            call = ast.parse(f"made({options or ')'}", mode="eval").body
+            if isinstance(call, ast.Call):
+                return name, {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
+    raise ModelError(f"the run was made by the solver {told}, which a file does not hold: give solver=...")
 
 
 @lru_cache(maxsize=256, typed=True)

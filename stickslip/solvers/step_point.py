@@ -68,6 +68,11 @@ class StepInteriorPoint(Options):
         """Solve a StepProblem; the answer is one of its tangent problem. A guess is not used."""
         return self.solve_point(problem)[0]
 
+    @property
+    def other_law(self) -> bool:
+        """Whether the law smoothed with kappa is asked for."""
+        return self.kappa > 0.0
+
     def on_path(self, kappa: float) -> "StepInteriorPoint":
         """The same, stopping on the central path at `kappa`."""
         return replace(self, kappa=kappa)

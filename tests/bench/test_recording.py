@@ -10,7 +10,8 @@ import pytest
 import stickslip
 from stickslip.bench.collections.collection import Collection
 from stickslip.bench.collections.features import Features
-from stickslip.bench.collections.recording import Recorded, Recording, problems_of, record, typed
+from stickslip.bench.collections.recorded import Recorded, Recording, typed
+from stickslip.bench.collections.recording import problems_of, record
 from stickslip.files import read_record
 from stickslip.problem.fingerprint import fingerprint
 from stickslip.problem.residuals import judge

@@ -17,8 +17,8 @@ from stickslip.problem.fingerprint import fingerprint
 
 def test_public_names():
     assert set(stickslip.files.__all__) == {
-        "KINDS", "FormatError", "ProblemRecord", "StoredSolution", "read", "read_record",
-        "read_trajectory", "write",
+        "KINDS", "Fault", "FormatError", "ModelFileError", "ProblemRecord", "StoredSolution", "load", "read",
+        "read_record", "read_trajectory", "save", "write", "write_gams", "read_gdx_answer",
     }  # fmt: skip
     for name in stickslip.files.__all__:
         assert getattr(stickslip.files, name).__doc__

@@ -29,7 +29,7 @@ def test_robots_are_counted_and_not_loaded(tmp_path):
     arm = recognised(put(tmp_path, "arm.urdf", URDF))
     assert (arm.what, arm.name) == ("URDF robot description", "arm")
     assert arm.counts == {"links": 2, "joints": 1}
-    assert "does not load robots yet" in arm.use
+    assert "stickslip run" in arm.use
     box = recognised(put(tmp_path, "box.xml", MJCF))
     assert (box.what, box.name) == ("MJCF model of MuJoCo", "box")
     assert box.counts == {"bodies": 1, "joints": 1, "geoms": 1}

@@ -155,6 +155,11 @@ def test_what_does_not_fit_is_refused(path, name, instead, words):
         ({"measures": [1]}, "a list of objects"),
         ({"memory": [{"name": "r", "shape": [1] * 9}]}, "at most 8 counts"),
         ({"memory": [{"name": "r", "shape": [2**31, 2**31]}]}, "memory/0: expected numbers of shape"),
+        ({"grid": [0.0, "a"]}, "a list of finite numbers as grid"),
+        ({"grid": [0.0, 2.0, 1.0]}, "times must increase"),
+        ({"grid": [0.5, 1.0]}, "a grid from 0 s on"),
+        ({"adaptive": {"tol": 1.0}}, "Adaptive has no option 'tol'"),
+        ({"adaptive": {"tolerance": -1.0}}, "tolerance must lie in"),
     ],
 )
 def test_what_a_file_says_about_itself_is_checked(path, change, words):

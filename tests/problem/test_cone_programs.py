@@ -107,7 +107,7 @@ def test_dense_and_block_operators_give_one_program():
         assert (other.A != programs[0].A).nnz == 0
 
 
-@pytest.mark.parametrize("facets", [0, 8])
+@pytest.mark.parametrize("facets", [0, 5, 8])
 def test_the_two_are_dual_to_each_other(facets):
     """Their optimal values add up to the constant that elimination of v takes out: -½ f' M^-1 f."""
     whole = bodies_in_a_row(MIXED, 5, 8)
@@ -251,7 +251,7 @@ def test_what_is_no_cone_program_is_refused():
         dual_program(as_global(problem))
     with pytest.raises(ProblemError, match="takes a GlobalProblem"):
         primal_program(problem)
-    for facets in (3, 5, 2, -4, 4.5):
+    for facets in (1, 2, -4, 4.5):
         with pytest.raises(ProblemError, match="facets"):
             dual_program(problem, facets)
     three = ContactProblem(np.eye(5), np.zeros(5), nonnegative(1) + friction((3,), [[0.1]]))

@@ -8,7 +8,7 @@ from stickslip import BoxProblem, Status, judge
 from stickslip.problem.convert import box_to_contacts
 from stickslip.solvers import registry
 from stickslip.solvers.certify import refuse_unknown_blocks
-from stickslip.solvers.programs import MissingPackage
+from stickslip.solvers.registry import MissingPackage
 
 
 def kinds(problem):

@@ -26,7 +26,8 @@ from stickslip.solvers.adapters import (
     mosek_task,
     multipliers,
 )
-from stickslip.solvers.programs import MissingPackage, ProgramAnswer
+from stickslip.solvers.programs import ProgramAnswer
+from stickslip.solvers.registry import MissingPackage
 
 G = 9.81
 RUNS: dict[str, Callable[..., ProgramAnswer]] = {

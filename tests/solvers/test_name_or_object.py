@@ -7,7 +7,7 @@ import step_scenes
 import stickslip as ss
 from stickslip.doors import table
 from stickslip.solvers import registry
-from stickslip.solvers.programs import MissingPackage
+from stickslip.solvers.registry import MissingPackage
 
 
 def problem_for(entry):

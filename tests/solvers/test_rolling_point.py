@@ -12,7 +12,7 @@ from stickslip.scenes import make
 from stickslip.scenes.packing import deposit
 from stickslip.solvers import cone_motion, registry
 from stickslip.solvers.cone_motion import motion
-from stickslip.solvers.cone_point import ALGORITHMS, ConePoint
+from stickslip.solvers.cone_point import ALGORITHMS, EXPONENTS, ConePoint
 from stickslip.solvers.cone_split import split
 
 G, MU_ROLL, INERTIA = 10.0, 0.01, 0.4
@@ -303,3 +303,38 @@ def test_corrections_save_iterations_and_change_no_answer() -> None:
         corrected.answer.v - plain.answer.v
     )  # each is within ½ |dv|² <= gap of the solution, in the norm of M
     assert dv @ motion(problem).mass(dv) <= 8e-10
+
+
+@pytest.mark.parametrize("algorithm", ["mehrotra", "nt-qp", "nt-f"])
+def test_the_exponent_of_sigma_changes_the_path_and_not_the_answer(algorithm) -> None:
+    problem = make("packing-problem", spheres=10, mu_roll=1e-3, velocity=0.05, h=0.01)
+    found = {
+        rule: solve(
+            problem,
+            algorithm=algorithm,
+            law="relaxed",
+            exponent=rule,
+            corrections=0,
+            polish=0,
+            tolerance=1e-8,
+        )
+        for rule in EXPONENTS
+    }
+    assert {one.status for one in found.values()} <= {Status.RELAXED, Status.SOLVED}
+    for one in found.values():
+        np.testing.assert_allclose(one.u, found["auto"].u, atol=1e-5)
+    assert len({one.r.tobytes() for one in found.values()}) > 3
+
+
+def test_the_exponents_are_those_of_the_sources() -> None:
+    """Nguyen 2021: max(1, 3 alpha) for small barriers, else 1. SDPT3: max(1, 3 alpha²) for large ones."""
+    point = ConePoint(motion(sphere()), "mehrotra", exponent="late")
+    assert [point._exponent(alpha) for alpha in (0.2, 0.9)] == [1.0, 1.0]
+    point.gap *= 1e-6
+    assert [point._exponent(alpha) for alpha in (0.2, 0.9)] == pytest.approx([1.0, 2.7])
+    point = ConePoint(motion(sphere()), "mehrotra", exponent="early")
+    assert [point._exponent(alpha) for alpha in (0.2, 0.9)] == pytest.approx([1.0, 2.43])
+    point.gap *= 1e-7
+    assert point._exponent(0.9) == 1.0
+    with pytest.raises(ValueError, match="exponent must be one of auto, 1, 2, 3, late, early"):
+        ss.solvers.InteriorPoint(exponent="2.5")

@@ -48,14 +48,20 @@ def own_solver(place: str, options: dict[str, Any], tolerance: float) -> Any:
 
 def own_class(place: str) -> type[Any]:
     """The class at `file.py:Class` or `package.module:Class`; its module is run once per process."""
+    cls = own_thing(place)
+    if not isinstance(cls, type):
+        path, name = _parts(place)
+        raise ContestantError(f"{name} in {path} is no class")
+    return cls
+
+
+def own_thing(place: str) -> Any:
+    """What stands at `file.py:name` or `package.module:name`; its module is run once per process."""
     path, name = _parts(place)
     module = _module(path)
     if not hasattr(module, name):
         raise ContestantError(f"{path} has no {name}")
-    cls = getattr(module, name)
-    if not isinstance(cls, type):
-        raise ContestantError(f"{name} in {path} is no class")
-    return cls
+    return getattr(module, name)
 
 
 def takes(function: Any, name: str) -> bool:

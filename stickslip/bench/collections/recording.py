@@ -1,15 +1,13 @@
-"""The contact problems that a scene meets while it runs, as records that say where they come from.
+"""The contact problems that a model meets while it runs: those of a scene, or of any model of the user's own.
 
-A scene runs as `stickslip run` runs it. The solver that its scheme asks is one that hands every problem on
-and keeps those of the steps wanted, with the answer and with the impulses it began from.
+The solver that the run asks is one that hands every problem on, and keeps those of the steps wanted, with the
+answer and with the impulses it began from. The run is the same as without.
 """
 
-import hashlib
-import json
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -17,168 +15,48 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import stickslip
-from stickslip import scenes
 from stickslip.bench.collections.features import Features
-from stickslip.bench.environment import here
-from stickslip.files import ProblemRecord, StoredSolution, write
+from stickslip.bench.collections.models import Model, model_of
+from stickslip.bench.collections.recorded import Recorded, Recording, recorded
+from stickslip.files import write
 from stickslip.problem.box import BoxProblem
-from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem, GlobalProblem
-from stickslip.problem.solution import AnyProblem, Problem, Solution
+from stickslip.problem.solution import AnyProblem, Solution
 from stickslip.schemes import registry as schemes
+from stickslip.simulation.clock import RunStatus, takes_status
 from stickslip.solvers import registry as solvers
+from stickslip.state import ModelError
 
-OPTIONS = ("every", "from", "until", "h", "most", "solver", "out", "set")
-"""Options of `stickslip bench record`; a parameter of the same name is given by --set."""
-LONGEST = 60
-"""Most characters that parameters may take in the name of a file."""
-
-LAW = "u + (mu |u_T| + ...) e_N in K* and orthogonal to r in K"
-EQUATIONS = {
-    "local": f"u = W r + q, {LAW}",
-    "global": f"M v = f + H r + G l, u = H' v + w, G' v + b = 0, {LAW}",
-    "box": "-(A z + b) in the normal cone of [lower, upper] at z",
-}
-"""What the problems of each kind ask for."""
 Progress = Callable[[float, float], None]
-"""Called with the time that a scene has reached, and its end [s]."""
+"""Called with the time that a run has reached, and its end [s]."""
 SELDOM = 10**9
 """Steps between two that the trajectory of a recorded run keeps: it is not looked at."""
-
-
-@dataclass(frozen=True)
-class Recording:
-    """What is recorded: a scene, its parameters, and which of its steps, as `record` takes it."""
-
-    scene: str
-    parameters: Mapping[str, Any]
-    """All of them, defaults too."""
-    given: Mapping[str, Any]
-    """Those that differ from their defaults."""
-    every: int
-    start: float = 0.0
-    until: float | None = None
-    h: float | None = None
-    most: int | None = None
-    solver: str = "auto"
-    summary: str = ""
-    """What the scene is, in a line."""
-    scheme: str = ""
-    """Name and options of the time scheme; empty where the scene is one problem."""
-
-    @classmethod
-    def of(cls, scene: str, given: Mapping[str, Any], **how: Any) -> "Recording":
-        """A recording of that scene with these parameters."""
-        scene = scenes.current_name(scene)
-        known = scenes.parameters(scene)
-        differs = {key: value for key, value in given.items() if key not in known or value != known[key]}
-        made = cls(scene, known | differs, differs, **how)
-        for key, value, least in (("every", made.every, 1), ("most", made.most, 1), ("start", made.start, 0)):
-            if value is not None and not value >= least:
-                raise ValueError(f"{key} is {value}; it must be at least {least}")
-        return made
-
-    @property
-    def recipe(self) -> str:
-        """The command that makes the same files."""
-        words = ["stickslip bench record", self.scene]
-        if self.scheme:
-            said = {
-                "every": self.every, "from": self.start or None, "until": self.until, "h": self.h,
-                "most": self.most,
-            }  # fmt: skip
-            words += [f"--{name} {value!r}" for name, value in said.items() if value is not None]
-        if self.solver != stickslip.DEFAULT_SOLVER:
-            words.append(f"--solver {self.solver}")
-        for name, value in self.given.items():
-            if name in OPTIONS:
-                words.append(f"--set {name}={typed(value)}")
-            else:
-                words.append(f"--{name.replace('_', '-')} {typed(value)}")
-        return " ".join(words)
-
-    def name(self, step: int) -> str:
-        """Of the file of a step, without ending: scene, parameters, step; those of a scene sort by time."""
-        parts = [name.replace("_", "-") + typed(value) for name, value in sorted(self.given.items())]
-        text = re.sub(r"[^A-Za-z0-9.+-]+", "_", "-".join(parts))
-        if len(text) > LONGEST:
-            text = hashlib.sha256(text.encode()).hexdigest()[:12]
-        return "-".join(filter(None, (self.scene, text, f"{step:06d}" if self.scheme else "")))
-
-    def info(
-        self, problem: Problem, step: int, time: float, answer: Solution, guessed: bool, features: Features
-    ) -> dict[str, str]:
-        """What the file of a problem says about it."""
-        place, counted = here(), _counted(features)
-        said = ", ".join(f"{name}={typed(value)}" for name, value in self.given.items())
-        when = f", step {step}, t = {time:.6g} s" if self.scheme else ""
-        values = ", ".join(f"{name} = {typed(value) or 'none'}" for name, value in self.parameters.items())
-        met = (
-            f"Met in step {step}, which begins at t = {time!r} s, of a run by {self.scheme};"
-            " the first problem that the step asks for."
-        )
-        lines = [
-            f"Scene {self.scene}: {self.summary}",
-            f"Parameters: {values or 'none'}.",
-            met if self.scheme else "The scene is this one problem.",
-            f"It has {counted}.",
-            f"The stored solution is what {self.solver} found: {answer.status.value}, the largest of the"
-            f" judge's measures is {answer.residuals.error:.2e}, the tolerance was {answer.tolerance:.0e}.",
-            *(["The guess is what the solver began with: impulses of the step before."] if guessed else []),
-            f"Made by stickslip {place.stickslip} (code {place.code}) with the command: {self.recipe}",
-        ]
-        level = "" if isinstance(problem, BoxProblem) else f"; {problem.level.value} level"
-        level += ", v eliminated" if isinstance(problem, ContactProblem) else ""
-        return {
-            "title": f"{self.scene}{f' ({said})' if said else ''}{when}: {counted}",
-            "description": "\n".join(lines),
-            "math_info": EQUATIONS[features.kind] + (f"{level}, normal component first" if level else ""),
-            "family": self.scene,
-            "scene": self.scene,
-            "parameters": json.dumps(dict(self.parameters), sort_keys=True),
-            **({"scheme": self.scheme, "step": str(step), "time": repr(time)} if self.scheme else {}),
-            "contacts": str(features.contacts),
-            **features.facts(),
-            "recipe": self.recipe,
-            "stickslip": place.stickslip,
-            "code": place.code,
-        }
-
-
-def typed(value: Any) -> str:
-    """A parameter as it is typed on the command line, to the last digit."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, tuple | list):
-        return ",".join(map(typed, value))
-    return repr(value) if isinstance(value, float) else "" if value is None else str(value)
-
-
-def _counted(features: Features) -> str:
-    what = "unknown" if features.kind == "box" else "contact"
-    count = f"{features.contacts} {what}{'' if features.contacts == 1 else 's'}"
-    if features.equalities:
-        count += f", {features.equalities} bilateral rows"
-    return count + (" with rolling friction" if features.rolling else "")
-
-
-@dataclass(frozen=True, eq=False)
-class Recorded:
-    """One problem of a scene."""
-
-    record: ProblemRecord
-    """The problem, what is said about it, the answer found and the guess it was found from."""
-    step: int
-    """Number of the step, from 1; 0 where the scene is one problem."""
-    time: float
-    """When the step begins [s]."""
-    name: str
-    """Of a file, without ending: `stack-bodies10-000120`."""
-    features: Features
-    """What kind of problem it is."""
-
-
+STORED = ContactProblem | GlobalProblem | BoxProblem
+"""Problems that files can hold."""
 Keep = Callable[[Recorded], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProblemRecorder:
+    """Which of the contact problems of a run are written, and where: `simulate(..., record_problems=...)`.
+
+    Of the steps that have contacts, from time `start` [s] on, the first is kept and every `every`-th after
+    it, at most `most`; of a step the first problem that it asks for.
+    """
+
+    out: str | PathLike[str]
+    """Folder for the files, made if it is not there."""
+    every: int = 1
+    """Keep one of so many steps that have contacts."""
+    start: float = 0.0
+    """Keep no step that begins before this time [s]."""
+    most: int | None = None
+    """Write so many files at most; the run goes on without."""
+    name: str = "model"
+    """What files and the family of their problems are called."""
+
+    def __post_init__(self) -> None:
+        Recording.check(self.every, self.most, self.start)
 
 
 def problems_of(scenario_name: str, parameters: Mapping[str, Any], **how: Any) -> Iterator[Recorded]:
@@ -188,7 +66,7 @@ def problems_of(scenario_name: str, parameters: Mapping[str, Any], **how: Any) -
     """
     found: list[Recorded] = []
     try:
-        _meet(Recording.of(scenario_name, parameters, **how), found.append)
+        _meet(scenario_name, parameters, found.append, None, how)
     finally:
         yield from found
 
@@ -204,72 +82,73 @@ def record(
     h: float | None = None,
     most: int | None = None,
     solver: str = "auto",
+    solver_options: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     told: Callable[[Path, Recorded], None] | None = None,
 ) -> list[Path]:
     """Write problems that a scene meets into the folder `out`, each as soon as it is met; the files.
 
+    scenario_name: a scene, or `file.py:function` or `package.module:function` of a function with keyword
+    parameters that gives a World, a NonsmoothSystem (with `until` and `h`), a Scenario or a problem.
     Of the steps that have contacts, from time `start` [s] on, the first is kept and every `every`-th after
-    it, at most `most`; of a step the first problem that it asks for. A scene that is one problem gives that.
+    it, at most `most`; of a step the first problem that it asks for. What is one problem gives that.
     `told` is called after each with the file and what is in it.
     """
     files: list[Path] = []
 
     def keep(one: Recorded) -> None:
-        path = out / f"{one.name}.hdf5"
-        out.mkdir(parents=True, exist_ok=True)
-        write(path, one.record)
+        path = _written(out, one)
         files.append(path)
         if told is not None:
             told(path, one)
 
-    how = {"every": every, "start": start, "until": until, "h": h, "most": most, "solver": solver}
-    _meet(Recording.of(scenario_name, parameters, **how), keep, progress)
+    how = {
+        "every": every, "start": start, "until": until, "h": h, "most": most, "solver": solver,
+        "solver_options": dict(solver_options or {}),
+    }  # fmt: skip
+    _meet(scenario_name, parameters, keep, progress, how)
     return files
+
+
+def _written(out: Path, one: Recorded) -> Path:
+    path = out / f"{one.name}.hdf5"
+    out.mkdir(parents=True, exist_ok=True)
+    write(path, one.record)
+    return path
 
 
 class _Enough(Exception):  # noqa: N818 (it says what is)
     """As many problems as were asked for have been met."""
 
 
-def _meet(about: Recording, keep: Keep, progress: Progress | None = None) -> None:
-    """Run a scene, and give each problem to be kept to `keep`."""
-    if scenes.kind_of(about.scene) == scenes.PROBLEM:
-        problem = scenes.make(about.scene, **about.given)
-        answer = solvers.make(about.solver, tolerance=stickslip.WORLD_TOLERANCE).solve(problem)
-        about = replace(about, summary=scenes.summary(about.scene))
-        keep(_recorded(about, problem, None, answer, 0, 0.0))
+def _meet(
+    name: str, parameters: Mapping[str, Any], keep: Keep, progress: Progress | None, how: Mapping[str, Any]
+) -> None:
+    """Run a model, and give each problem to be kept to `keep`."""
+    about = Recording.of(name, parameters, **how)
+    made: Model = model_of(name, about.given, about.until, about.h)
+    about = replace(about, summary=made.summary)
+    if isinstance(made.model, STORED):
+        given = {"tolerance": stickslip.WORLD_TOLERANCE} | dict(about.solver_options)
+        answer = solvers.make(about.solver, **given).solve(made.model)
+        keep(recorded(about, made.model, None, answer, 0, 0.0))
         return
-    scene = scenes.make(about.scene, **about.given)
-    scheme = scenes.scheme_of(scene)
-    of_bodies = schemes.entry(scenes.scheme_name(scene)).order == schemes.BODIES
-    tolerance = stickslip.WORLD_TOLERANCE if of_bodies else stickslip.SYSTEM_TOLERANCE
-    length = scene.h if about.h is None else about.h
-    title, options = schemes.described(scheme)
-    said = ", ".join([f"h={length!r}", *(f"{key}={value}" for key, value in options.items())])
-    about = replace(about, summary=scene.summary, scheme=f"{title} ({said})")
-    listener = _Listener(solvers.make(about.solver, tolerance=tolerance), tolerance, about, keep)
-
-    def moved(t: float, end: float) -> None:
-        listener.step, listener.time, listener.asked = listener.step + 1, t, False
-        if progress is not None:
-            progress(t, end)
-
     with suppress(_Enough):
         stickslip.simulate(
-            scene.system, until=scene.until if about.until is None else about.until, h=length, scheme=scheme,
-            solver=listener, record=SELDOM, progress=moved,
+            made.model, until=made.until, h=made.h, scheme=made.scheme, solver=about.solver,
+            solver_options=about.solver_options, record=SELDOM, progress=progress,
+            record_problems=Hearing(about, keep, ends=True),
         )  # fmt: skip
 
 
-@dataclass
-class _Listener:
-    """A solver that hands on every problem, and keeps those of the steps wanted."""
+@dataclass(eq=False)
+class Hearing:
+    """What a run is asked, and which of it is kept."""
 
-    solver: Any
-    tolerance: float
     about: Recording
     keep: Keep
+    ends: bool = False
+    """Whether the run ends when as many are kept as are wanted."""
     step: int = 1
     """The step that is being made."""
     time: float = 0.0
@@ -280,54 +159,115 @@ class _Listener:
     """Steps that had contacts, from the start of the recording."""
     kept: int = 0
 
+    def moved(self, t: float) -> None:
+        """Take note of the end of a step."""
+        self.step, self.time, self.asked = self.step + 1, t, False
+
+    def hear(self, problem: Any, guess: ArrayLike | None, answer: Solution) -> None:
+        """Keep a problem if it is wanted; of a whole step, its tangent problem at the answer."""
+        about = self.about
+        if self.asked or self.time < about.start or self.kept == about.most:
+            return
+        if not isinstance(problem, STORED):
+            problem, guess = answer.problem, None
+        # Something may open, slide or switch, in a problem that files can hold.
+        if not isinstance(problem, STORED) or not Features.of(problem).contacts:
+            return
+        self.asked = True
+        self.met += 1
+        if (self.met - 1) % about.every:
+            return
+        # A step that knows nothing begins with zeros.
+        begun = None if guess is None or not np.any(guess) else np.asarray(guess, float)
+        self.keep(recorded(about, problem, begun, answer, self.step, self.time))
+        self.kept += 1
+        if self.ends and self.kept == about.most:
+            raise _Enough
+
+
+@dataclass(frozen=True, eq=False)
+class Listener:
+    """A solver that hands every problem on to another, and lets someone hear of it."""
+
+    solver: Any
+    hearing: Hearing
+    tolerance: float
+    """Of the solver behind [-]."""
+
+    def __post_init__(self) -> None:
+        if is_dataclass(self.solver) and getattr(self.solver, "tolerance", None) not in (
+            None,
+            self.tolerance,
+        ):
+            finer = replace(self.solver, tolerance=self.tolerance)  # type: ignore[type-var]
+            object.__setattr__(self, "solver", finer)
+
     def solve(self, problem: AnyProblem, *, guess: ArrayLike | None = None) -> Solution:
         """The answer of the solver behind."""
         answer: Solution = self.solver.solve(problem, guess=guess)
-        if self.asked or self.time < self.about.start:
-            return answer
-        # Something may open, slide or switch, in a problem that files can hold.
-        if not isinstance(problem, ContactProblem | GlobalProblem | BoxProblem):
-            return answer
-        if not Features.of(problem).contacts:
-            return answer
-        self.asked = True
-        self.met += 1
-        if (self.met - 1) % self.about.every == 0:
-            # A step that knows nothing begins with zeros.
-            begun = None if guess is None or not np.any(guess) else np.asarray(guess, float)
-            self.keep(_recorded(self.about, problem, begun, answer, self.step, self.time))
-            self.kept += 1
-            if self.kept == self.about.most:
-                raise _Enough
+        self.hearing.hear(problem, guess, answer)
         return answer
 
-
-def _recorded(
-    about: Recording, problem: Problem, guess: Array | None, answer: Solution, step: int, time: float
-) -> Recorded:
-    features = Features.of(problem, spectrum=True)
-    info = about.info(problem, step, time, answer, guess is not None, features)
-    found = _stored(problem, answer.r, answer.u, answer.v, answer.lam)
-    begun = None if guess is None else _stored(problem, guess, *_motion(problem, guess))
-    record = ProblemRecord(problem, info, found, () if begun is None else (begun,))
-    return Recorded(record, step, time, about.name(step), features)
+    def __getattr__(self, name: str) -> Any:
+        # Steps in compiled code would ask nobody.
+        if name == "compiled_steps" or name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.solver, name)
 
 
-def _motion(problem: Problem, r: Array) -> tuple[Array, Array | None]:
-    """u, and v where there is one, that impulses r alone lead to."""
-    if isinstance(problem, BoxProblem):
-        return problem.value(r), None
-    if isinstance(problem, ContactProblem):
-        return problem.velocity(r), None
-    v = problem.M.solve(problem.f + problem.pushed(r, np.zeros(problem.g_bias.size)))
-    return problem.contact_velocity(v), v
+def listened(
+    wanted: Any, model: Any, how: Mapping[str, Any], scheme: Any, h: float | None, start: Any,
+    progress: Progress | None,
+) -> tuple[Listener, Progress]:  # fmt: skip
+    """The solver and the progress of a run whose problems are recorded.
+
+    wanted: a folder, a `ProblemRecorder`, or a `Hearing`; how: `solver`, `solver_name` and `tolerance` of it.
+    """
+    state = getattr(start, "state", start)
+    begins = float(getattr(state, "t", 0.0))
+    hearing = wanted if isinstance(wanted, Hearing) else _hearing(wanted, how["solver_name"])
+    hearing.time = begins
+    hearing.about = replace(hearing.about, scheme=_scheme_text(model, scheme, h, start))
+    status_wanted = progress is not None and takes_status(progress)
+
+    def moved(t: float, end: float, status: RunStatus | None = None) -> None:
+        hearing.moved(t)
+        if progress is None:
+            return
+        if status_wanted:
+            progress(t, end, status=status)  # type: ignore[call-arg]
+        else:
+            progress(t, end)
+
+    return Listener(how["solver"], hearing, how["tolerance"]), moved
 
 
-def _stored(
-    problem: Problem, r: Array, u: Array, v: Array | None = None, lam: Array | None = None
-) -> StoredSolution | None:
-    """An answer as a file holds it, None where it is not finite."""
-    if not isinstance(problem, GlobalProblem):
-        v = lam = None
-    parts = [part for part in (r, u, v, lam) if part is not None]
-    return StoredSolution(r, u, v, lam) if all(np.isfinite(part).all() for part in parts) else None
+def _hearing(wanted: Any, solver: str) -> Hearing:
+    if isinstance(wanted, str | PathLike):
+        wanted = ProblemRecorder(out=wanted)
+    if not isinstance(wanted, ProblemRecorder):
+        raise ModelError(
+            f"record_problems is {wanted!r}; expected a folder, or stickslip.bench.ProblemRecorder(out=...)"
+        )
+    about = Recording(
+        wanted.name, {}, {}, wanted.every, wanted.start, most=wanted.most, solver=solver, place="simulate",
+        summary="a model of the user's own",
+    )  # fmt: skip
+    out = Path(wanted.out)
+
+    def keep(one: Recorded) -> None:
+        _written(out, one)
+
+    return Hearing(about, keep)
+
+
+def _scheme_text(model: Any, scheme: Any, h: float | None, start: Any) -> str:
+    """Name, step and options of the scheme of a run."""
+    if scheme is None and getattr(start, "scheme", None):
+        title, options = start.scheme, start.scheme_options
+    elif isinstance(model, stickslip.World):
+        title, options = schemes.described(schemes.chosen_for_bodies(scheme))
+    else:
+        title, options = schemes.described(schemes.chosen_for_system(scheme, model))
+    length = h if h is not None else getattr(getattr(start, "clock", None), "h", None)
+    return f"{title} ({', '.join([f'h={length!r}', *(f'{key}={value}' for key, value in options.items())])})"

@@ -21,7 +21,7 @@ from stickslip.files import FormatError, read_record
 from stickslip.problem.checks import ProblemError
 from stickslip.problem.fingerprint import fingerprint
 from stickslip.problem.solution import Problem
-from stickslip.solvers.programs import MissingPackage
+from stickslip.solvers.registry import MissingPackage
 
 
 class JobError(ValueError):

@@ -162,22 +162,31 @@ class Peer:
     ):
         """`cpu_from`: solves that take longer [s] are measured in processor time; `natural_alone`: the
         judge's natural decides, and of r alone; `memory`: what the process may take [MiB]."""
-        self.problem, self.cpu_from, self.natural_alone = problem, cpu_from, natural_alone
-        self.kind = kind_of(problem) or ""
-        self.methods = methods_for(problem)
-        self.velocities = problem.M.size if isinstance(problem, GlobalProblem) else 0
-        self._texts: dict[str, bytes] = {}
-        self._written = ""
+        self.cpu_from, self.natural_alone = cpu_from, natural_alone
+        self.turn_to(problem)
         # Files without a name: nothing is left of them, however this process ends.
         self._text = tempfile.TemporaryFile()  # noqa: SIM115 (closed on the way out)
         self._answer = tempfile.TemporaryFile()  # noqa: SIM115
         files = self._text.fileno(), self._answer.fileno()
         self._process = SiconosProcess(python, files, memory)
 
+    def turn_to(self, problem: Problem) -> None:
+        """Go on with another problem."""
+        self.problem, self.kind, self.methods = problem, kind_of(problem) or "", methods_for(problem)
+        self.velocities = problem.M.size if isinstance(problem, GlobalProblem) else 0
+        self.answer: Array = np.zeros(problem.size)
+        """r of the last call that gave finite ones [N s], shape (n,)."""
+        self._texts: dict[str, bytes] = {}
+        self._written = ""
+
     def __enter__(self) -> "Peer":
         return self
 
     def __exit__(self, *failure: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process."""
         self._process.close()
         self._text.close()
         self._answer.close()
@@ -245,6 +254,7 @@ class Peer:
             return replace(run, failed=error.reason, outcome=error.outcome, passed=False, residuals=None)
         residuals, passed = None, False
         if np.isfinite(r).all() and np.isfinite(v).all():
+            self.answer = r
             own = isinstance(self.problem, GlobalProblem) and not self.natural_alone
             residuals = judge(self.problem, r, v if own else None)
             passed = residuals.natural <= tolerance if self.natural_alone else residuals.solved(tolerance)

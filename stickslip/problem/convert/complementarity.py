@@ -233,6 +233,25 @@ def qp_to_lcp(P: Any, c: ArrayLike, A: Any, b: ArrayLike) -> Conversion[BoxProbl
     )
 
 
+def program_to_box(program: ConeProgram) -> BoxProblem:
+    """The optimality conditions of a program with linear rows: P x + c = A'y, 0 <= y ⟂ A x + b >= 0.
+
+    The unknowns are (x, y); x is free, and so are the multipliers y of the rows that must vanish.
+    """
+    if program.second_order.size:
+        raise ProblemError(
+            f"the program has {program.second_order.size} second-order cones; only linear rows are bounds"
+        )
+    A, n = program.A, program.size
+    matrix = sp.block_array(
+        [[program.P, -A.T], [A, sp.csr_array((program.rows, program.rows))]], format="csr"
+    )
+    lower = np.full(n + program.rows, -np.inf)
+    lower[n + program.zero :] = 0.0
+    upper = np.full(lower.size, np.inf)
+    return BoxProblem(matrix, np.concatenate([program.c, program.b]), lower, upper)
+
+
 @dataclass(frozen=True, eq=False)
 class Quadratic:
     """A quadratic program that stands for an LCP, and the way back."""

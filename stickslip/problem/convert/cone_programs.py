@@ -121,7 +121,7 @@ def primal_program(problem: GlobalProblem, facets: int = 0) -> ProgramConversion
 def friction_shift(K: ProductSet, u: Array, facets: int = 0) -> Array:
     """s = sum_k mu_k |u_k| of each block, the shift of Coulomb's law [m/s], shape (nb,), 0 without friction.
 
-    With `facets` the norm is that of the pyramid, max_j D_j·u_k.
+    With `facets` the norm is that of the pyramid, max_j -D_j·u_k.
     """
     u = flat("u", u, K.size)
     groups = _groups(K)
@@ -247,7 +247,7 @@ def _impulse_rows(K: ProductSet, facets: int) -> _Rows:
         tail = groups.start[some][:, None] + np.arange(size)
         if size == 1 or facets:
             normals, distance = sides(size, facets)
-            rows.add_half_spaces(groups.normal[some], distance * mu[some], tail, normals, 1.0)
+            rows.add_half_spaces(groups.normal[some], distance * mu[some], tail, normals, -1.0)
         else:
             rows.add_cones(groups.normal[some], mu[some], tail, 1.0)
     return rows

@@ -16,8 +16,8 @@ MOST = 10_000
 def check_facets(K: ProductSet, facets: int) -> int:
     """`facets` if pyramids of so many sides can be made of the cones of K."""
     facets = count("facets", facets, 0)
-    if facets < 4 or facets % 2:
-        raise ProblemError(f"facets is {facets}; a pyramid has an even number of facets, 4 or more")
+    if facets < 3:
+        raise ProblemError(f"facets is {facets}; a pyramid has 3 facets or more")
     if facets > MOST:
         raise ProblemError(f"facets is {facets}; at most {MOST} are taken, which is the cone to eight digits")
     if K.group_size.size and K.group_size.max() > 2:
@@ -31,13 +31,17 @@ def check_facets(K: ProductSet, facets: int) -> int:
 
 
 def corners(size: int, facets: int) -> Array:
-    """Unit vectors D_j to the corners of the polygon, D_{j + m/2} = -D_j [-], shape (m, size)."""
+    """Unit vectors D_j to the corners of the polygon [-], shape (m, size); of an even one D_{j + m/2} = -D_j.
+
+    One with an odd number of corners has a side where the other end of a corner would be.
+    """
     if size == 1:
         return np.array([[1.0], [-1.0]])
-    angle = 2.0 * np.pi * np.arange(facets // 2) / facets
-    half = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    half[np.abs(half) < 1e-15] = 0.0  # cos(pi / 2)
-    return np.concatenate([half, -half])
+    odd = facets % 2 == 1
+    angle = 2.0 * np.pi * np.arange(facets if odd else facets // 2) / facets
+    found = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    found[np.abs(found) < 1e-15] = 0.0  # cos(pi / 2)
+    return found if odd else np.concatenate([found, -found])
 
 
 def sides(size: int, facets: int) -> tuple[Array, float]:
@@ -50,7 +54,7 @@ def sides(size: int, facets: int) -> tuple[Array, float]:
 
 
 def reach(u: Array, facets: int) -> Array:
-    """max of D_j·u over the corners of each row of u, |u| without facets [m/s], shape (k,) from (k, size)."""
+    """max_j -D_j·u of each row of u, |u| without facets [m/s], shape (k,) from (k, size)."""
     if facets == 0:
         return np.linalg.norm(u, axis=1)
-    return (u @ corners(u.shape[1], facets).T).max(axis=1, initial=0.0)
+    return (-u @ corners(u.shape[1], facets).T).max(axis=1, initial=0.0)

@@ -18,7 +18,8 @@ from stickslip.problem.solution import Status
 from stickslip.solvers.adapters import gams_session
 from stickslip.solvers.adapters.multipliers import mended
 from stickslip.solvers.adapters.smooth import check_form, inside, smoothings
-from stickslip.solvers.programs import MissingPackage, ProgramAnswer
+from stickslip.solvers.programs import ProgramAnswer
+from stickslip.solvers.registry import MissingPackage
 
 
 def run(

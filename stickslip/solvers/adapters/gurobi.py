@@ -15,7 +15,8 @@ import scipy.sparse as sp
 from stickslip.problem.program import ConeProgram
 from stickslip.problem.solution import Status
 from stickslip.solvers.adapters.multipliers import mended
-from stickslip.solvers.programs import MissingPackage, ProgramAnswer, needed
+from stickslip.solvers.programs import ProgramAnswer, needed
+from stickslip.solvers.registry import MissingPackage
 
 STATUS = {
     2: (Status.SOLVED, "optimal"),

@@ -17,7 +17,8 @@ from stickslip.problem.checks import Array
 from stickslip.problem.program import ConeProgram
 from stickslip.problem.solution import Status
 from stickslip.solvers.adapters.curvature import root
-from stickslip.solvers.programs import MissingPackage, ProgramAnswer, needed
+from stickslip.solvers.programs import ProgramAnswer, needed
+from stickslip.solvers.registry import MissingPackage
 
 LICENCE = range(1000, 1032)
 """MOSEK's response codes that speak of licences."""

@@ -1,0 +1,99 @@
+"""What is recorded: a scene by its name, or what a function of the user's own makes."""
+
+from collections.abc import Callable, Mapping
+from inspect import getdoc, signature
+from typing import Any, NamedTuple
+
+import stickslip
+from stickslip import scenes
+from stickslip.bench.campaigns.contestants import ContestantError, own_thing
+from stickslip.names import alternatives
+from stickslip.problem.solution import Problem
+from stickslip.scenes.parameters import defaults
+from stickslip.scenes.scenario import Scenario
+
+
+class Model(NamedTuple):
+    """Something that runs, or one problem."""
+
+    model: Any
+    """A World, a NonsmoothSystem or a problem."""
+    summary: str
+    """What it is, in a line."""
+    scheme: Any = None
+    """Its scheme; None for that of its kind."""
+    until: float = 0.0
+    """How long it runs [s]."""
+    h: float = 0.0
+    """Its time step [s]."""
+
+
+def is_own(name: str) -> bool:
+    """Whether a name is the place of a function, `file.py:function` or `package.module:function`."""
+    return ":" in name
+
+
+def short_name(name: str) -> str:
+    """The name of a scene as it is today, or that of the function at a place."""
+    return name.rpartition(":")[2] if is_own(name) else scenes.current_name(name)
+
+
+def parameters_of(name: str) -> dict[str, Any]:
+    """Parameters of a scene, or of the function at a place, and their defaults."""
+    if not is_own(name):
+        return scenes.parameters(name)
+    function = _function(name)
+    for key, one in signature(function).parameters.items():
+        if one.default is one.empty:
+            raise ContestantError(f"{name}: its parameter {key} has no default; give it one")
+    return defaults(function)
+
+
+def is_problem(name: str) -> bool:
+    """Whether a scene is one problem; what a function makes is not known before it is called."""
+    return not is_own(name) and scenes.kind_of(name) == scenes.PROBLEM
+
+
+def model_of(name: str, given: Mapping[str, Any], until: float | None, h: float | None) -> Model:
+    """What is run, with these parameters; `until` and `h` [s] are the scene's own unless given."""
+    if not is_own(name):
+        if is_problem(name):
+            return Model(scenes.make(name, **given), scenes.summary(name))
+        return _of_scene(scenes.make(name, **given), until, h)
+    function, known = _function(name), parameters_of(name)
+    for key in given:
+        if key not in known:
+            raise TypeError(f"{name} has no parameter {key!r}; {alternatives(key, known, 'it has:')}")
+    made = function(**given)
+    if isinstance(made, stickslip.WorldBuilder):
+        made = made.build()
+    summary = (getdoc(function) or "").partition("\n")[0] or f"what {name} makes"
+    if isinstance(made, Scenario):
+        return _of_scene(made, until, h)
+    if isinstance(made, Problem):
+        return Model(made, summary)
+    if not isinstance(made, stickslip.World | stickslip.NonsmoothSystem):
+        raise ContestantError(
+            f"{name} gives a {type(made).__name__}; expected a World, a NonsmoothSystem, a Scenario or a"
+            " problem"
+        )
+    for what, value in (("until", until), ("h", h)):
+        if value is None:
+            raise ContestantError(f"{name} makes a model that does not say how it is run: {what} is missing")
+    assert until is not None
+    assert h is not None
+    return Model(made, summary, None, until, h)
+
+
+def _of_scene(scene: Scenario, until: float | None, h: float | None) -> Model:
+    return Model(
+        scene.system, scene.summary, scenes.scheme_of(scene), scene.until if until is None else until,
+        scene.h if h is None else h,
+    )  # fmt: skip
+
+
+def _function(name: str) -> Callable[..., Any]:
+    function: Callable[..., Any] = own_thing(name)
+    if not callable(function):
+        raise ContestantError(f"{name} is {function!r}, no function")
+    return function

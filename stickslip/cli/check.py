@@ -1,0 +1,80 @@
+"""`stickslip check`: what is wrong with a file of a model, place by place."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from stickslip.cli.errors import ExitCode, InputError, complain, printable, usable
+from stickslip.cli.parameters import Flag, Json
+from stickslip.cli.tables import print_json
+
+if TYPE_CHECKING:
+    from stickslip.files.model_faults import Fault
+
+
+def check(
+    files: Annotated[list[Path] | None, Parameter(name="FILE...")] = None,
+    /,
+    *,
+    schema: Flag = False,
+    json: Json = False,
+) -> int:
+    """Check files of models: all that is wrong with each, by place and line.
+
+    A file that is fine is summed up. Exit status 2 says that one is not.
+
+    For example:
+      stickslip check model.toml
+      stickslip check *.json --json
+      stickslip check --schema > model-schema.json
+
+    Parameters
+    ----------
+    files
+        Files of models, .toml or .json, as ss.save writes them; see docs/model-files.md.
+    schema
+        Print the JSON schema of such files, for editors and other programs.
+    """
+    if schema:
+        from stickslip.files.models import schema as made
+
+        print_json(made())
+        return ExitCode.FINE
+    if not files:
+        raise InputError("FILE is missing: which models are to be checked?")
+    reports: list[dict[str, Any]] = []
+    for path in files:
+        summary, faults = _checked(path)
+        reports.append({"file": str(path), "fine": not faults, "faults": [asdict(one) for one in faults]})
+        if not json:
+            lines = [f"{path}: {fault}" for fault in faults] or [f"{path}: fine", *summary.split("\n")]
+            print("\n".join(map(printable, lines)))
+    if json:
+        print_json(reports if len(reports) > 1 else reports[0])
+    wrong = [report for report in reports if not report["fine"]]
+    if wrong:
+        count = sum(len(report["faults"]) for report in wrong)
+        complain(f"{count} fault{'s' if count > 1 else ''} in {len(wrong)} of {len(reports)} files")
+    return ExitCode.BAD_INPUT if wrong else ExitCode.FINE
+
+
+def _checked(path: Path) -> tuple[str, tuple[Fault, ...]]:
+    """What a file holds in words, and all that is wrong with it."""
+    from stickslip.files.errors import FormatError
+    from stickslip.files.model_faults import Fault, ModelFileError
+    from stickslip.files.models import read_model
+
+    try:
+        with usable(path, "model"):
+            try:
+                return str(read_model(path)), ()
+            except ModelFileError as error:
+                return "", error.faults
+            except FormatError as error:
+                return "", (Fault("", str(error).removeprefix(f"{path}: ")),)
+    except InputError as error:
+        return "", (Fault("", str(error).removeprefix(f"{path}: ")),)

@@ -1,0 +1,173 @@
+"""Files in the place of scenes: those of models and robots, and those of runs, which hold their models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stickslip.cli.errors import InputError, refused, usable
+from stickslip.cli.places import FCLIB, load_run
+
+if TYPE_CHECKING:
+    from stickslip.exhibits import Figure
+    from stickslip.mechanics.world import World
+    from stickslip.robots.robot import Robot
+    from stickslip.scenes.scenario import Scenario
+    from stickslip.simulation.trajectory import Trajectory
+    from stickslip.systems.system import NonsmoothSystem
+
+MODELS = (".toml", ".json")
+"""Endings of files of models."""
+ROBOTS = (".xml", ".mjcf", ".urdf")
+"""Endings of files of robots; whether one is MJCF or URDF is told by its content."""
+
+
+def is_file(name: str) -> bool:
+    """Whether a name is that of a file of a model, a robot or a run, and not of a scene."""
+    return Path(name).suffix.lower() in (*MODELS, *ROBOTS, *FCLIB)
+
+
+def load_model(path: Path) -> World | NonsmoothSystem:
+    """The model in `path`; `InputError` says what is wrong."""
+    from stickslip.files.model_faults import ModelFileError
+    from stickslip.files.models import read_model
+
+    with usable(path, "model"):
+        try:
+            return read_model(path)
+        except ModelFileError as error:
+            raise InputError(str(error)) from None
+
+
+def load_robot(
+    path: Path, restitution: float | None = None, search: Sequence[Path] | None = None,
+    world: Path | None = None,
+) -> Robot:  # fmt: skip
+    """The robot in `path`, with the world of another file around it; `InputError` says what is wrong."""
+    from stickslip.mechanics.world import World
+    from stickslip.robots.robot import Robot
+    from stickslip.state import ModelError
+
+    around = None if world is None else load_model(world)
+    if not isinstance(around, World | None):
+        raise InputError(f"--world {world}: it holds a system of equations; bodies are needed")
+    with usable(path, "robot"), refused(ModelError):
+        robot = Robot.load(path, search=search or (), restitution=restitution or 0.0)
+        return robot if around is None else robot.with_world(around)
+
+
+def load_control(place: str) -> Callable[[Any], Any]:
+    """The function at `file.py:function`, whose mistakes are told in one sentence."""
+    from stickslip.bench.campaigns.contestants import ContestantError, own_thing
+    from stickslip.state import ModelError
+
+    with refused(ContestantError, before="--control: "):
+        function = own_thing(place)
+    if not callable(function):
+        raise InputError(f"--control {place}: is no function of MuJoCo's data")
+
+    def control(data: Any) -> Any:
+        try:
+            return function(data)
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}"
+            raise ModelError(f"--control {place}: at t = {data.time:.9g} s it fails with {said}") from error
+
+    return control
+
+
+def standing(robot: Robot, start: Any = None) -> Trajectory:
+    """A robot where it starts, to be shown: a run without a step."""
+    from stickslip import live
+
+    return live(robot, start=start).run()
+
+
+def file_scene(
+    path: Path, until: float | None, h: float | None, resumed: bool, restitution: float | None = None,
+    search: Sequence[Path] | None = None, world: Path | None = None,
+) -> Scenario:  # fmt: skip
+    """The model in a file as a scene without facts; of a run it has the scheme, h and end of that run.
+
+    resumed: whether it is to go on from the end of a run. restitution, search: those of `Robot.load`. world:
+    a file with bodies around the robot.
+    """
+    from stickslip.mechanics.world import World
+    from stickslip.robots.robot import Robot
+    from stickslip.scenes.scenario import BODIES, Scenario
+    from stickslip.schemes.registry import DEFAULT_ROBOTS, DEFAULTS
+
+    options: dict[str, Any] = {}
+    model: Any
+    kind = path.suffix.lower()
+    if kind not in ROBOTS and not (restitution is None and search is None and world is None):
+        raise InputError(
+            f"--restitution, --search and --world are for files of robots, {', '.join(ROBOTS)}, not {path}"
+        )
+    if kind in (*MODELS, *ROBOTS) and (until is None or (kind in MODELS and h is None and not resumed)):
+        missing = "--until" if until is None else "--h"
+        raise InputError(f"{missing} is missing: {path} holds a model, and not how long it is to run")
+    if kind in ROBOTS:
+        model = load_robot(path, restitution, search, world)
+        h, scheme = h or float(model.model.opt.timestep), DEFAULT_ROBOTS
+    elif kind in MODELS:
+        model = load_model(path)
+        first = not isinstance(model, World) and not model.mechanical
+        scheme = BODIES[0] if isinstance(model, World) else DEFAULTS["first" if first else "second"]
+    else:
+        run = load_run(path)
+        model, scheme, options = run.source, run.scheme, run.scheme_options
+        until, h = _end(path, run, resumed) if until is None else until, h or run.clock.h
+    assert until is not None
+    figure = _motion if isinstance(model, Robot) else _energies if isinstance(model, World) else _states
+    said = f"the model of {path}"
+    if isinstance(model, Robot):
+        said = str(model).removeprefix(f"robot {model.name}: ")
+    return Scenario(path.name, said, model, until, h or 0.0, scheme, options,
+                    lambda trajectory: [], figure)  # fmt: skip
+
+
+def _end(path: Path, run: Trajectory, resumed: bool) -> float:
+    """Where a run is to end that nobody says it of."""
+    t = float(run.t[-1])
+    if not resumed:
+        return t
+    if run.until is None or run.until <= t:
+        raise InputError(f"{path}: the run came to its end, t = {t:.6g} s; --until says where to go on to")
+    return run.until
+
+
+def _energies(run: Trajectory) -> Figure:
+    from stickslip.exhibits import Figure
+    from stickslip.scenes.scenario import over_time
+
+    curves = {"kinetic": run.kinetic, "potential": run.potential, "together": run.energy}
+    return Figure("energy", [over_time("energy", "energy [J]", run.t, curves)])
+
+
+def _motion(run: Trajectory) -> Figure:
+    """Energies of a robot, and the positions of its slide and hinge joints."""
+    from stickslip.exhibits import Figure
+    from stickslip.scenes.scenario import over_time
+
+    views = [run.joint(name) for name in run.model.coordinates]
+    panels = list(_energies(run).panels)
+    for kind, label in (("hinge", "angle [rad]"), ("slide", "position [m]")):
+        curves = {view.name: view.position for view in views if view.kind == kind}
+        if curves:
+            panels.append(over_time(f"{kind} joints", label, run.t, curves))
+    return Figure("motion", panels)
+
+
+def _states(run: Trajectory) -> Figure:
+    from stickslip.exhibits import Figure
+    from stickslip.scenes.scenario import over_time
+
+    views = {part.name: run.model.system(part.name)[1] for part in run.model.systems}
+    curves = {
+        f"{name} {k}": run.q[:, place.start + k]
+        for name, place in views.items()
+        for k in range(place.stop - place.start)
+    }
+    return Figure("coordinates", [over_time("coordinates", "q, x", run.t, curves)])

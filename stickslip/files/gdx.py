@@ -1,0 +1,205 @@
+"""Contact problems in GDX, the data files of GAMS: the data of the models of `gams_models.py`, in and out.
+
+Sets `dofs`, `contacts` and `constraints` (normal, v, w of each contact); D is the printed one, minus H; phi_n
+is gap over h, p_ext the momenta f. Of a problem f alone is known: v_l are the velocities without contacts,
+and f_ext is 0. Needs the package gamspy (extra `gams`), which has GAMS's own library for it, and no licence.
+"""
+
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from stickslip.files.errors import FormatError
+from stickslip.files.gams_models import model_text
+from stickslip.files.record import ProblemRecord, StoredSolution
+from stickslip.problem.contact import GlobalProblem
+from stickslip.problem.sets import coulomb
+from stickslip.state import Array
+
+LARGEST = 3_000
+"""Most unknowns: the models hold their matrices whole."""
+
+
+def write_gdx(path: Path, record: ProblemRecord) -> bytes:
+    """The bytes of a GDX file with the data of the models, and of the stored answer gamma and delta_v."""
+    problem = record.problem
+    if not isinstance(problem, GlobalProblem) or problem.G is not None:
+        found = "one with joints" if isinstance(problem, GlobalProblem) else type(problem).__name__
+        raise FormatError.at(
+            path, "the problem", "a GlobalProblem without G, as the models of GAMS are", found
+        )
+    if set(problem.K.census) - {"coulomb3d"}:
+        raise FormatError.at(
+            path, "the blocks", "Coulomb contacts in space alone", ", ".join(sorted(problem.K.census))
+        )
+    if max(problem.M.size, problem.K.size) > LARGEST:
+        raise FormatError.at(path, "the problem", f"at most {LARGEST} unknowns", repr(problem))
+    container = _container()
+    dofs = _set(container, "dofs", problem.M.size)
+    contacts, constraints = (
+        _set(container, "contacts", len(problem.K)),
+        _set(container, "constraints", problem.size),
+    )
+    M, H = problem.M.sparse.toarray(), problem.H_sparse().toarray()
+    inverse = problem.M.solve(np.eye(problem.M.size))
+    u_free = H.T @ problem.M.solve(problem.f) + problem.u_bias
+    parts = {name: slice(k, None, 3) for k, name in enumerate(("n", "v", "w"))}
+    for name, domain, values in (
+        ("h", [], float(record.info.get("h", 1.0))), ("M", [dofs, dofs], M), ("Minv", [dofs, dofs], inverse),
+        ("D", [dofs, constraints], -H), *((f"D_{x}", [dofs, contacts], -H[:, at]) for x, at in parts.items()),
+        ("f_ext", [dofs], np.zeros(problem.M.size)), ("p_ext", [dofs], problem.f),
+        ("v_l", [dofs], problem.M.solve(problem.f)), ("mu", [contacts], problem.K.coefficient),
+        ("phi_n", [contacts], problem.u_bias[0::3]), ("b_v", [contacts], problem.u_bias[1::3]),
+        ("b_w", [contacts], problem.u_bias[2::3]), ("Nshur", [constraints, constraints], H.T @ inverse @ H),
+        ("Bshur", [constraints], -u_free),
+    ):  # fmt: skip
+        _parameter(container, name, domain, values)
+    if record.solution is not None and record.solution.v is not None:
+        _parameter(container, "gamma", [constraints], record.solution.r)
+        _parameter(container, "delta_v", [dofs], record.solution.v)
+    with TemporaryDirectory(prefix="stickslip-gdx-") as folder:
+        place = Path(folder) / "data.gdx"
+        container.write(str(place))
+        return place.read_bytes()
+
+
+def read_gdx(path: Path) -> ProblemRecord:
+    """The problem in a GDX file with the data of the models, and the answer stored beside it."""
+    symbols = _Symbols(path)
+    nv, nc = (len(symbols.labels(name)) for name in ("dofs", "contacts"))
+    if len(symbols.labels("constraints")) != 3 * nc:
+        found = f"{len(symbols.labels('constraints'))} for {nc} contacts"
+        raise FormatError.at(path, "the set constraints", "three of each contact", found)
+    M = symbols.array("M", "dofs", "dofs")
+    H = np.empty((nv, 3 * nc))
+    if "D" in symbols.container:
+        H[:] = -symbols.array("D", "dofs", "constraints")
+    else:
+        for k, name in enumerate(("D_n", "D_v", "D_w")):
+            H[:, k::3] = -symbols.array(name, "dofs", "contacts")
+    if "p_ext" in symbols.container:
+        f = symbols.array("p_ext", "dofs")
+    else:
+        f = symbols.array("f_ext", "dofs") + M @ symbols.array("v_l", "dofs")
+    bias = np.zeros(3 * nc)
+    for k, name in enumerate(("phi_n", "b_v", "b_w")):
+        if k == 0 or name in symbols.container:
+            bias[k::3] = symbols.array(name, "contacts")
+    mu = symbols.array("mu", "contacts")
+    try:
+        problem = GlobalProblem(M, f, sp.csr_array(H), bias, coulomb(mu))  # type: ignore[arg-type]
+    except ValueError as error:
+        raise FormatError.at(path, "its numbers", "those of a contact problem", f"this: {error}") from None
+    info = {"h": repr(float(symbols.array("h")))} if "h" in symbols.container else {}
+    answered = "gamma" in symbols.container and "delta_v" in symbols.container
+    return ProblemRecord(problem, info, read_gdx_answer(path, problem) if answered else None)
+
+
+def read_gdx_answer(path: Path, problem: GlobalProblem) -> StoredSolution:
+    """gamma and delta_v of a GDX file, such as the `soln.gdx` of the models, as an answer of `problem`."""
+    symbols = _Symbols(Path(path))
+    r, v = symbols.vector("gamma", problem.size), symbols.vector("delta_v", problem.M.size)
+    return StoredSolution(r, problem.contact_velocity(v), v)
+
+
+def write_gams(folder: Path, record: ProblemRecord | GlobalProblem, law: str = "exact") -> tuple[Path, ...]:
+    """Write `data.gdx` and the models `eom.gms`, `dual.gms` and `primal.gms` of a problem; the files.
+
+    `law`: that of the equations of motion, `exact` or `relaxed`. `gams eom.gms` needs a licence for EMP.
+    """
+    from stickslip.files.problems import replace_file
+
+    folder = Path(folder)
+    known = record if isinstance(record, ProblemRecord) else ProblemRecord(record)
+    content = write_gdx(folder / "data.gdx", known)
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {"data.gdx": content}
+    files |= {f"{name}.gms": model_text(name, law=law).encode() for name in ("eom", "dual", "primal")}
+    for name, text in files.items():
+        replace_file(folder / name, text)
+    return tuple(folder / name for name in files)
+
+
+class _Symbols:
+    """What a GDX file holds, by name."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        try:
+            self.container = _container(str(path.resolve()))
+        except ImportError:
+            raise
+        except Exception as error:  # GAMS's library has no error of its own
+            raise FormatError.at(path, "the file", "a GDX file of GAMS", f"this: {error}") from None
+        self._labels: dict[str, dict[str, int]] = {}
+
+    def labels(self, name: str) -> dict[str, int]:
+        """Members of a set, and their places."""
+        if name not in self._labels:
+            records = self._symbol(name).records
+            members = [] if records is None else records.iloc[:, 0].astype(str).tolist()
+            self._labels[name] = {label: k for k, label in enumerate(members)}
+        return self._labels[name]
+
+    def array(self, name: str, *domain: str) -> Array:
+        """A parameter over sets, 0 where the file has nothing [unit of the parameter], any shape."""
+        places = [self.labels(each) for each in domain]
+        out = np.zeros([len(each) for each in places])
+        records = self._symbol(name).records
+        if records is None:
+            return out
+        if records.shape[1] != len(domain) + 1 and not hasattr(records, "level"):
+            found = f"{records.shape[1] - 1} dimensions"
+            raise FormatError.at(self.path, f"the parameter {name}", f"{len(domain)} dimensions", found)
+        values = records["value" if "value" in records else "level"].to_numpy(float)
+        try:
+            index = tuple(
+                np.array([place[label] for label in records.iloc[:, k].astype(str)], np.int64)
+                for k, place in enumerate(places)
+            )
+        except KeyError as error:
+            words = f"members of {', '.join(domain)}"
+            raise FormatError.at(self.path, f"the parameter {name}", words, str(error)) from None
+        out[index if domain else ()] = values if domain else values[0]
+        return out
+
+    def vector(self, name: str, size: int) -> Array:
+        """A parameter or the levels of a variable over 1 to `size` [unit of the symbol], shape (size,)."""
+        self._labels[name] = {str(k + 1): k for k in range(size)}
+        return self.array(name, name)
+
+    def _symbol(self, name: str) -> Any:
+        if name not in self.container:
+            found = ", ".join(list(self.container.data)[:20]) or "nothing"
+            raise FormatError.at(self.path, "the file", f"a symbol {name}", found)
+        return self.container[name]
+
+
+def _container(*given: str) -> Any:
+    """A container of GAMS's symbols; an ImportError names the extra where its library is missing."""
+    try:
+        transfer, base = import_module("gams.transfer"), import_module("gamspy_base")
+    except ImportError as error:
+        raise ImportError(f'.gdx files need gamspy ({error}): pip install "stickslip[gams]"') from None
+    return transfer.Container(*given, system_directory=base.directory)
+
+
+def _set(container: Any, name: str, count: int) -> Any:
+    labels = [str(k + 1) for k in range(count)]
+    return import_module("gams.transfer").Set(container, name, records=labels)
+
+
+def _parameter(container: Any, name: str, domain: list[Any], values: Any) -> None:
+    """A parameter with those of its values that are not zero."""
+    transfer = import_module("gams.transfer")
+    if not domain:
+        transfer.Parameter(container, name, records=float(values))
+        return
+    where = np.nonzero(values)
+    labels = [[str(k + 1) for k in axis.tolist()] for axis in where]
+    records = list(zip(*labels, np.asarray(values)[where].tolist(), strict=True))
+    transfer.Parameter(container, name, domain, records=records or None)

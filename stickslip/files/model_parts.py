@@ -1,0 +1,233 @@
+"""Parts of models in files: the keys of each are the arguments of the class, or the verb, that makes it.
+
+So there is one table of what a model is made of, the classes themselves: their signatures give the keys and
+their defaults, the docstrings of their fields what the keys mean and how many numbers they take, and their
+constructors check what is given. Pydantic finds all errors of a file with their places, and makes the schema.
+"""
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import is_dataclass
+from functools import cache
+from inspect import Parameter, getsource, signature
+from itertools import pairwise
+from textwrap import dedent
+from types import NoneType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import numpy as np
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    GetCoreSchemaHandler,
+    PlainValidator,
+    StringConstraints,
+    Tag,
+    WithJsonSchema,
+    create_model,
+)
+from pydantic_core import CoreSchema
+
+from stickslip.files.model_trees import INFINITE, kind_of
+from stickslip.mechanics.given import numbers
+from stickslip.mechanics.inputs import Input
+from stickslip.state import ModelError
+
+COUNT = 1000
+"""Largest whole number of a model, such as the components of a law: sets are made of so many blocks."""
+LONGEST = 1000
+"""Letters of the longest text."""
+SHAPE = re.compile(r"shape \((\d+(?:, \d+)*),?\)")
+"""How docstrings say the shape of an array."""
+Text = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST)]
+
+
+class Keys(BaseModel):
+    """What a part may be given in a file."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    def given(self) -> dict[str, Any]:
+        """What stands in the file."""
+        return {key: getattr(self, key) for key in self.model_fields_set}
+
+
+class As:
+    """In `Annotated[Any, As(type)]`: a type that is made by a call, which type checkers would refuse."""
+
+    def __init__(self, type_: Any):
+        self.type = type_
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return handler.generate_schema(self.type)
+
+
+def array(*shape: int | None) -> Any:
+    """The type of arrays of finite numbers of that shape (None: any length); () is one number."""
+
+    def check(value: Any) -> Any:
+        found = _checked(value, shape)
+        return found if shape else float(found)
+
+    return Annotated[Any, PlainValidator(check), WithJsonSchema(_array_schema(shape))]
+
+
+def bounds(*shape: int | None) -> Any:
+    """The type of numbers that may be infinite: "inf" or "-inf"."""
+
+    def check(value: Any) -> Any:
+        listed = value if isinstance(value, list) else [value]
+        plain = [0.0 if isinstance(x, str) and x in INFINITE else x for x in listed]
+        found = np.array(_checked(plain, (None,)))
+        for k, one in enumerate(listed):
+            found[k] = INFINITE.get(one, found[k]) if isinstance(one, str) else found[k]
+        if isinstance(value, list) and shape and len(value) != shape[0]:
+            raise ValueError(f"it has {len(value)} entries, expected {shape[0]}")
+        return tuple(found.tolist()) if isinstance(value, list) else float(found[0])
+
+    one = {"anyOf": [{"type": "number"}, {"enum": list(INFINITE)}]}
+    return Annotated[Any, PlainValidator(check), WithJsonSchema({"anyOf": [one, _listed(one, *shape[:1])]})]
+
+
+def _any_array(value: Any) -> Any:
+    depth = 0
+    inner = value
+    while isinstance(inner, list) and depth < 2:
+        depth, inner = depth + 1, inner[0] if inner else 0.0
+    return _checked(value, (None,) * depth)
+
+
+def _checked(value: Any, shape: tuple[int | None, ...]) -> Any:
+    if isinstance(value, str | bool | dict):
+        raise ValueError("it must be numbers" if shape else "it must be a number")
+    try:
+        return numbers("here", "it", value, shape)
+    except ModelError as error:
+        raise ValueError(str(error).removeprefix("here: ")) from None
+
+
+def _listed(inner: Mapping[str, Any], size: int | None = None) -> dict[str, Any]:
+    return {"type": "array", "items": inner} | ({} if size is None else {"minItems": size, "maxItems": size})
+
+
+def _array_schema(shape: tuple[int | None, ...]) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "number"}
+    for size in reversed(shape):
+        schema = _listed(schema, size)
+    return schema
+
+
+Number = array()
+AnyArray = Annotated[
+    Any,
+    PlainValidator(_any_array),
+    WithJsonSchema({"anyOf": [_array_schema(shape) for shape in ((), (None,), (None, None))]}),
+]
+"""A number, a list of numbers or a matrix."""
+
+
+class InputKeys(Keys):
+    """A number or a vector that is set between steps."""
+
+    input: AnyArray
+    """What it is until it is set."""
+
+
+def or_input(plain: Any) -> Any:
+    """The type `plain`, or `{input = default}` for what is set between steps."""
+    made = Annotated[InputKeys, AfterValidator(lambda keys: Input(keys.input))]
+    options = Union[Annotated[plain, Tag("constant")], Annotated[made, Tag("input")]]  # noqa: UP007
+    return Annotated[options, Discriminator(lambda value: "input" if isinstance(value, dict) else "constant")]
+
+
+def keys_of(
+    makes: Callable[..., Any], kind: str = "", own: Mapping[str, Any] | None = None, needed: bool = True
+) -> type[Keys]:
+    """The keys of what `makes` takes, with a key `kind` if that is given.
+
+    own: types of some of them, None for those that files do not have. needed: whether there must be those
+    that have no default.
+    """
+    own = own or {}
+    docs = _field_docs(makes) if isinstance(makes, type) else {}
+    found: dict[str, Any] = {"kind": (Literal[kind], ...)} if kind else {}
+    for one in signature(makes).parameters.values():
+        doc = docs.get(one.name, "")
+        type_ = own[one.name] if one.name in own else _typed(one.annotation, doc)
+        if one.name != "self" and type_ is not None:
+            default = ... if needed and one.default is Parameter.empty else _plain_default(one.default)
+            found[one.name] = Annotated[type_, Field(description=doc or None)], default
+    text = " ".join((makes.__doc__ or "").split("\n\n")[0].split())
+    return create_model(makes.__name__, __base__=Keys, __doc__=text, **found)
+
+
+def choices(classes: Iterable[type], own: Mapping[type, Mapping[str, Any]] | None = None) -> list[Any]:
+    """Types of objects of these classes, which come made; own: what `keys_of` is told of some of them."""
+    return [
+        tagged(keys_of(cls, kind_of(cls), (own or {}).get(cls)), _maker(cls), kind_of(cls)) for cls in classes
+    ]
+
+
+def tagged(keys: Any, make: Callable[..., Any], kind: str) -> Any:
+    """The type of what is made of these keys, among the `choices` of a kind."""
+    return Annotated[keys, AfterValidator(make), Tag(kind)]
+
+
+def one_of(options: Iterable[Any]) -> Any:
+    """The type of one of these `choices`."""
+    return Annotated[Union[tuple(options)], Discriminator(_tag)]  # noqa: UP007
+
+
+NAMED = Annotated[Text, Tag("its name")]
+"""Among choices: the name of something that is given elsewhere."""
+
+
+def _tag(value: Any) -> str | None:
+    if isinstance(value, str):
+        return "its name"
+    kind = value.get("kind") if isinstance(value, dict) else None
+    return kind if isinstance(kind, str) else None
+
+
+def _maker(cls: type) -> Callable[[Keys], Any]:
+    def make(keys: Keys) -> Any:
+        return cls(**{key: value for key, value in keys.given().items() if key != "kind"})
+
+    return make
+
+
+def _typed(annotation: Any, doc: str) -> Any:
+    """The type in files of what has that annotation and that docstring."""
+    inner = [one for one in get_args(annotation) if one is not NoneType]
+    if NoneType in get_args(annotation) and len(inner) == 1:
+        annotation = inner[0]
+    if annotation is int:
+        return Annotated[int, Field(ge=0, le=COUNT)]
+    plain = {str: Text, bool: bool, float: Number}
+    if annotation in plain:
+        return plain[annotation]
+    if get_origin(annotation) is tuple:
+        return array(len(get_args(annotation)))
+    said = SHAPE.search(doc)
+    return array(*map(int, said[1].split(", "))) if said else AnyArray
+
+
+@cache
+def _field_docs(cls: type) -> dict[str, str]:
+    """Docstrings of the fields of a class and of those that it inherits from."""
+    found: dict[str, str] = {}
+    for one in reversed(cls.__mro__):
+        if is_dataclass(one):
+            body = ast.parse(dedent(getsource(one))).body[0].body  # type: ignore[attr-defined]
+            for name, text in pairwise(body):
+                if isinstance(name, ast.AnnAssign) and isinstance(text, ast.Expr):
+                    found[ast.unparse(name.target)] = " ".join(str(ast.literal_eval(text.value)).split())
+    return found
+
+
+def _plain_default(value: Any) -> Any:
+    return value if isinstance(value, str | bool | int | float) else None

@@ -1,0 +1,103 @@
+"""Shapes in files of models: in the body that has one, or by name for several; hulls from meshes beside."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from annotated_types import Len
+from pydantic import ValidationInfo
+
+from stickslip.files.meshes import read_mesh
+from stickslip.files.model_parts import (
+    As,
+    Keys,
+    Text,
+    array,
+    choices,
+    one_of,
+    tagged,
+)
+from stickslip.files.model_trees import SIMPLE
+from stickslip.mechanics.compounds import Compound
+from stickslip.mechanics.height_fields import HeightField
+from stickslip.mechanics.hulls import ConvexHull
+from stickslip.mechanics.placement import UPRIGHT
+from stickslip.names import LISTED, alternatives
+from stickslip.state import ModelError
+
+Vector, Quaternion = array(3), array(4)
+
+
+class HullKeys(Keys):
+    """The smallest convex body that holds all points."""
+
+    kind: Literal["convex-hull"]
+    points: Annotated[Any, As(array(None, 3))] = None
+    """[m], shape (m, 3); or a mesh."""
+    mesh: Text | None = None
+    """File with the points, .obj or .stl, in the folder of the model or below."""
+    hull: bool = False
+    """Whether to take the hull of a mesh that is not convex."""
+
+
+def _hull(keys: HullKeys, info: ValidationInfo) -> ConvexHull:
+    if (keys.points is None) == (keys.mesh is None):
+        raise ValueError("give its points or a mesh")
+    if keys.mesh is None:
+        return ConvexHull(keys.points)
+    folder, known = (info.context or {}).get("folder"), (info.context or {}).setdefault("meshes", {})
+    path = _inside(folder, keys.mesh)
+    if (path, keys.hull) not in known:
+        known[path, keys.hull] = ConvexHull(read_mesh(path), keys.hull)
+    found: ConvexHull = known[path, keys.hull]
+    return found
+
+
+def _inside(folder: Path | None, name: str) -> Path:
+    """A file in the folder of the model or below, whatever links say."""
+    if folder is None:
+        raise ValueError("mesh: there is no folder to look for it; give its points")
+    given = Path(name)
+    if given.is_absolute() or ".." in given.parts or "\\" in name or "\0" in name:
+        raise ValueError(f"mesh is {name!r}; give a path within the folder of the model, without '..'")
+    found = (folder / given).resolve()
+    if not found.is_relative_to(folder.resolve()):
+        raise ValueError(f"mesh is {name!r}, a link out of the folder of the model")
+    if not found.is_file():
+        raise ValueError(f"mesh is {name!r}; there is no such file beside the model")
+    return found
+
+
+_HULL = tagged(HullKeys, _hull, "convex-hull")
+_SIMPLE = choices(SIMPLE, {HeightField: {"nodata": None, "fill": None}})
+
+
+class PartKeys(Keys):
+    """A shape of a compound, and where it stands in it."""
+
+    shape: Annotated[Any, As(one_of([*_SIMPLE, _HULL]))]
+    position: Annotated[Any, As(Vector)]
+    """In the frame of the compound [m], shape (3,)."""
+    quaternion: Annotated[Any, As(Quaternion)] = UPRIGHT
+    """In the frame of the compound, scalar first [-], shape (4,)."""
+
+
+class CompoundKeys(Keys):
+    """Several shapes as one rigid body."""
+
+    kind: Literal["compound"]
+    parts: Annotated[list[PartKeys], Len(1)]
+
+
+def _compound(keys: CompoundKeys) -> Compound:
+    return Compound(*((part.shape, part.position, part.quaternion) for part in keys.parts))
+
+
+SHAPE_CHOICES = [*_SIMPLE, _HULL, tagged(CompoundKeys, _compound, "compound")]
+
+
+def named_shape(shapes_: Mapping[str, Any], name: str) -> Any:
+    """The shape of that name."""
+    if name not in shapes_:
+        raise ModelError(f"shape is {name!r}; {alternatives(name, shapes_, 'shapes are:', LISTED)}")
+    return shapes_[name]

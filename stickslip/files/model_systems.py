@@ -1,0 +1,96 @@
+"""Systems of equations in files of models: dynamics, relations and laws that are made of numbers."""
+
+from typing import Annotated, Any, Literal
+
+from annotated_types import Len
+from pydantic import AfterValidator, Field, model_validator
+
+from stickslip import laws
+from stickslip.files.model_difference import difference
+from stickslip.files.model_faults import Faults, named_in
+from stickslip.files.model_parts import (
+    As,
+    Keys,
+    Text,
+    bounds,
+    choices,
+    keys_of,
+    one_of,
+)
+from stickslip.files.model_trees import DYNAMICS, LAWS, RELATIONS, system_tree
+from stickslip.state import ModelError
+from stickslip.systems.system import Interaction, NonsmoothSystem
+
+LARGEST = 25_000_000
+"""Numbers in all matrices of a system together: a short file can ask for large ones."""
+
+InteractionKeys = keys_of(Interaction, own={
+    "systems": Annotated[list[Text], Len(1, 100)], "relation": one_of(choices(RELATIONS)),
+    "law": one_of(choices(LAWS, {laws.Box: {"lower": bounds(), "upper": bounds()}})),
+})  # fmt: skip
+
+
+def _interaction(keys: Any) -> Interaction:
+    return Interaction(keys.name, keys.systems, keys.relation, keys.law)
+
+
+_INTERACTION: Any = Annotated[Any, As(InteractionKeys), AfterValidator(_interaction)]
+
+
+class SystemKeys(Keys):
+    """A system of equations that are made of constant numbers."""
+
+    version: Literal[1]
+    """Of this format."""
+    model: Literal["system"]
+    systems: Annotated[list[Annotated[Any, As(one_of(choices(DYNAMICS)))]], Len(1)]
+    interactions: list[Annotated[Any, As(_INTERACTION)]] = Field(default_factory=list)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_large(cls, tree: Any) -> Any:
+        """Before anything of that size is made."""
+        listed = tree.get("systems") if isinstance(tree, dict) else None
+        starts = [one.get("q0", one.get("x0")) for one in listed or () if isinstance(one, dict)]
+        total = sum(len(start) ** 2 for start in starts if isinstance(start, list))
+        if total > LARGEST:
+            raise ValueError(f"its mass matrices have {total} entries together; there may be {LARGEST}")
+        return tree
+
+
+def make_system(keys: SystemKeys, faults: Faults) -> NonsmoothSystem | None:
+    """The system of checked keys; None where something is wrong with them, which `faults` then has."""
+    sizes = {one.name: max(one.start.q.size, one.start.v.size) for one in keys.systems}
+    total = sum(
+        one.law.size * (one.law.size + sum(sizes.get(name, 0) for name in one.systems))
+        for one in keys.interactions
+    )
+    if total > LARGEST:
+        faults.add(("interactions",), f"its matrices have {total} entries; there may be {LARGEST}")
+        return None
+    try:
+        return NonsmoothSystem(keys.systems, keys.interactions)
+    except ModelError as error:
+        kind = "interactions" if str(error).startswith("interaction") else "systems"
+        numbers = [k for k, one in enumerate(getattr(keys, kind)) if one.name == named_in(str(error))]
+        with faults.at(kind, *numbers[:1]):
+            raise
+    return None
+
+
+def describe_system(system: NonsmoothSystem) -> dict[str, Any]:
+    """A system as files have it, read back, so that it is sure to be the same."""
+    tree = system_tree(system)
+    made = make_system(SystemKeys.model_validate(tree), Faults())
+    where = "it" if made is None else difference(_numbers(made), _numbers(system))
+    if where:
+        raise ModelError(f"{where} of this system was changed after it was made, which a file cannot say")
+    return tree
+
+
+def _numbers(system: NonsmoothSystem) -> dict[str, Any]:
+    """All constants of a system, by whose they are."""
+    found: dict[str, Any] = {"q0": system.q0, "v0": system.v0, "z0": system.z0}
+    for one in (*system.systems, *(bound.output for bound in system.interactions)):
+        found |= {f"{part.owner}: {part.name}": part.constant for part in one.quantities}
+    return found

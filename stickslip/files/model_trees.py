@@ -1,0 +1,299 @@
+"""Models as trees of numbers, texts, lists and keys: what files of models and files of runs say.
+
+Of worlds these are the calls of their builder, of systems what their parts were made of, without what is as
+it is by default. A ModelError names what no file can hold: functions, classes of the user's own.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, replace
+from functools import cache
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from stickslip import laws
+from stickslip.mechanics import forces, sensors, shapes, step_sensors
+from stickslip.mechanics.builder import WorldBuilder
+from stickslip.mechanics.compounds import Compound
+from stickslip.mechanics.given import Given
+from stickslip.mechanics.height_fields import HeightField
+from stickslip.mechanics.hulls import ConvexHull
+from stickslip.mechanics.inputs import Input
+from stickslip.mechanics.joint_start import kind_and_places
+from stickslip.mechanics.materials import law_coefficients
+from stickslip.mechanics.placement import UPRIGHT
+from stickslip.mechanics.world import World
+from stickslip.state import ModelError
+from stickslip.systems import (
+    first_order_relations,
+    lagrangian_relations,
+    newton_euler_joints,
+    newton_euler_relations,
+)
+from stickslip.systems.dynamics import Written
+from stickslip.systems.first_order import FirstOrder, FirstOrderLinear
+from stickslip.systems.lagrangian import Lagrangian, LagrangianLinear
+from stickslip.systems.newton_euler import NewtonEuler
+from stickslip.systems.system import NonsmoothSystem
+
+SIMPLE = (
+    shapes.Sphere, shapes.Plane, shapes.Cuboid, shapes.Capsule, shapes.Cylinder, shapes.Ellipsoid,
+    HeightField,
+)  # fmt: skip
+SHAPES = (*SIMPLE, ConvexHull, Compound)
+INLINE = 100
+"""Points up to which a hull stands in the file itself, within the body that it is of."""
+FORCES = (forces.Spring, forces.Damper, forces.Actuator, forces.BodyForce)
+SENSORS = (
+    sensors.PositionSensor, sensors.VelocitySensor, sensors.JointSensor, sensors.DistanceSensor,
+    step_sensors.ForceSensor, step_sensors.TorqueSensor, step_sensors.ContactSensor,
+    step_sensors.Accelerometer, step_sensors.Gyroscope,
+)  # fmt: skip
+DYNAMICS = (Lagrangian, LagrangianLinear, NewtonEuler, FirstOrder, FirstOrderLinear)
+RELATIONS = (
+    lagrangian_relations.Scleronomous, lagrangian_relations.Rheonomous,
+    lagrangian_relations.LagrangianLinearRelation, lagrangian_relations.CompliantRelation,
+    lagrangian_relations.LagrangianNonlinear, newton_euler_relations.BodyContact,
+    newton_euler_relations.PointOnPlane, newton_euler_relations.SpherePlane,
+    newton_euler_relations.SphereSphere, newton_euler_joints.BallJoint, newton_euler_joints.FixedJoint,
+    newton_euler_joints.HingeJoint, newton_euler_joints.SliderJoint, newton_euler_joints.DistanceJoint,
+    first_order_relations.FirstOrderLinearRelation, first_order_relations.FirstOrderRelation,
+    first_order_relations.FirstOrderType1, first_order_relations.FirstOrderType2,
+)  # fmt: skip
+LAWS = (
+    laws.NewtonImpact, laws.PoissonImpact, laws.Complementarity, laws.Equality, laws.Mixed, laws.Box,
+    laws.Relay,
+)  # fmt: skip
+OWN = ("given", "number")
+"""Fields of a world that its other fields make."""
+INFINITE = {"inf": math.inf, "-inf": -math.inf}
+"""How bounds that are none are written, for JSON has no infinite numbers."""
+
+
+def kind_of(cls: type) -> str:
+    """What files call a class: `convex-hull`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower()
+
+
+def described(
+    thing: Any, classes: Iterable[type], owner: str, values: Mapping[str, Any] | None = None
+) -> Any:
+    """A thing of one of these classes as files have it, without what is as it is by default.
+
+    values: what it was made of, unless that is in its fields. A ModelError names `owner` and what no file can
+    hold: a function, a class of the user's own.
+    """
+    cls = type(thing)
+    known = tuple(classes)
+    if cls not in known:
+        kinds = ", ".join(one.__name__ for one in known)
+        raise ModelError(f"{owner}: {cls.__name__} is not one that a file of a model can hold: {kinds}")
+    if values is None:
+        values = {spec.name: getattr(thing, spec.name) for spec in fields(thing)}
+    return {"kind": kind_of(cls)} | arguments(cls, values, owner)
+
+
+def arguments(makes: Callable[..., Any], values: Mapping[str, Any], owner: str) -> dict[str, Any]:
+    """Arguments of a class or a verb as files have them, without those that are as they are by default."""
+    found = {}
+    for name, usual in parameters(makes).items():
+        value = values.get(name)
+        if value is not None and (tree := plain(value, owner, name)) != usual:
+            found[name] = tree
+    return found
+
+
+@cache
+def parameters(makes: Callable[..., Any]) -> dict[str, Any]:
+    """Names of the arguments of a class or a verb, and what they are by default, as files have it."""
+    usual = (str, bool, int, float, tuple)
+    return {
+        one.name: plain(one.default, makes.__name__, one.name) if isinstance(one.default, usual) else None
+        for one in signature(makes).parameters.values()
+    }
+
+
+def plain(value: Any, owner: str, field: str) -> Any:
+    """A value as numbers, texts and lists; a ModelError names the owner and the field of what is none."""
+    if isinstance(value, str | bool | np.bool_):
+        return value if isinstance(value, str) else bool(value)
+    if type(value) is tuple and all(type(x) is float and math.isfinite(x) for x in value):
+        return list(value)
+    if isinstance(value, Input):
+        return {"input": 0.0 if value.default is None else plain(value.default, owner, field)}
+    if callable(value):
+        name = getattr(value, "__qualname__", repr(value))
+        raise ModelError(
+            f"{owner}: {field} is the function {name!r}; a file of a model holds numbers, and no functions"
+        )
+    if isinstance(value, int) and not isinstance(value, np.generic):
+        return value
+    array_ = np.asarray(value)
+    if array_.dtype == object and array_.ndim == 1:  # (None, 2.0): no bound below
+        return [one if one is None else plain(one, owner, field) for one in value]
+    if array_.dtype.kind not in "iuf" or np.isnan(array_).any():
+        raise ModelError(f"{owner}: {field} is {value!r}, which is no number; it cannot be written")
+    return _listed_floats(array_.astype(float).tolist())
+
+
+def _listed_floats(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_listed_floats(one) for one in value]
+    return value if math.isfinite(value) else ("inf" if value > 0 else "-inf")
+
+
+def as_built(model: World | NonsmoothSystem) -> bool:
+    """Whether nothing of a model was changed since it was built: systems are not."""
+    given = model.given if isinstance(model, World) else None
+    return given is None or all(
+        getattr(model, name) is value for name, value in given.built.items() if name not in OWN
+    )
+
+
+def world_tree(world: World) -> dict[str, Any]:
+    """A world as it was built, as files have it: what its builder was given, by verbs."""
+    made = world.given
+    if made is None:
+        raise ModelError(
+            "this world was not made by a WorldBuilder, so that a file cannot say how to make it"
+        )
+    tree: dict[str, Any] = {"version": 1, "model": "world"}
+    lists: dict[str, list[Any]] = {
+        key: [] for key in ("pairs", "bodies", "joints", "forces", "sensors", "apart", "apart_groups")
+    }
+    materials: dict[str, Any] = {}
+    shapes_ = NamedShapes(made)
+    for verb, by_place, by_name in made.calls:
+        if verb == "gravity":
+            tree["gravity"] = plain(by_place[0], "the world", "gravity")
+            continue
+        makes = getattr(WorldBuilder, verb)
+        given = dict(zip(list(parameters(makes))[1:], by_place, strict=False)) | by_name
+        owner = f"{verb} {given.get('name', '')!r}"
+        match verb:
+            case "material":
+                materials[given["name"]] = _without(arguments(makes, given, owner), "name")
+            case "pair":
+                if given.get("law") is not None:
+                    given |= law_coefficients("pair", given["law"]) | {"law": None}
+                lists["pairs"].append(arguments(makes, given, "pair"))
+            case "body":
+                lists["bodies"].append(_body(given, owner, shapes_))
+            case "joint":
+                lists["joints"].append(_joint(given, owner))
+            case "force":
+                lists["forces"].append(_force(world, given["force"]))
+            case "sensor":
+                sensor = given["sensor"]
+                lists["sensors"].append(described(sensor, SENSORS, f"sensor {sensor.name!r}"))
+            case _:
+                lists[verb].append([given["first"], given["second"]])
+    named = {"materials": materials, "shapes": shapes_.named}
+    order = ("materials", "pairs", "shapes", "bodies", "joints", "forces", "sensors", "apart", "apart_groups")
+    return tree | {key: found for key in order if (found := (named | lists)[key])}
+
+
+def _without(tree: dict[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: value for key, value in tree.items() if key not in keys}
+
+
+def _body(given: dict[str, Any], owner: str, shapes_: "NamedShapes") -> dict[str, Any]:
+    motion, shape = given.get("motion"), given.get("shape")
+    tree = arguments(WorldBuilder.body, given | {"shape": None, "motion": None}, owner)
+    name = tree.pop("name")
+    found = {"name": name} if shape is None else {"name": name, "shape": shapes_.of(shape, owner)}
+    if isinstance(motion, Input):
+        tree["motion"] = plain(_filled(motion, 6), owner, "motion")
+    elif motion is not None:
+        pair = motion if callable(motion) else dict(zip(("velocity", "spin"), motion, strict=True))
+        tree["motion"] = (
+            plain(pair, owner, "motion")
+            if callable(pair)
+            else {key: plain(value, owner, "motion") for key, value in pair.items()}
+        )
+    return found | tree
+
+
+def _joint(given: dict[str, Any], owner: str) -> dict[str, Any]:
+    keys = ("point", "axis", "second_point")
+    kind, places = kind_and_places(owner, given["kind"], {key: given.get(key) for key in keys})
+    for key in ("limits", "turn_limits"):
+        if given.get(key) is not None:
+            ends = zip(given[key], (-np.inf, np.inf), strict=True)
+            given[key] = [none if stop is None else stop for stop, none in ends]
+    return arguments(WorldBuilder.joint, given | places | {"kind": kind}, owner)
+
+
+def _force(world: World, force: forces.Force) -> dict[str, Any]:
+    owner = f"{kind_of(type(force))} {force.name!r}"
+    if isinstance(force, forces.BodyForce):
+        owner += f" on body {force.body!r}"
+        held = {key: _filled(getattr(force, key), 3) for key in ("force", "moment")}
+        force = replace(force, **held)
+    if isinstance(force, forces.Actuator):
+        sides = world.joints.body[world.joints.names.index(force.joint)].tolist()
+        owner += f" on body {', '.join(repr(world.names[side]) for side in sides if side >= 0)}"
+    return described(force, FORCES, owner)  # type: ignore[no-any-return]
+
+
+def _filled(given: Any, size: int) -> Any:
+    """An input without a default has zeros of that many numbers; anything else stays."""
+    return Input(np.zeros(size)) if isinstance(given, Input) and given.default is None else given
+
+
+class NamedShapes:
+    """The shapes of a world: those that bodies share, and large ones, have names."""
+
+    def __init__(self, made: Given):
+        self.named: dict[str, Any] = {}
+        self._names: dict[int, str] = {}
+        placed = [(by_place, by_name) for verb, by_place, by_name in made.calls if verb == "body"]
+        given = [by_place[1] if len(by_place) > 1 else by_name.get("shape") for by_place, by_name in placed]
+        self._uses = Counter(id(shape) for shape in given if shape is not None)
+
+    def of(self, shape: Any, owner: str) -> Any:
+        """The shape, or its name."""
+        if id(shape) in self._names:
+            return self._names[id(shape)]
+        tree = _shape(shape, owner)
+        if (self._uses[id(shape)] == 1 or len(tree) == 1) and len(tree.get("points", ())) <= INLINE:
+            return tree
+        name = f"{tree['kind']}-{sum(one['kind'] == tree['kind'] for one in self.named.values()) + 1}"
+        self._names[id(shape)], self.named[name] = name, tree
+        return name
+
+
+def _shape(shape: Any, owner: str) -> dict[str, Any]:
+    if isinstance(shape, ConvexHull):
+        return described(shape, SHAPES, owner, {"points": shape.given})  # type: ignore[no-any-return]
+    if isinstance(shape, Compound):
+        return {"kind": kind_of(Compound), "parts": [_part(part, owner) for part in shape.parts]}
+    return described(shape, SHAPES, owner)  # type: ignore[no-any-return]
+
+
+def _part(part: Any, owner: str) -> dict[str, Any]:
+    tree = {"shape": _shape(part.shape, owner), "position": plain(part.position, owner, "position")}
+    quaternion = plain(part.quaternion, owner, "quaternion")
+    return tree if quaternion == list(UPRIGHT) else tree | {"quaternion": quaternion}
+
+
+def system_tree(system: NonsmoothSystem) -> dict[str, Any]:
+    """A system of equations as files have it; a ModelError names what no file can hold."""
+    tree: dict[str, Any] = {"version": 1, "model": "system", "systems": []}
+    for one in system.systems:
+        given = one.given if isinstance(one, Written) else {}
+        tree["systems"].append(described(one, DYNAMICS, f"system {one.name!r}", {"name": one.name, **given}))
+    tree["interactions"] = [
+        {
+            "name": one.name,
+            "systems": [system.systems[k].name for k in one.systems],
+            "relation": described(one.relation, RELATIONS, f"interaction {one.name!r}"),
+            "law": described(one.law, LAWS, f"interaction {one.name!r}"),
+        }
+        for one in system.interactions
+    ]
+    return tree

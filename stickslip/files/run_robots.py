@@ -1,0 +1,126 @@
+"""Robots in files of runs: what a run is read by, and the model as it was given, to go on with.
+
+Beside what a world has, `about` has the names of joints and sensors, and robot/coordinate_kind,
+coordinate_place and sensor_place are arrays, as `RobotModel` has them. The text `model` is JSON: the XML with
+the files that it includes, its assets in base64, restitution, laws of pairs and cone, and the world around it
+as files of models have it.
+"""
+
+import base64
+import binascii
+import json
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from stickslip.files import run_parts as parts
+from stickslip.files.hdf5 import Source
+from stickslip.files.hdf5_write import put_array
+from stickslip.files.run_parts import About, Field
+from stickslip.mechanics.world import World
+from stickslip.robots import reading
+from stickslip.robots.laws import PairLaws
+from stickslip.robots.robot import Robot
+from stickslip.simulation.robot_model import KINDS, RobotModel
+from stickslip.simulation.world_model import WorldModel
+from stickslip.state import ModelError
+
+FORMAT = "stickslip robot"
+MOST_ASSETS = 2**25
+"""Bytes of meshes and others that a file of a run takes."""
+
+
+def put_robot(group: Any, model: RobotModel) -> dict[str, Any]:
+    """Write the arrays of a robot; what `about` says of it."""
+    place = group.create_group("robot")
+    parts.put_fields(place, _arrays(len(model.coordinates), len(model.sensor_names)), model, put_array)
+    return {
+        "coordinates": list(model.coordinates), "sensor_names": list(model.sensor_names),
+        "sizes": list(model.sizes),
+    }  # fmt: skip
+
+
+def read_robot(source: Source, group: Any, about: About, world: WorldModel) -> RobotModel:
+    """The robot in a group of a file, of which `world` has the bodies."""
+    joints, sensors = about.get("coordinates", "texts"), about.get("sensor_names", "texts")
+    sizes = about.get("sizes", "counts")
+    place = source.group(group, "robot")
+    arrays = parts.read_fields(source, place, _arrays(len(joints), len(sensors)))
+    given = {spec.name: getattr(world, spec.name) for spec in fields(WorldModel)}
+    return RobotModel(**given, coordinates=joints, sensor_names=sensors, sizes=sizes, **arrays)
+
+
+def column_fields(model: RobotModel, n: int) -> list[Field]:
+    """Columns of states of n records."""
+    nq, nv, nz = model.sizes
+    widths = {"q": nq, "v": nv, "z": nz, "poses": 7 * len(model), "twists": 6 * len(model)}
+    return [Field(name, n, (width,)) for name, width in widths.items()]
+
+
+def robot_text(robot: Robot, world: dict[str, Any] | None = None) -> str:
+    """JSON of a robot, with the tree of the world around it; a ModelError says why there is none."""
+    source = robot.source
+    if source is None:
+        raise ModelError(
+            "a robot that was given as a model of MuJoCo's: give the file, the text or the MjSpec"
+        )
+    size = sum(map(len, source.assets.values()))
+    if size > MOST_ASSETS:
+        raise ModelError(f"a robot with {size:,} bytes of meshes; files of runs take {MOST_ASSETS:,}")
+    return json.dumps({
+        "format": FORMAT, "version": 1, "name": source.name, "kind": source.kind, "xml": source.text,
+        "includes": {name: content.decode() for name, content in source.includes.items()},
+        "assets": {name: base64.b64encode(content).decode() for name, content in source.assets.items()},
+        "restitution": robot.restitution.tolist(), "limit_restitution": robot.limit_restitution.tolist(),
+        "cone": robot.cone, "world": world,
+        "laws": {
+            "kind": robot.laws.kind.tolist(),
+            "law": np.where(np.isnan(robot.laws.law), np.array(None), robot.laws.law).tolist(),
+        } if robot.laws.given else None,
+    }, allow_nan=False)  # fmt: skip
+
+
+def is_robot(text: str) -> bool:
+    """Whether a text of a model is that of a robot."""
+    return text.startswith('{"format": "' + FORMAT)
+
+
+def robot_in(text: str, path: Any) -> Robot:
+    """The robot of a text; a ModelError names the file and what is wrong."""
+    try:
+        told = json.loads(text)
+        assets = {str(k): base64.b64decode(v, validate=True) for k, v in told["assets"].items()}
+        includes = {str(k): str(v).encode() for k, v in told["includes"].items()}
+        for one in (told["xml"], *map(bytes.decode, includes.values())):
+            reading.checked_text(str(one), f"{path}")
+        source = reading.Source(str(told["name"]), str(told["xml"]), str(told["kind"]), includes, assets)
+        world, laws = told.get("world"), told.get("laws")
+        return Robot.of_source(
+            source, np.array(told["restitution"], float), np.array(told["limit_restitution"], float),
+            str(told["cone"]), None if laws is None else PairLaws.read(laws["kind"], laws["law"]),
+            None if world is None else _world(world, path),
+        )  # fmt: skip
+    except (KeyError, TypeError, ValueError, AttributeError, binascii.Error, RecursionError) as error:
+        if isinstance(error, ModelError):
+            raise
+        raise ModelError(
+            f"{path}: the robot in it cannot be read ({type(error).__name__}: {error})"
+        ) from None
+
+
+def _world(tree: Any, path: Any) -> World:
+    from stickslip.files.models import model_of
+
+    made = model_of(tree, path)
+    if not isinstance(made, World):
+        raise ModelError(f"{path}: what is around the robot is no world")
+    return made
+
+
+def _arrays(joints: int, sensors: int) -> list[Field]:
+    return [
+        Field("coordinate_kind", joints, None, np.int64, (0, len(KINDS) - 1)),
+        Field("coordinate_place", joints, (2,), np.int64, (0, 2**31)),
+        Field("sensor_place", sensors, (2,), np.int64, (0, 2**31)),
+    ]
