@@ -19,6 +19,10 @@ It pushes only if the velocity at the end would close the gap y_m within a step,
 opens, is not held. A bearing contact closes what the solver left open: its next y_m is y_m + h u_N⁺ = 0 (with
 θ = 1/2), so that these gaps neither add up over many steps nor become overlaps. Where restitution would
 return the approach, y_m + h u_N <= 0, the law stays that of impacts.
+
+With stabilisation (Anitescu & Hart 2004) that is the law of every contact, of those that overlap, too: y_m/h
+is negative then, and they are pushed apart within a step. From middle to middle a step moves by h v⁺,
+whatever θ is.
 """
 
 from stickslip.kernels.jit import jit
@@ -38,6 +42,18 @@ def threshold(h, speed):
 def takes_part(gap, forecast, slack):
     """Whether a contact takes part in a step; slack: ε [m]."""
     return forecast <= 0.0 or max(gap, forecast) <= slack
+
+
+@jit
+def stabilised_rate(gap, u, e, h):
+    """y_m/h [m/s] of a contact with stabilisation, or what restitution e asks for where that is more.
+
+    gap: y_m [m]; u: u_N before the step [m/s].
+    """
+    rate = gap / h
+    if e > 0.0 and gap + h * u <= 0.0:
+        return min(rate, e * min(u, 0.0))
+    return rate
 
 
 @jit

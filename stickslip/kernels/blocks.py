@@ -210,3 +210,34 @@ def scale_rows(bodies, offset, rows, factor, out):
                         for m in range(kk):
                             s += rows[j, side, m] * factor[b, m, k]
                     out[j, side, k] = s
+
+
+@jit
+def body_blocks(bodies, offset, rows):
+    """`BlockW` of W = rows rows' between blocks that share a body, the diagonal always; for few blocks."""
+    nb, n = offset.shape[0] - 1, rows.shape[0]
+    row_start, column = np.zeros(nb + 1, np.int64), np.empty(nb * nb, np.int64)
+    data_start, data, count, at = np.zeros(nb * nb + 1, np.int64), np.empty(n * n), 0, 0
+    for i in range(nb):
+        for j in range(nb):
+            shared = i == j
+            for side in range(2):
+                b = bodies[i, side]
+                shared = shared or (b >= 0 and (b == bodies[j, 0] or b == bodies[j, 1]))
+            if not shared:
+                continue
+            for k in range(offset[i], offset[i + 1]):
+                for m in range(offset[j], offset[j + 1]):
+                    s = 0.0
+                    for side in range(2):
+                        for other in range(2):
+                            if bodies[i, side] >= 0 and bodies[i, side] == bodies[j, other]:
+                                for c in range(rows.shape[2]):
+                                    s += rows[k, side, c] * rows[m, other, c]
+                    data[at] = s
+                    at += 1
+            column[count] = j
+            count += 1
+            data_start[count] = at
+        row_start[i + 1] = count
+    return BlockW(offset, row_start, column[:count], data_start[: count + 1], data[:at])

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stickslip.kernels import anderson, blocks, body_sweeps, cones, residuals, schedule
+from stickslip.kernels import anderson, blocks, body_sweeps, cones, prox_newton, residuals, schedule
 from stickslip.kernels.jit import jit
 
 AIM, ROUNDING = 1e-4, 1e-13
@@ -34,6 +34,21 @@ MIXED = 8
 """Sweeps that an accelerated one starts from a mix of."""
 MOST_MIXED, MIXED_TRIAL = 300.0, 40.0
 """Most accelerated sweeps, and those before they may be called too slow."""
+JOINTED = 20
+"""Blocks for each joint below which joints are what a problem is about: they couple bodies into chains, along
+which sweeps carry impulses one link at a time, and Newton's method comes first."""
+JOINTED_WORK = 4_000
+"""Components that sweeps may visit after it."""
+DENSE = 120
+"""Components up to which its systems are dense, and solved here."""
+WEIGHT = 1e-10
+"""Proximal weight: impulses of redundant rows follow from it and from those of the last step, to rounding
+over WEIGHT; the others are exact to WEIGHT."""
+NEWTONS, PATIENCE = 12.0, 5.0
+"""Most Newton steps, and outer ones that may not halve the residual."""
+ENOUGH = 0.05
+"""Share of the tolerance to which Newton's method solves, and of the error of a guess that is an answer. What
+it leaves, the next step takes back: forces of joints at rest show it."""
 
 
 @jit
@@ -45,6 +60,15 @@ def sweeps_worth(size, only_coulomb):
     if only_coulomb and size > MANY:
         return PLAIN
     return float(max(500, min(5000, MOST_WORK // max(size, 1))))
+
+
+@jit
+def is_jointed(kind):
+    """Whether joints are what a problem with blocks of these kinds (nb,) is about."""
+    joints = 0
+    for k in kind:
+        joints += 1 if k == cones.FREE else 0
+    return JOINTED * joints > kind.shape[0]
 
 
 class BodyProblem(NamedTuple):
@@ -67,20 +91,55 @@ class BodyProblem(NamedTuple):
 
 
 @jit
-def solve_coulomb3(K, bodies, rows, M, root, f, u_bias, tolerance, limit, guess):
+def solve_coulomb3(K, bodies, rows, M, root, f, u_bias, tolerance, guess):
     """`solve` over 3D Coulomb contacts; accelerated sweeps follow where they are slow and contacts many."""
     problem = BodyProblem(cones.Cones(*K), bodies, rows, M, root, f, u_bias)
-    columns = MIXED if u_bias.shape[0] > MANY else 0
+    columns, limit = MIXED if u_bias.shape[0] > MANY else 0, sweeps_worth(u_bias.shape[0], True)
     return solve(
         body_sweeps.prepare_coulomb3, body_sweeps.run_coulomb3, columns, problem, tolerance, limit, guess
     )
 
 
 @jit
-def solve_blocks(K, bodies, rows, M, root, f, u_bias, tolerance, limit, guess):
+def solve_blocks(K, bodies, rows, M, root, f, u_bias, tolerance, guess):
     """`solve` over blocks of any kind: joints, stops, dry friction, rolling and torsion."""
     problem = BodyProblem(cones.Cones(*K), bodies, rows, M, root, f, u_bias)
+    limit = sweeps_worth(u_bias.shape[0], False)
     return solve(body_sweeps.prepare, body_sweeps.run, 0, problem, tolerance, limit, guess)
+
+
+@jit
+def solve_jointed(K, bodies, rows, M, root, f, u_bias, tolerance, guess):
+    """`solve_blocks` where joints are what the problem is about: Newton's method comes before few sweeps.
+
+    Its steps count as sweeps do.
+    """
+    problem, n = BodyProblem(cones.Cones(*K), bodies, rows, M, root, f, u_bias), u_bias.shape[0]
+    r, told, control = np.empty(n), np.empty(residuals.MEASURES + 1), np.zeros(schedule.SLOTS)
+    cones.project(problem.K, guess, r)
+    if n <= DENSE:
+        # 1. the guess before the judge
+        free, history = unloaded(problem), np.zeros((1, 3))
+        v = velocities(problem, r)
+        u = _told(problem, free, r, v, told)
+        error, solved = _worst(told), _is_good(told, tolerance)
+        # 2. Newton's method with v eliminated, u = J J' r + u_free, unless the guess is exact
+        if not (solved and error <= max(AIM * tolerance, min(ROUNDING, tolerance))):
+            W = blocks.body_blocks(bodies, problem.K.offset, free.J)
+            r, newton, history = prox_newton.solve_small(
+                problem.K, W, free.u, r, WEIGHT, ENOUGH * min(tolerance, error), NEWTONS, PATIENCE
+            )
+            control[schedule.SWEEPS], v = newton[prox_newton.NEWTON], velocities(problem, r)
+            u = _told(problem, free, r, v, told)
+            solved = _is_good(told, tolerance)
+        else:
+            history[0, 1], history[0, 2] = told[residuals.NATURAL], told[residuals.SCALED]
+        if solved:
+            control[schedule.STATE] = schedule.SOLVED
+            return r, v, u, told, control, history
+    # 3. sweeps, from the best
+    limit = float(max(3, JOINTED_WORK // max(n, 1)))
+    return solve(body_sweeps.prepare, body_sweeps.run, 0, problem, tolerance, limit, r)
 
 
 @jit
@@ -95,7 +154,7 @@ def solve(prepare, run, columns, problem, tolerance, limit, guess):
     cones.project(problem.K, guess, r)
     v, free = velocities(problem, r), unloaded(problem)
     u = _told(problem, free, r, v, told)
-    good = residuals.is_solved(told, tolerance) and told[residuals.MEASURES] <= tolerance
+    good = _is_good(told, tolerance)
     finest = min(ROUNDING, tolerance)
     if good and _worst(told) <= max(AIM * tolerance, finest):
         history = np.zeros((1, 3))
@@ -153,6 +212,12 @@ def sweep(prepare, run, columns, problem, free, tolerance, limit, control, r):
 def _worst(told):
     """The largest of the relative measures."""
     return max(told[residuals.NATURAL], told[residuals.SCALED], told[residuals.MEASURES])
+
+
+@jit
+def _is_good(told, tolerance):
+    """Whether the judge takes an answer, and the equilibrium is one."""
+    return residuals.is_solved(told, tolerance) and told[residuals.MEASURES] <= tolerance
 
 
 @jit

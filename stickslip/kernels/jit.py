@@ -42,6 +42,15 @@ def jit_inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     return kernels.Kernel(function, inlined=True) if kernels.ONCE else PlainKernel(function)
 
 
+def entry(kernel: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
+    """What a call of a kernel with arguments of these types goes to, for loops that make many: nothing is
+    looked up, and nothing is checked. Others than arguments of these types must not be given."""
+    if JIT and isinstance(kernel, kernels.Kernel):
+        made: Callable[..., Any] = kernel.compile(tuple(kernel.typeof_pyval(one) for one in arguments))
+        return made
+    return kernel
+
+
 def formula(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """The Python function of a kernel, which takes whole arrays where the kernel takes numbers."""
     written: Callable[..., Any] = getattr(kernel, "py_func", None) or kernel.__wrapped__  # type: ignore[attr-defined]

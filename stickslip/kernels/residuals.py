@@ -115,6 +115,19 @@ def map_coulomb(mu, rho, r, u, slide):
 
 
 @jit
+def map_between(low, high, rho, r, u):
+    """(r - P(r - rho u))² of one component between bounds; a free one has infinite ones."""
+    d = r - min(max(r - rho * u, low), high)
+    return d * d
+
+
+@jit
+def is_between(kind):
+    """Whether the components of blocks of a kind lie between bounds, each by itself."""
+    return kind != cones.FRICTION and kind != cones.DISKS
+
+
+@jit
 def three(x, a, b):
     """x[a:b] of a Coulomb contact as three numbers, the last one 0 in 2D."""
     return x[a], x[a + 1], x[a + 2] if b - a == 3 else 0.0
@@ -153,7 +166,7 @@ def stop_measures(natural, K, scales, shift, at, work):
 
     natural: `natural_map`, or `no_map` where all contacts are Coulomb's; work: its two vectors (n,).
     """
-    kind, offset, group_offset, coefficient = K.kind, K.offset, K.group_offset, K.coefficient
+    kind, offset, lower, upper, group_offset, _, coefficient = K
     r, u, u_free = at
     rho, length, none = scales.rho, scales.length, scales.length[:0]
     scaled_K = cones.with_coefficients(K, scales.coefficient)
@@ -166,6 +179,12 @@ def stop_measures(natural, K, scales, shift, at, work):
             slide = shift * math.sqrt(u_i[1] * u_i[1] + u_i[2] * u_i[2])
             plain += map_coulomb(coefficient[g], 1.0, r_i, u_i, slide)
             square = map_coulomb(coefficient[g], scale, r_i, u_i, slide)
+        elif is_between(kind[i]):
+            own, square = 0.0, 0.0
+            for k in range(a, b):
+                own += map_between(lower[i], upper[i], 1.0, r[k], u[k])
+                square += map_between(lower[i], upper[i], scale, r[k], u[k])
+            plain += own
         else:
             plain += natural(i, K, 1.0, none, shift, r, u, work)
             square = natural(i, scaled_K, scale, length, shift, r, u, work)
@@ -275,6 +294,10 @@ def local_error(K, scales, diagonal, at, work):
             u_i = three(u, a, b)
             slide = math.sqrt(u_i[1] * u_i[1] + u_i[2] * u_i[2])
             square = map_coulomb(coefficient[g], weight, three(r, a, b), u_i, slide)
+        elif is_between(kind[i]):
+            square = 0.0
+            for k in range(a, b):
+                square += map_between(lower[i], upper[i], weight, r[k], u[k])
         else:
             square = natural_map(i, scaled_K, weight, length, EXACT, r, u, work)
         error = math.sqrt(square)
@@ -328,6 +351,20 @@ def unit_measures(K, shift, at, work, out):
             out[VELOCITY] = max(out[VELOCITY], away)
             out[WORK] = max(out[WORK], abs(r0 * u0 + r1 * u1 + r2 * u2))
             continue
+        if is_between(kind[i]):
+            low = -math.inf if lower[i] == -math.inf else 0.0
+            high = math.inf if upper[i] == math.inf else 0.0
+            beyond, against, total = 0.0, 0.0, 0.0
+            for k in range(a, b):
+                beyond += map_between(lower[i], upper[i], 0.0, r[k], 0.0)
+                against += min(max(-u[k], low), high) ** 2
+                # r counted from the bound that u presses against; 0 at infinity
+                inside = r[k] - lower[i] if u[k] > 0.0 else upper[i] - r[k]
+                total += abs(inside * u[k]) if u[k] != 0.0 and abs(inside) < math.inf else 0.0
+            out[IMPULSE] = max(out[IMPULSE], math.sqrt(beyond))
+            out[VELOCITY] = max(out[VELOCITY], math.sqrt(against))
+            out[WORK] = max(out[WORK], total)
+            continue
         cones.project_block(i, K, r, x)
         for k in range(a, b):
             x[k] -= r[k]
@@ -342,11 +379,7 @@ def unit_measures(K, shift, at, work, out):
         out[VELOCITY] = max(out[VELOCITY], cones.norm(x, a, b))
         total = 0.0
         for k in range(a, b):
-            if kind[i] == cones.FRICTION:
-                total += r[k] * y[k]
-            else:  # r counted from the bound that u presses against; 0 at infinity
-                inside = r[k] - lower[i] if u[k] > 0.0 else upper[i] - r[k]
-                total += abs(inside * u[k]) if u[k] != 0.0 and abs(inside) < math.inf else 0.0
+            total += r[k] * y[k]
         out[WORK] = max(out[WORK], abs(total))
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from stickslip.laws import COEFFICIENTS, NewtonImpact
 from stickslip.mechanics import materials, placement
 from stickslip.mechanics.forces import Force, Forces, bound
-from stickslip.mechanics.given import new_name, numbers
+from stickslip.mechanics.given import Call, Given, new_name, numbers, recorded
 from stickslip.mechanics.inputs import declared_inputs
 from stickslip.mechanics.joint_start import JointRow, PlacedJoint, joint_row, joint_table, kind_and_places
 from stickslip.mechanics.joints import JointKind
@@ -57,7 +57,10 @@ class WorldBuilder:
         self._joints: dict[str, JointRow] = {}
         self._forces: dict[str, Force] = {}
         self._sensors: dict[str, Sensing] = {}
+        self.calls: list[Call] = [("gravity", (self._gravity,), {})]
+        """What was given, call by call."""
 
+    @recorded
     def material(
         self, name: str, *, mu: float = 0.5, mu_roll: float = 0.0, mu_spin: float = 0.0, e: float = 0.0
     ) -> str:
@@ -73,6 +76,7 @@ class WorldBuilder:
         self._given_materials.add(name)
         return name
 
+    @recorded
     def pair(
         self, first: str, second: str, *, mu: float | None = None, mu_roll: float | None = None,
         mu_spin: float | None = None, e: float | None = None, law: NewtonImpact | None = None,
@@ -94,6 +98,7 @@ class WorldBuilder:
             given = materials.law_coefficients(owner, law)
         self._pairs[first, second] = given
 
+    @recorded
     def body(
         self, name: str, shape: Shape | None = None, *,
         position: ArrayLike = ORIGIN, quaternion: ArrayLike = UPRIGHT,
@@ -143,6 +148,7 @@ class WorldBuilder:
         )  # fmt: skip
         return name
 
+    @recorded
     def joint(
         self, name: str, kind: str | JointKind | PlacedJoint, first: str, second: str | None = None, *,
         point: ArrayLike | None = None, axis: ArrayLike | None = None,
@@ -181,6 +187,7 @@ class WorldBuilder:
             self._apart.add((min(numbers), max(numbers)))
         return name
 
+    @recorded
     def force(self, force: Force) -> str:
         """A force beside gravity: a `Spring`, `Damper`, `Actuator` or `BodyForce`."""
         if not isinstance(force, Force):
@@ -188,6 +195,7 @@ class WorldBuilder:
         self._forces[new_name("force", force.name, self._forces)] = force
         return force.name
 
+    @recorded
     def sensor(self, sensor: Sensing) -> str:
         """A sensor: one of `SENSORS`, such as a `PositionSensor`, or a `Sensor` of your own."""
         if not isinstance(sensor, Sensing):
@@ -195,6 +203,7 @@ class WorldBuilder:
         self._sensors[new_name("sensor", sensor.name, self._sensors)] = sensor
         return sensor.name
 
+    @recorded
     def apart(self, first: str, second: str) -> None:
         """Two bodies that never touch each other."""
         i, j = self._number("apart", first), self._number("apart", second)
@@ -202,6 +211,7 @@ class WorldBuilder:
             raise ModelError(f"apart: {first!r} twice; a body never touches itself")
         self._apart.add((min(i, j), max(i, j)))
 
+    @recorded
     def apart_groups(self, first: str, second: str) -> None:
         """Two groups of bodies that never touch each other; or one whose bodies do not, if given twice."""
         self._apart_groups.append((first, second))
@@ -241,7 +251,8 @@ class WorldBuilder:
         sensors = tuple(sensor.bind(world) for sensor in self._sensors.values())
         for sensor in sensors:
             sensor.read(Reading.at(world, world.start))
-        return replace(world, sensors=sensors)
+        world = replace(world, sensors=sensors)
+        return replace(world, given=Given(tuple(self.calls), dict(vars(world))))
 
     def _check_driven(
         self, owner: str, kind: BodyKind, motion: Motion | None, moving: bool, mass: Any, inertia: Any,

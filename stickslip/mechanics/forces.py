@@ -235,8 +235,10 @@ class Forces:
 
     @property
     def need_python(self) -> bool:
-        """Whether some are actuators or functions."""
-        return any(isinstance(one, JointEffort) or one.constant is None for one in self.written)
+        """Whether some are functions."""
+        return any(
+            (one.effort if isinstance(one, JointEffort) else one).constant is None for one in self.written
+        )
 
     def potential(self, t: float, q: Array) -> float:
         """Of all springs [J]; without gravity's."""

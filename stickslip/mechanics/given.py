@@ -6,17 +6,48 @@ quaternions and directions have a length.
 
 import math
 from collections.abc import Callable, Container
+from dataclasses import dataclass
+from functools import wraps
 from inspect import Parameter, signature
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.renames import ARGUMENTS, current
 from stickslip.rotations import about
-from stickslip.state import Array, ModelError
+from stickslip.state import Array, ModelError, kept
 
 Function = Callable[..., Any]
+Call = tuple[str, tuple[Any, ...], dict[str, Any]]
+"""A verb of a builder as it was called: its name, arguments by position and by name."""
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What a world was made of."""
+
+    calls: tuple[Call, ...]
+    """Of the verbs of its builder, in their order."""
+    built: dict[str, Any]
+    """The fields of the world as it was built, by name; they are others where it was changed since."""
+
+
+def recorded(verb: Callable[P, R]) -> Callable[P, R]:
+    """A verb of a builder whose calls, once they were good, are kept in its list `calls`."""
+    name = verb.__name__
+
+    @wraps(verb)
+    def called_and_kept(*given: P.args, **named: P.kwargs) -> R:
+        found = verb(*given, **named)
+        builder: Any = given[0]
+        by_name = {key: kept(value) for key, value in named.items()}
+        builder.calls.append((name, tuple(kept(value) for value in given[1:]), by_name))
+        return found
+
+    return called_and_kept
 
 
 def numbers(owner: str, field: str, value: ArrayLike, shape: tuple[int | None, ...]) -> Array:

@@ -50,6 +50,8 @@ class ConvexHull:
     """About the centroid at density 1 kg/m³ [kg m²], shape (3, 3)."""
     reach: float = field(init=False)
     """Distance of the farthest vertex from the origin [m]."""
+    given: Array = field(init=False, repr=False)
+    """The points that it was made of [m], shape (m, 3)."""
 
     def __post_init__(self, points: ArrayLike | HasPoints, hull: bool) -> None:
         cloud: Any = points
@@ -65,6 +67,7 @@ class ConvexHull:
             _refuse_dents(scaled, np.asarray(surface), scaled[corners], triangles, volume, float(width))
         with np.errstate(over="ignore", under="ignore"):
             values = {
+                "given": given,
                 "vertices": given[corners],
                 "triangles": triangles,
                 "volume": float(volume * width**3),

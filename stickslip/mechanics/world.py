@@ -9,11 +9,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 
 from stickslip.laws import IMPACTS, NewtonImpact, PoissonImpact
 from stickslip.mechanics.forces import Forces
+from stickslip.mechanics.given import Given
 from stickslip.mechanics.inputs import DeclaredInput
 from stickslip.mechanics.joints import JointKind, Joints
 from stickslip.mechanics.materials import Materials
@@ -101,6 +103,8 @@ class World:
     """Of the kinematic bodies."""
     inputs: Mapping[str, DeclaredInput] = field(default_factory=dict)
     """Numbers that may be set between steps, by the names of their forces and kinematic bodies."""
+    given: Given | None = field(default=None, repr=False)
+    """What it was made of, by a builder: what files of models say."""
     number: Mapping[str, int] = field(init=False, repr=False)
     """Number of each body by its name."""
 
@@ -142,6 +146,20 @@ class World:
         R = matrices(state.q[7 * i + 3 : 7 * i + 7])
         spin = R @ state.v[6 * i + 3 : 6 * i + 6]
         return state.v[6 * i : 6 * i + 3] + cross(spin, R @ self.origin[i]), spin
+
+    def as_system(
+        self, systems: Iterable[Any] = (), interactions: Iterable[Any] = (), couplings: Iterable[Any] = ()
+    ) -> Any:
+        """The same mechanics as equations: a `NonsmoothSystem` of Newton-Euler bodies, with systems,
+        interactions and couplings of your own, which name bodies and joints of the world as they do systems.
+
+        A ModelError names shapes that may meet and whose gap has no closed form.
+        """
+        from importlib import import_module
+
+        # The room where systems and worlds meet is above this one.
+        made = import_module("stickslip.schemes.equations").as_system
+        return made(self, systems, interactions, couplings)
 
     def check_state(self, state: State) -> None:
         """Refuse a state that cannot be one of this world: by its sizes, by numbers that are not finite, by

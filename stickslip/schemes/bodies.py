@@ -9,6 +9,9 @@ Free motion is straight, and turns orientation and Ω as a free body does, by th
 Cayley's map (`kernels/bodies/rotation.py`), which keeps energy and spatial momentum to rounding. With θ = 1/2
 this is Moreau's midpoint form (Moreau 1999, Numerical aspects of the sweeping process, 5.2) and symmetric:
 of second order where nothing strikes, whatever the inertia of bodies that spin.
+With `stabilisation` contacts are stated on u_N⁺ + gap_m / h and joints on G'v⁺ + g_m / h (Anitescu & Hart
+2004; `kernels/activation.py`): from middle to middle a step moves by h v⁺, so overlaps and errors end within
+one. With θ = 1 the middle is the start: q⁺ = q + h v⁺ with Φ(q)/h and g(q)/h, as it is often printed.
 A contact is active where gap_m + θ h u_N <= 0 with the least u_N that either side has, be it free or held
 from the forces of the step: contacts that bear a stack are then active whatever the rounding of their gaps.
 Contacts and stops that no force on their own bodies presses together are so by the threshold of
@@ -66,9 +69,27 @@ class SemiExplicitMoreauJean(Options):
         50, "most sweeps of a correction; what it leaves is reported, and left to the next steps", low=1
     )
 
+    stabilisation: bool = option(
+        False, "close overlaps and open joints within a step, by gaps and errors over h in the laws of"
+        " velocities, in the place of the correction; it gives energy, and bodies may start in each other",
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        super(SemiExplicitMoreauJean, self).__post_init__()
+        if self.stabilisation and (self.impact != "newton" or self.parts > 1):
+            raise ValueError(
+                f"{type(self).__name__}: stabilisation goes with Newton's impact in one part,"
+                f" not with impact={self.impact!r} and parts={self.parts}"
+            )
+
+    @property
+    def correction_sweeps(self) -> int:
+        """Most sweeps of a position correction; 0 where there is none."""
+        return self.sweeps if self.correction and not self.stabilisation else 0
+
     def begin(self, world: World | PreparedWorld, state: State, h: float) -> Memory:
         """The memory before the first step; a ModelError where the world cannot be carried from `state`."""
-        check_start(PreparedWorld.of(world), state)
+        check_start(PreparedWorld.of(world), state, closes=self.stabilisation)
         none, contacts = np.zeros(0), dict(zip(KEPT, NOTHING, strict=True))
         return {**contacts, "joint_id": none, "joint_size": none, "joint_r": none, "reserve": np.zeros(1)}
 
@@ -77,15 +98,18 @@ class SemiExplicitMoreauJean(Options):
     ) -> Step:
         """The step of length h that begins at `state`."""
         prepared = PreparedWorld.of(world)
-        start = Start.of(self.theta, prepared, state, h)
+        stabilised = self.stabilisation
+        start = Start.of(self.theta, prepared, state, h, look=h if stabilised else 0.0)
         q_m, theta = start.q_m.reshape(-1), self.theta
         found = prepared.detector.find(q_m, start.margin)
-        blocks = contact_blocks(found, start, theta, self.impact == "newton", memory)
+        blocks = contact_blocks(found, start, theta, self.impact == "newton", memory, stabilised)
         if start.bodies.jointed:
             v, v_free = start.v_start.reshape(-1), start.v_free.reshape(-1)
             v_ahead = start.ahead(theta * h)
             t_m = state.t + (1.0 - theta) * h
-            joints = joint_rows(start.world, t_m, q_m, v, h, theta, v_free, v_ahead, start.stop_slack)
+            joints = joint_rows(
+                start.world, t_m, q_m, v, h, theta, v_free, v_ahead, start.stop_slack, stabilised
+            )
             assert joints is not None
             blocks = with_joints(blocks, joints, start.bodies, start.v_free, memory)
         if not blocks.K.size:
@@ -114,17 +138,16 @@ class SemiExplicitMoreauJean(Options):
             lost = "the impulses that the solver found are not finite; the step is one without any"
             return self._arrive(start, blocks, np.zeros(r.size), solves, memory, lost, summed)
         reserve = float(memory["reserve"][0]) + energy.lost
-        sweeps = self.sweeps if self.correction else 0
         springs = world.forces.potential(t, q.reshape(-1)) if start.forced else 0.0
-        done = corrected(start, blocks, t, q, v, springs, overlaps, max(reserve, 0.0), sweeps)
+        done = corrected(start, blocks, t, q, v, springs, overlaps, max(reserve, 0.0), self.correction_sweeps)
         before = world.forces.potential(state.t, state.q) if start.forced else 0.0
         potential = energy.weight + springs + done.lifted
         terms = EnergyTerms.of(energy, potential, energy.weight_before, before, lifted=done.lifted)
         if start.forced and not reason and self.theta == 0.5:  # else gravity's share is off as well
             reason = too_stiff(h, bodies.rates, energy, before + springs, terms.balance)
         if bodies.jointed and not reason:
-            drifts = not self.correction
-            reason = opened(world, bodies, state, done.q.reshape(-1), v.reshape(-1), h, done.opening, drifts)
+            drifts = self.correction_sweeps == 0
+            reason = opened(world, bodies, state, q.reshape(-1), v.reshape(-1), h, done.opening, drifts)
             if blocks.joints is not None and not all(one.ok for one in solves):
                 told_by = blocks.joints, blocks.rows[blocks.joint_rows :], blocks.u_bias[blocks.joint_rows :]
                 reason = conflict_reason(world, bodies, *told_by, blocks.unit) or reason
@@ -138,7 +161,7 @@ class SemiExplicitMoreauJean(Options):
             "r": impulses, "joint_r": joint_r, "reserve": np.array([reserve - done.lifted]),
             "joint_id": joint_id, "joint_size": joint_size,
         }  # fmt: skip
-        end = frozen_state(t, done.q.reshape(-1), v.reshape(-1), state.z)
+        end = frozen_state(t, q.reshape(-1), v.reshape(-1), state.z)
         return Step(
             end, h, impulses, velocities, after, solves=solves,
             reason=f"at t = {state.t:.9g} s {reason}" if reason else "",

@@ -6,14 +6,13 @@ import numpy as np
 
 from stickslip.detection.contacts import SLOTS, ContactSet
 from stickslip.detection.tracking import kept_of
-from stickslip.kernels.bodies import assembly, layout
-from stickslip.kernels.bodies.layout import Contacts, LastContacts, Span
+from stickslip.kernels.bodies import assembly, joint_blocks, layout
+from stickslip.kernels.bodies.layout import Contacts, LastContacts, LastJoints, Span
 from stickslip.problem.checks import frozen
 from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.jacobian import ContactBlocks
 from stickslip.problem.sets import ProductSet
 from stickslip.schemes.body_joints import JointRows
-from stickslip.schemes.body_redundancy import project_redundant_rows
 from stickslip.schemes.body_start import Start
 from stickslip.schemes.body_world import Bodies
 from stickslip.schemes.step import Memory
@@ -88,12 +87,14 @@ class Blocks:
         return GlobalProblem.unchecked(bodies.M, f, H, self.u_bias, self.K)
 
 
-def contact_blocks(found: ContactSet, start: Start, theta: float, newton: bool, memory: Memory) -> Blocks:
+def contact_blocks(
+    found: ContactSet, start: Start, theta: float, newton: bool, memory: Memory, stabilised: bool = False
+) -> Blocks:
     """The contacts that take part in the step, as `kernels/bodies/assembly.py` says."""
     bodies, h = start.bodies, start.h
     active = assembly.assemble(
         Contacts(*(getattr(found, name) for name in ContactSet.__slots__)), LastContacts(*kept_of(memory)),
-        SLOTS, bodies.row, start.free, Span(h, theta * h), start.slack, newton,
+        SLOTS, bodies.row, start.free, Span(h, theta * h), start.slack, newton, stabilised,
     )  # fmt: skip
     for array in (*active.contacts, active.local, active.rows_of_M, *active.K, *active[4:]):
         array.flags.writeable = False
@@ -108,51 +109,24 @@ def contact_blocks(found: ContactSet, start: Start, theta: float, newton: bool, 
 
 def with_joints(blocks: Blocks, joints: JointRows, bodies: Bodies, v_free: Array, memory: Memory) -> Blocks:
     """The same, and the blocks of the joints after those of the contacts."""
-    bias = joints.bias.copy()
-    assembly.add_prescribed(joints.bodies, joints.size, joints.rows, bodies.row, v_free, bias)
-    pairs = np.where(joints.bodies >= 0, bodies.row[joints.bodies], -1)
-    turns = ~joints.rows[:, :, :3].any(axis=(1, 2))
-    unit = np.where(turns, np.repeat(bodies.joint_length[joints.joint], joints.size), 1.0)
-    first = unit[np.cumsum(joints.size) - joints.size]
-    rows, bias, error = joints.rows * unit[:, None, None], bias * unit, joints.error * unit
-    project_redundant_rows(
-        bodies, joints.bodies, joints.joint, joints.part, joints.size, rows[None], bias[None], error
+    contacts = layout.Acting(
+        blocks.sides, blocks.bodies, blocks.K.arrays, blocks.u_bias, blocks.guess, blocks.rows, blocks.unit
     )
-    K, m = blocks.K, len(joints)
-    K = ProductSet(
-        np.concatenate([K.kind, joints.kind]),
-        np.concatenate([K.offset, K.size + np.cumsum(joints.size)]),
-        np.concatenate([K.lower, joints.lower / first]),
-        np.concatenate([K.upper, joints.upper / first]),
-        np.concatenate([K.group_offset, np.full(m, K.group_offset[-1])]),
-        K.group_size,
-        K.coefficient,
-    )
+    last = last_joints(memory)
+    found = joint_blocks.with_joints(bodies.linkage, contacts, joints.arrays, bodies.row, v_free, last)
+    for array in found[:2] + found[3:6]:
+        array.flags.writeable = False
     return replace(
-        blocks,
-        bodies=frozen(np.concatenate([blocks.bodies, pairs])),
-        sides=frozen(np.concatenate([blocks.sides, joints.bodies])),
-        rows=frozen(np.concatenate([blocks.rows, rows])),
-        K=K,
-        u_bias=np.concatenate([blocks.u_bias, bias]),
-        guess=np.concatenate([blocks.guess, _last_impulses(joints, memory) / unit]),
-        joints=joints,
-        unit=unit,
-    )
+        blocks, bodies=found.rows_of_M, sides=found.sides, rows=found.rows, K=ProductSet(*found.K),
+        u_bias=found.u_bias, guess=found.guess, joints=joints, unit=found.unit,
+    )  # fmt: skip
 
 
-def _last_impulses(joints: JointRows, memory: Memory) -> Array:
-    """Impulses of the last step, of the blocks that were there [N s, N m s], shape (n,)."""
-    known, size, r = memory["joint_id"], memory["joint_size"].astype(np.int64), memory["joint_r"]
+def last_joints(memory: Memory) -> LastJoints:
+    """Blocks of joints of the last step."""
+    known, size, r = memory["joint_id"], memory["joint_size"], memory["joint_r"]
     if known.shape != size.shape or r.shape != (int(size.sum()),):
         raise ModelError(
-            f"memory of joints: {known.size} blocks of {size.sum()} rows in all with {r.size} impulses"
+            f"memory of joints: {known.size} blocks of {int(size.sum())} rows in all with {r.size} impulses"
         )
-    if np.array_equal(known, joints.id):
-        return r
-    guess, new, old = np.zeros(joints.bias.size), np.cumsum(joints.size), np.cumsum(size)
-    _, here, there = np.intersect1d(joints.id, known, assume_unique=True, return_indices=True)
-    for i, j in zip(here, there, strict=True):  # stops that are reached or left: rare
-        if joints.size[i] == size[j]:
-            guess[new[i] - size[j] : new[i]] = r[old[j] - size[j] : old[j]]
-    return guess
+    return LastJoints(known, size, r)

@@ -28,6 +28,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from stickslip.kernels import cones
+from stickslip.kernels.bodies import impacts as kernels
 from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.convert import reduce_to_contacts
 from stickslip.problem.jacobian import ContactBlocks
@@ -45,10 +46,7 @@ DENSE = 100
 
 def strikes(blocks: Blocks, start: Start) -> bool:
     """Whether a contact closes faster than forces alone would make it in a step."""
-    normals, sides = blocks.K.offset[: blocks.count], blocks.sides[: blocks.count]
-    pushed = (start.v_free - start.v_start)[sides] * (sides >= 0)[..., None]
-    by_forces = np.einsum("csi,csi->c", blocks.rows[normals], pushed)
-    return bool((blocks.approach < -np.abs(by_forces)).any())
+    return bool(kernels.strikes(blocks.approach, blocks.arrays, start.v_start, start.v_free))
 
 
 def in_parts(blocks: Blocks, start: Start, solver: Solver, parts: int) -> tuple[Array, tuple[Solution, ...]]:
@@ -83,7 +81,7 @@ def _pushed(blocks: Blocks, start: Start, f: Array, r: Array | None) -> GlobalPr
 
 def compresses(blocks: Blocks) -> bool:
     """Whether a contact approaches that gives something back."""
-    return bool(((blocks.approach < 0.0) & (blocks.contacts.law[:, 3] > 0.0)).any())
+    return bool(kernels.compresses(blocks.approach, blocks.contacts.law))
 
 
 def in_two_phases(blocks: Blocks, start: Start, solver: Solver) -> tuple[Array, tuple[Solution, ...], str]:

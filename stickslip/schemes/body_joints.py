@@ -8,13 +8,11 @@ rope or strut and holds nothing else; without, its length is held. Friction abou
 constant radius, which no block is; it is refused.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from stickslip.kernels.activation import gap_rate
 from stickslip.kernels.bodies import joint_geometry
 from stickslip.kernels.bodies import joints as kernels
+from stickslip.kernels.bodies.joint_blocks import joint_blocks
 from stickslip.kernels.bodies.layout import JointRowArrays, Span
 from stickslip.mechanics.joints import JointKind, Joints
 from stickslip.mechanics.world import World
@@ -35,34 +33,34 @@ OPEN = 1e-6
 """Largest opening of a joint at the start [m, rad]."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
 class JointRows:
     """The blocks of all joints, in the order of the joints and of `PARTS` within each."""
 
-    bodies: IntArray
-    """First and second body in the world, -1 for the inertial frame [-], shape (m, 2)."""
-    rows: Array
-    """Rows of H' over (ẋ, Ω) of either body: u = rows[:, 0] v_first + rows[:, 1] v_second [-, m],
-    shape (n, 2, 6); 0 for the inertial frame."""
-    size: IntArray
-    """Rows of each block [-], shape (m,)."""
-    kind: IntArray
-    """Of each block as in `ProductSet`: 0 free, 1 nonnegative, 2 interval [-], shape (m,)."""
-    lower: Array
-    """Lower bound of each block [N s, N m s], shape (m,)."""
-    upper: Array
-    """Upper bound of each block [N s, N m s], shape (m,)."""
-    bias: Array
-    """Prescribed part of u: what the rows turn by until the end of the step, and `restitution`
-    [m/s, rad/s], shape (n,). The speed of kinematic bodies is not in it: their rows multiply it."""
-    restitution: Array
-    """Its part by restitution: e u⁻ at stops that were approached [m/s, rad/s], shape (n,)."""
-    error: Array
-    """Of what is held, and gap of the stops, negative beyond; 0 for friction [m, rad], shape (n,)."""
-    joint: IntArray
-    """Number of the joint [-], shape (m,)."""
-    part: IntArray
-    """What the block does in its joint, as in `PARTS` [-], shape (m,)."""
+    def __init__(self, arrays: JointRowArrays):
+        self.arrays = arrays
+        """As kernels take them."""
+        self.bodies = arrays.bodies
+        """First and second body in the world, -1 for the inertial frame [-], shape (m, 2)."""
+        self.rows = arrays.rows
+        """Rows of H' over (ẋ, Ω) of either body: u = rows[:, 0] v_first + rows[:, 1] v_second [-, m],
+        shape (n, 2, 6); 0 for the inertial frame."""
+        self.size = arrays.size
+        """Rows of each block [-], shape (m,)."""
+        self.kind = arrays.kind
+        """Of each block as in `ProductSet`: 0 free, 1 nonnegative, 2 interval [-], shape (m,)."""
+        self.lower, self.upper = arrays.low, arrays.high
+        """Bounds of each block [N s, N m s], shape (m,)."""
+        self.bias = arrays.bias
+        """Prescribed part of u: what the rows turn by until the end of the step, and `restitution`
+        [m/s, rad/s], shape (n,). The speed of kinematic bodies is not in it: their rows multiply it."""
+        self.restitution = arrays.bounce
+        """Its part by restitution: e u⁻ at stops that were approached [m/s, rad/s], shape (n,)."""
+        self.error = arrays.error
+        """Of what is held, and gap of the stops, negative beyond; 0 for friction [m, rad], shape (n,)."""
+        self.joint = arrays.joint
+        """Number of the joint [-], shape (m,)."""
+        self.part = arrays.part
+        """What the block does in its joint, as in `PARTS` [-], shape (m,)."""
 
     def __len__(self) -> int:
         return self.size.shape[0]
@@ -75,7 +73,7 @@ class JointRows:
 
 def joint_rows(
     world: World, t: float, q: Array, v: Array, h: float, theta: float, v_free: Array | None = None,
-    v_ahead: Array | None = None, slack: Array | None = None,
+    v_ahead: Array | None = None, slack: Array | None = None, stabilised: bool = False,
 ) -> JointRows | None:  # fmt: skip
     """Blocks of all joints at coordinates `q`; None without joints.
 
@@ -83,40 +81,24 @@ def joint_rows(
     forecast of the stops continues; v_ahead: v after the free rotation from here to the end of the step. Both
     are v unless given; all of all bodies [m/s, rad/s], shape (6 n,). slack: threshold of
     `kernels/activation.py` for stops of sliding and turning [m, rad], shape (nj, 2); 0 unless given.
+    stabilised: whether errors and gaps over h stand in the laws.
     With h = 0 the stops that are reached as it stands, and no friction: what a projection needs.
     """
     joints = world.joints
     if not len(joints):
         return None
-    m, n = 7 * len(joints), 12 * len(joints)  # a hold of at most 6 rows, four stops, two frictions
-    bodies, rows = np.empty((m, 2), np.int64), np.empty((n, 2, 6))
-    size, kind, joint, part = (np.empty(m, np.int64) for _ in range(4))
-    lower, upper = np.empty(m), np.empty(m)
-    bias, restitution, error, forecast = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    out = JointRowArrays(
-        bodies, rows, size, kind, lower, upper, bias, restitution, error, forecast, joint, part
-    )
     free = v if v_free is None else v_free
     ahead = v if v_ahead is None else v_ahead
     slack = np.zeros((len(joints), 2)) if slack is None else slack
     velocities = (x.reshape(-1, 6) for x in (v, free, ahead))
     span = Span(h, theta * h)
-    m, n, bad = kernels.joint_rows(joints.arrays, q.reshape(-1, 7), *velocities, span, slack, out)
+    bad, found = joint_blocks(joints.arrays, q.reshape(-1, 7), *velocities, span, slack, stabilised)
     if bad >= 0:
         raise ModelError(
             f"joint {joints.names[bad]!r} has no finite rows at t = {t:.6g} s: its bodies are at no finite"
             " place or speed, the points of a distance joint coincide, or its axes are at right angles"
         )
-    e = np.repeat(joints.e[joint[:m]], size[:m])
-    for k in np.flatnonzero(forecast[:n] > 0.0):
-        before = restitution[k] / e[k] if restitution[k] < 0.0 else 0.0
-        rate = gap_rate(error[k], before, bool(e[k] > 0.0), h)
-        if rate > 0.0:
-            bias[k], restitution[k] = bias[k] - restitution[k] + rate, 0.0
-    return JointRows(
-        bodies[:m], rows[:n], size[:m], kind[:m], lower[:m], upper[:m], bias[:n], restitution[:n], error[:n],
-        joint[:m], part[:m],
-    )  # fmt: skip
+    return JointRows(found)
 
 
 def joint_errors(world: World, q: Array) -> Array:
@@ -136,8 +118,9 @@ def joint_coordinates(world: World, q: Array, v: Array) -> tuple[Array, Array, A
     return place[:, 0], place[:, 1], speed
 
 
-def check_joints(world: World, q: Array) -> None:
-    """Refuse joints that cannot be, or that are open or beyond a stop by more than `OPEN` at `q`."""
+def check_joints(world: World, q: Array, closes: bool = False) -> None:
+    """Refuse joints that cannot be, or that are open or beyond a stop by more than `OPEN` at `q`, unless the
+    scheme `closes` them."""
     joints = world.joints
     for j, name in enumerate(joints.names):
         slides, turns = _leaves(joints, j)
@@ -153,7 +136,7 @@ def check_joints(world: World, q: Array) -> None:
                 f"joint {name!r}: its angle has stops at {low:.6g} and {high:.6g} rad; give two, less than a"
                 " full turn apart"
             )
-    for j, (place, turn) in enumerate(joint_errors(world, q)):
+    for j, (place, turn) in enumerate(() if closes else joint_errors(world, q)):
         if not (place <= OPEN and turn <= OPEN):
             raise ModelError(
                 f"joint {joints.names[j]!r} is open or beyond a stop by {place:.3g} m and {turn:.3g} rad at"

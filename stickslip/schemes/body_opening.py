@@ -8,13 +8,12 @@ contradict each other open without bound, while every contact problem on the way
 
 import numpy as np
 
+from stickslip.kernels.bodies.joints import SHARE, nearly_closed
 from stickslip.mechanics.world import World
 from stickslip.schemes.body_joints import joint_coordinates, joint_errors
 from stickslip.schemes.body_world import Bodies
 from stickslip.state import Array, BoolArray, State
 
-SHARE = 5e-2
-"""Opening that is an error of the scheme whatever the speed, over the arms of a joint [-], and in rad."""
 FARTHEST = 0.5
 """Largest motion of a step that is counted: beyond it bodies turn further than joints are linear [rad]."""
 
@@ -27,9 +26,9 @@ def opened(
     errors: as `joint_errors` has them there [m, rad], shape (nj, 2); drifts: positions are not corrected, so
     that what a step may leave adds to what it found.
     """
-    scale = np.stack([bodies.joint_reach, np.ones(len(errors))], axis=1)
-    if (errors <= SHARE * scale).all():
+    if nearly_closed(errors, bodies.joint_reach):
         return ""
+    scale = np.stack([bodies.joint_reach, np.ones(len(errors))], axis=1)
     # 1. What the scheme leaves: by spins, and by speeds of the bodies against each other, which an impact at
     # the start of the step may end; the larger of both ends of the step.
     spin, speed = np.zeros(len(errors)), np.zeros(len(errors))

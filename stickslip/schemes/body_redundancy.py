@@ -16,13 +16,13 @@ fails for such a reason names the joints (`conflict_reason`).
 
 import numpy as np
 
+from stickslip.kernels.bodies import redundancy as kernels
+from stickslip.kernels.bodies.redundancy import ROUNDING
 from stickslip.mechanics.world import World
 from stickslip.schemes.body_joints import JointRows
 from stickslip.schemes.body_world import Bodies
 from stickslip.state import Array, IntArray
 
-ROUNDING = 1e-9
-"""Largest singular value that does not count where joints are closed [-]."""
 ASKED = 1e-7
 """Share of what rows ask for that they may ask for in vain [-]."""
 SAME = 1e-12
@@ -37,29 +37,22 @@ def project_redundant_rows(
     bodies: Bodies, sides: IntArray, joint: IntArray, part: IntArray, size: IntArray, rows: Array,
     bias: Array, error: Array,
 ) -> None:  # fmt: skip
-    """Replace rows and biases of redundant joints, in one unit, by consistent ones of lower rank.
+    """Replace rows and biases of redundant joints by consistent ones of lower rank, along k directions.
 
-    sides, joint, part, size: of their blocks, as `JointRows` has them, (m, 2) and (m,); error: how far rows
-    are open, in that unit [m], shape (n,). rows (k, n, 2, 6) and bias (k, n) may be complex: k directions,
-    along which the projection U U' changes as well.
+    What the kernel of steps does, and how the projection U U' changes. sides, joint, part, size: of blocks,
+    as `JointRows` has them, (m, 2) and (m,); error: how far rows are open [m], shape (n,); rows
+    (k, n, 2, 6) and bias (k, n) are complex; all in one unit.
     """
-    for held, owner in _redundant_rows(sides, part, size):
-        # 1. The rows of the joints between two bodies as one matrix A, in one unit.
-        length, pair = float(bodies.joint_length[joint[owner]].mean()), sides[owner]
-        lower = np.where(pair[:, :1] > pair[:, 1:], [[1, 0]], [[0, 1]])  # sides in the order of their bodies
-        own = rows[:, held[:, None], lower]
-        pair = np.sort(pair[0])
-        A = own * ((pair >= 0) & (bodies.row[pair] >= 0))[:, None]
-        A[..., 3:] /= length
-        A = A.reshape(-1, held.size, 12)
-        # 2. Its rank up to the opening of the joints.
-        U, sigma, _ = np.linalg.svd(A[0].real)
-        rank = int((sigma > float(np.abs(error[held]).max()) / length + ROUNDING).sum())
-        # 3. Rows and right sides projected on the range of A.
-        square = np.zeros(held.size)
-        square[: sigma.size] = sigma * sigma
+    linkage = bodies.linkage
+    for k in range(0 if linkage is None else linkage.pair_start.size - 1):
+        held, turned, pair, length = kernels.held_rows(linkage, sides, joint, part, size, k)
+        dynamic = (pair >= 0) & (bodies.row[pair] >= 0)
+        A = np.stack([kernels.pair_matrix(one, held, turned, dynamic, length) for one in rows])
+        U, sigma = kernels.left_vectors(np.ascontiguousarray(A[0].real))
+        rank = kernels.rank_of(sigma, float(np.abs(error[held]).max()), length)
+        square, side = sigma * sigma, np.where(turned[:, None], [[1, 0]], [[0, 1]])
         P = _projector(U[:, :rank], U[:, rank:], square[:rank], square[rank:], A)
-        rows[:, held[:, None], lower] = np.einsum("kij,kjsc->kisc", P, own)
+        rows[:, held[:, None], side] = np.einsum("kij,kjsc->kisc", P, rows[:, held[:, None], side])
         bias[:, held] = np.einsum("kij,kj->ki", P, bias[:, held])
 
 
@@ -103,25 +96,8 @@ def conflict_reason(
 
 
 def _projector(U: Array, others: Array, square: Array, small: Array, A: Array) -> Array:
-    """U U', shape (k, m, m), and its change with A along each direction, if A is complex: that of the
-    eigenvectors U of A A', whose eigenvalues are `square`, towards the others, whose are `small`."""
-    P = (U @ U.T)[None]
-    if not np.iscomplexobj(A):
-        return P
+    """U U', shape (k, m, m), and its change with A along each direction: that of the eigenvectors U of A A',
+    whose eigenvalues are `square`, towards the others, whose are `small`."""
     change = others.T @ (A @ np.swapaxes(A, 1, 2)).imag @ U / (square - small[:, None])
     turned = others @ change @ U.T
-    return P + 1j * (turned + np.swapaxes(turned, 1, 2))
-
-
-def _redundant_rows(sides: IntArray, part: IntArray, size: IntArray) -> list[tuple[IntArray, IntArray]]:
-    """Of each two bodies that several joints hold: the rows that do [-], shape (k,), and their blocks."""
-    holds = part == 0
-    pair = np.sort(sides[holds], axis=1)
-    _, which, count = np.unique(pair, axis=0, return_inverse=True, return_counts=True)
-    if not (count > 1).any():
-        return []
-    owner = np.repeat(np.arange(size.size), size)
-    group = np.full(size.size, -1)
-    group[holds] = which.reshape(-1)
-    rows = [np.flatnonzero(group[owner] == k) for k in np.flatnonzero(count > 1)]
-    return [(held, owner[held]) for held in rows]
+    return (U @ U.T)[None] + 1j * (turned + np.swapaxes(turned, 1, 2))

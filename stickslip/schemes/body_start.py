@@ -7,6 +7,7 @@ import numpy as np
 from stickslip.detection.overlaps import check_overlaps
 from stickslip.kernels.activation import threshold
 from stickslip.kernels.bodies import motion
+from stickslip.kernels.bodies.joint_blocks import stop_slack
 from stickslip.kernels.bodies.layout import FreeMotion
 from stickslip.mechanics.world import World
 from stickslip.schemes.body_joints import check_joints
@@ -50,9 +51,7 @@ class Start:
     @property
     def stop_slack(self) -> Array:
         """The same of the stops of sliding and turning of each joint [m, rad], shape (nj, 2)."""
-        length = self.bodies.joint_length
-        turning = np.divide(self.slack, length, out=np.zeros(length.shape), where=length > 0.0)
-        return np.stack([np.full(length.shape, self.slack), turning], axis=-1)
+        return np.asarray(stop_slack(self.slack, self.bodies.joint_length))
 
     def ahead(self, time: float) -> Array:
         """Velocities after so much more free motion from the middle [m/s, rad/s], shape (6 n,)."""
@@ -66,8 +65,9 @@ class Start:
         return self.F.shape[1] > 0
 
     @classmethod
-    def of(cls, theta: float, prepared: PreparedWorld, state: State, h: float) -> "Start":
-        """The start of a step of length h from `state`."""
+    def of(cls, theta: float, prepared: PreparedWorld, state: State, h: float, look: float = 0.0) -> "Start":
+        """The start of a step of length h from `state`; look: how long after the middle contacts that close
+        are wanted [s], until the end of the step unless given."""
         world, bodies = prepared.world, prepared.bodies
         n = bodies.count
         q, v = state.q.reshape(n, 7), state.v.reshape(n, 6)
@@ -82,17 +82,21 @@ class Start:
         f, (bad, fastest, second) = motion.push_freely(bodies.arrays, q_m, v_start, F, h, v_free)
         if bad >= 0:
             raise not_finite(world, state, F, bad)
-        margin = theta * h * (fastest + second) + bodies.touch
+        margin = (look or theta * h) * (fastest + second) + bodies.touch
         slack = threshold(h, fastest)
         return cls(world, bodies, state, h, q, v, q_m, F, v_start, v_free, f, margin, slack)
 
 
-def check_start(prepared: PreparedWorld, state: State) -> None:
-    """Refuse a state from which no scheme can carry the world: bodies overlap, joints are open."""
+def check_start(prepared: PreparedWorld, state: State, closes: bool = False) -> None:
+    """Refuse a state from which no scheme can carry the world: bodies overlap, joints are open.
+
+    closes: whether the scheme closes both, so that only what cannot be is refused.
+    """
     world = prepared.world
     world.check_state(state)
-    check_overlaps(world, state, detector=prepared.detector)
-    check_joints(world, state.q)
+    if not closes:
+        check_overlaps(world, state, detector=prepared.detector)
+    check_joints(world, state.q, closes)
 
 
 def not_finite(world: World, state: State, F: Array, i: int) -> ModelError:

@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.detection.detector import Detector
-from stickslip.kernels.bodies.layout import BodyArrays
+from stickslip.kernels.bodies.joint_geometry import held
+from stickslip.kernels.bodies.layout import BodyArrays, EffortArrays, Linkage
+from stickslip.kernels.jit import formula
 from stickslip.laws import components
 from stickslip.mechanics.forces import Forces
 from stickslip.mechanics.inputs import with_inputs
@@ -26,6 +28,7 @@ from stickslip.schemes.body_stiffness import rates
 from stickslip.state import Array, BoolArray, IntArray
 
 if TYPE_CHECKING:
+    from stickslip.schemes.equations import WorldEquations
     from stickslip.schemes.variational_contacts import StepShapes
     from stickslip.schemes.variational_start import StepStops
 
@@ -95,6 +98,14 @@ class Bodies:
         """The same as kernels take them together."""
         self.forces = world.forces.arrays if self.forced else None
         """Springs, dampers and wrenches; None without forces beside gravity."""
+        self.linkage: Linkage | None = None
+        """Joints, and constant efforts along them; None without joints."""
+        if self.jointed:
+            pairs = _redundant_pairs(world)
+            self.linkage = Linkage(
+                world.joints.arrays, _efforts(world.forces), self.joint_length, self.joint_reach,
+                np.cumsum([0, *map(len, pairs)]), np.array([j for pair in pairs for j in pair], np.int64),
+            )  # fmt: skip
         self.rates = rates(world, self.J_inverse)
         """Of its stiffest spring [1/s²] and damper [1/s]."""
 
@@ -103,6 +114,8 @@ class Bodies:
         found = copy(self)
         found.forced = len(forces) > 0
         found.forces = forces.arrays if found.forced else None
+        if self.linkage is not None:
+            found.linkage = self.linkage._replace(efforts=_efforts(forces))
         return found
 
 
@@ -149,7 +162,7 @@ class PreparedWorld:
 
     @cached_property
     def shapes(self) -> "StepShapes":
-        """Contacts with gaps in closed form, of the variational scheme and of derivatives."""
+        """Contacts with smooth gaps, of the variational scheme and of derivatives."""
         from stickslip.schemes.variational_contacts import StepShapes
 
         return StepShapes(self.world) if self._like is None else self._like.shapes
@@ -160,6 +173,13 @@ class PreparedWorld:
         from stickslip.schemes.variational_start import StepStops
 
         return StepStops(self.world, self.bodies) if self._like is None else self._like.stops
+
+    @cached_property
+    def equations(self) -> "WorldEquations":
+        """The world as equations, for schemes of systems."""
+        from stickslip.schemes.equations import WorldEquations
+
+        return WorldEquations(self.world, self.shapes)
 
     def forces_at(self, t: float, q: Array, v: Array) -> Array:
         """Forces beside gravity by kind, as `Forces.add` has them, at q (n, 7) and v (n, 6) [N, N m], shape
@@ -194,6 +214,23 @@ def _joint_lengths(world: World, mass: Array, J_inverse: Array, row: IntArray) -
     shift = np.where(moves, 1.0 / np.where(row >= 0, mass, 1.0)[body], 0.0).sum(axis=1)
     turn = np.where(moves, np.trace(J_inverse, axis1=1, axis2=2)[body] / 3.0, 0.0).sum(axis=1)
     return frozen(np.sqrt(shift / turn))
+
+
+def _efforts(forces: Forces) -> EffortArrays:
+    """Of all actuators; those that are functions are not a number."""
+    found = forces.actuators
+    if found is None:
+        return EffortArrays(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+    return EffortArrays(found.joint, found.column, found.constant)
+
+
+def _redundant_pairs(world: World) -> list[list[int]]:
+    """Joints between each two bodies that several joints hold."""
+    joints, pairs = world.joints, dict[tuple[int, ...], list[int]]()
+    for j, sides in enumerate(np.sort(_joint_bodies(world), axis=1).tolist()):
+        if sum(formula(held)(joints.kind[j], joints.lower[j, 0], joints.upper[j, 0])):
+            pairs.setdefault(tuple(sides), []).append(j)
+    return [found for _, found in sorted(pairs.items()) if len(found) > 1]
 
 
 def _joint_bodies(world: World) -> IntArray:

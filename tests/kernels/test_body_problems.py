@@ -34,7 +34,7 @@ def test_what_a_solve_tells_is_what_the_judge_says_from_scratch():
     problem = problem_of("wall-problem")
     K, *rest = problem
     guess = np.zeros(problem.u_bias.size)
-    r, v, u, told, control, _ = body_problems.solve_coulomb3(tuple(K), *rest, 1e-6, 5000.0, guess)
+    r, v, u, told, control, _ = body_problems.solve_coulomb3(tuple(K), *rest, 1e-6, guess)
     assert control[schedule.STATE] == schedule.SOLVED
     measures, equilibrium, again = body_problems.measure(tuple(K), *rest, r, v)
     assert np.array_equal(told[: residuals.MEASURES], measures)

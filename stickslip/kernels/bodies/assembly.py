@@ -5,9 +5,8 @@ Contacts: `Contacts`; R (n, 3, 3): rotations of bodies.
 
 import numpy as np
 
-from stickslip.kernels.activation import gap_rate, takes_part
+from stickslip.kernels.activation import gap_rate, stabilised_rate, takes_part
 from stickslip.kernels.bodies.contacts import copy_contact, empty_contacts
-from stickslip.kernels.bodies.correction import OPENS
 from stickslip.kernels.bodies.joint_geometry import point_row, turn_row
 from stickslip.kernels.bodies.layout import Active, Overlaps
 from stickslip.kernels.bodies.motion import least_rate, rate
@@ -18,6 +17,8 @@ from stickslip.kernels.jit import jit
 
 FRICTION = 3
 """Kind of a friction cone in a product set."""
+OPENS = 1e-3
+"""A contact that opens by more than this share of its overlap in a step needs no correction."""
 
 
 @jit
@@ -33,12 +34,12 @@ def fill_row(body, point, axis, along, q, R, i, out):
 
 
 @jit
-def assemble(found, last, slots, row, free, span, slack, newton):
+def assemble(found, last, slots, row, free, span, slack, newton, stabilised):
     """`Active`: contacts matched with those of the last step, and those that take part as blocks.
 
     found: `Contacts`; last: `LastContacts`; slots: most contacts of a pair of shapes; row: of `BodyArrays`;
     free: `FreeMotion`; span: `Span`; slack: ε of `kernels/activation.py` [m]; newton: whether restitution is
-    Newton's.
+    Newton's; stabilised: whether gaps stand in the law of all contacts, then within the whole step.
     """
     nc, n, q, v_start, v_free = found.id.shape[0], row.shape[0], free.q_m, free.v_start, free.v_free
     local, last_r, name = np.empty((nc, 2, 3)), np.zeros((nc, 6)), np.empty(nc, np.int64)
@@ -56,8 +57,9 @@ def assemble(found, last, slots, row, free, span, slack, newton):
         if row[found.body[i, 0]] < 0 and row[found.body[i, 1]] < 0:
             continue
         fill_row(found.body, found.point, found.frame[i, 0], True, q, R, i, one)
-        forecast = found.gap[i] + span.reach * least_rate(1.0, found.body[i], one, v_start, v_free)
-        if takes_part(found.gap[i], forecast, slack):
+        reach = span.h if stabilised else span.reach
+        forecast = found.gap[i] + reach * least_rate(1.0, found.body[i], one, v_start, v_free)
+        if takes_part(found.gap[i], forecast, slack) or (stabilised and forecast <= slack):
             active[c], ahead[c] = place, forecast
             c += 1
             p += 3 + (2 if found.law[i, 1] > 0.0 else 0) + (1 if found.law[i, 2] > 0.0 else 0)
@@ -108,6 +110,9 @@ def assemble(found, last, slots, row, free, span, slack, newton):
         for j in range(start, at):
             u_bias[j] = rate(given, rows[j], v_free)
         approach[a] = rate(kept.body[a], rows[start], v_start)
+        if stabilised:
+            u_bias[start] += stabilised_rate(kept.gap[a], approach[a], law[3], span.h)
+            continue
         if newton:
             u_bias[start] += law[3] * min(approach[a], 0.0)
         if ahead[a] > 0.0:  # it takes part by the threshold alone: its gap over h in the place of restitution

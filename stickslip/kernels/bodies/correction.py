@@ -6,23 +6,44 @@ with N the normal rows and need = -gap; projected Gauss-Seidel sweeps over the r
 bodies: `BodyArrays`; blocks: `Blocks`.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
+from stickslip.kernels.bodies.joint_blocks import joint_blocks
+from stickslip.kernels.bodies.joints import FREE
+from stickslip.kernels.bodies.layout import Span
 from stickslip.kernels.bodies.motion import rate
 from stickslip.kernels.bodies.rotation import times, turn
 from stickslip.kernels.bodies.springs import spring_potential
 from stickslip.kernels.jit import jit
+from stickslip.state import Array, BoolArray, IntArray
 
 NEGLIGIBLE = 1e-9
 """Overlaps up to this share of the smallest shape are left as they are."""
+NEGLIGIBLE_OPENING = 1e-12
+"""The same where there are joints."""
 WORTH = 1e-3
 """Share of an overlap that the reserve must at least be able to undo of the lightest body."""
 PRECISION = 1e-3
 """Share of the deepest overlap up to which it is corrected."""
 TRIALS = 30
 """Most halvings of a shift that is dearer than the reserve."""
-OPENS = 1e-3
-"""A contact that opens by more than this share of its overlap in a step needs no correction."""
+
+
+class Wanted(NamedTuple):
+    """What a correction is to move, one row a constraint."""
+
+    sides: IntArray
+    """First and second body, -1 for the inertial frame [-], shape (m, 2)."""
+    rows: Array
+    """[-, m], shape (m, 2, 6)."""
+    bilateral: BoolArray
+    """Whether no further either [-], shape (m,)."""
+    need: Array
+    """How far [m, rad], shape (m,)."""
+    largest: float
+    """Of `need`, of either sign where bilateral [m, rad]."""
 
 
 @jit
@@ -92,29 +113,77 @@ def correct(bodies, forces, springs, blocks, overlaps, budget, q):
     forces: `ForceArrays` or None; springs: their potential at q [J]; blocks: of contacts alone; overlaps:
     `Overlaps`; budget: `Budget`.
     """
-    largest, reserve = overlaps.largest, budget.reserve
+    largest = overlaps.largest
     # Overlaps that need no correction, or of which the reserve cannot pay for any
-    idle = largest <= NEGLIGIBLE * budget.size or reserve < WORTH * largest * budget.least_weight
+    idle = largest <= NEGLIGIBLE * budget.size or budget.reserve < WORTH * largest * budget.least_weight
     if budget.sweeps == 0 or idle:
         return 0.0, overlaps.deepest, 0.0
     m = overlaps.need.shape[0]
-    normals, bilateral, out = np.empty((m, 2, 6)), np.zeros(m, np.bool_), np.empty(q.shape)
-    for i in range(m):
+    normals = np.empty((m, 2, 6))
+    take_normals(blocks, normals)
+    wanted = Wanted(blocks.sides, normals, np.zeros(m, np.bool_), overlaps.need, largest)
+    return push_back(bodies, forces, springs, wanted, overlaps, budget, q)
+
+
+@jit
+def correct_jointed(bodies, forces, linkage, springs, blocks, overlaps, budget, v, q):
+    """(joint that cannot be, or -1; what `correct` tells), of contacts and joints, which open as they turn.
+
+    linkage: `Linkage`; blocks: contacts first; v (n, 6): at the end of the step.
+    """
+    c, nj = overlaps.need.shape[0], linkage.length.shape[0]
+    bad, found = joint_blocks(linkage.joints, q, v, v, v, Span(0.0, 0.0), np.zeros((nj, 2)), False)
+    if bad >= 0:
+        return bad, 0.0, 0.0, 0.0
+    # 1. One row per contact, and all rows of joints that hold or have reached a stop.
+    m, largest, at = c + found.bias.shape[0], overlaps.largest, c
+    wanted = Wanted(
+        np.empty((m, 2), np.int64), np.empty((m, 2, 6)), np.zeros(m, np.bool_), np.empty(m), largest
+    )  # fmt: skip
+    wanted.sides[:c], wanted.need[:c] = blocks.sides[:c], overlaps.need
+    take_normals(blocks, wanted.rows[:c])
+    wanted.rows[c:] = found.rows
+    for i in range(found.size.shape[0]):
+        for _ in range(found.size[i]):
+            wanted.sides[at, 0], wanted.sides[at, 1] = found.bodies[i, 0], found.bodies[i, 1]
+            wanted.bilateral[at], wanted.need[at] = found.kind[i] == FREE, -found.error[at - c]
+            largest = max(largest, abs(wanted.need[at]) if wanted.bilateral[at] else wanted.need[at])
+            at += 1
+    # 2. What is open by more than rounding is closed.
+    if budget.sweeps == 0 or largest <= NEGLIGIBLE_OPENING * budget.size:
+        return -1, 0.0, overlaps.deepest, 0.0
+    wanted = Wanted(wanted.sides, wanted.rows, wanted.bilateral, wanted.need, largest)
+    lifted, left, moved = push_back(bodies, forces, springs, wanted, overlaps, budget, q)
+    return -1, lifted, left, moved
+
+
+@jit
+def take_normals(blocks, out):
+    """out (m, 2, 6) <- the first rows of the first m blocks."""
+    for i in range(out.shape[0]):
         for side in range(2):
             for k in range(6):
-                normals[i, side, k] = blocks.rows[blocks.offset[i], side, k]
+                out[i, side, k] = blocks.rows[blocks.offset[i], side, k]
+
+
+@jit
+def push_back(bodies, forces, springs, wanted, overlaps, budget, q):
+    """`correct` where something is to be moved: as much of it as the reserve pays for.   wanted: `Wanted`,
+    contacts first."""
     shift, moved = sweep_back(
-        bodies, blocks.sides, normals, bilateral, overlaps.need, PRECISION * largest, budget.sweeps
-    )
-    share = 1.0
+        bodies, wanted.sides, wanted.rows, wanted.bilateral, wanted.need, PRECISION * wanted.largest,
+        budget.sweeps,
+    )  # fmt: skip
+    share, reserve, out = 1.0, budget.reserve, np.empty(q.shape)
     for _ in range(TRIALS):
         lifted = shifted(bodies, q, shift, share, out)
         if forces is not None:
             lifted += spring_potential(forces.springs, out.reshape(-1)) - springs
         if lifted <= reserve:
             depth = most = 0.0
-            for i in range(m):
-                depth = max(depth, overlaps.depth[i] - share * moved[i])
+            for i in range(moved.shape[0]):
+                if i < overlaps.depth.shape[0]:
+                    depth = max(depth, overlaps.depth[i] - share * moved[i])
                 most = max(most, abs(moved[i]))
             for i in range(q.shape[0]):
                 for k in range(7):

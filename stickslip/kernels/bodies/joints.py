@@ -33,6 +33,8 @@ from stickslip.kernels.jit import jit
 
 FREE, NONNEGATIVE, INTERVAL = 0, 1, 2
 """Kinds of blocks, as `ProductSet` has them."""
+SHARE = 5e-2
+"""Opening that is an error of a scheme whatever the speed, over the arms of a joint [-], and in rad."""
 
 
 @jit
@@ -152,6 +154,15 @@ def joint_openings(joints, q, opening):
                 if not beyond <= size:
                     size = beyond
             opening[j, c] = size
+
+
+@jit
+def nearly_closed(opening, reach):
+    """Whether joints are open by no more than what any step may leave.   opening (nj, 2), reach (nj,)."""
+    closed = True
+    for j in range(opening.shape[0]):
+        closed = closed and opening[j, 0] <= SHARE * reach[j] and opening[j, 1] <= SHARE
+    return closed
 
 
 @jit

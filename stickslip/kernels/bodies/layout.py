@@ -179,6 +179,44 @@ class JointArrays(NamedTuple):
     [m, rad], shape (nj, 2, 2)."""
 
 
+class EffortArrays(NamedTuple):
+    """Constant efforts of actuators."""
+
+    joint: IntArray
+    """[-], shape (k,)."""
+    column: IntArray
+    """0 along the joint, 1 about its axis [-], shape (k,)."""
+    effort: Array
+    """[N, N m], shape (k,)."""
+
+
+class Linkage(NamedTuple):
+    """Joints of a world and what acts along them."""
+
+    joints: JointArrays
+    efforts: EffortArrays
+    length: Array
+    """At which turning a joint is as hard as shifting it, about [m], shape (nj,)."""
+    reach: Array
+    """Of the dynamic sides of a joint, from their centres of mass to beyond its points [m], shape (nj,)."""
+    pair_start: IntArray
+    """First in `paired` of the joints between each two bodies that several joints hold, and the number of all
+    [-], shape (k + 1,)."""
+    paired: IntArray
+    """Joints that hold bodies which others hold as well [-], shape (pair_start[-1],)."""
+
+
+class LastJoints(NamedTuple):
+    """Blocks of joints of the step before, from which those of a step take their first impulses."""
+
+    id: Array
+    """Whole numbers, increasing [-], shape (m,)."""
+    size: Array
+    """Rows of each block, whole numbers [-], shape (m,)."""
+    r: Array
+    """[N s, N m s], shape (sum of `size`,)."""
+
+
 class JointRowArrays(NamedTuple):
     """Blocks of joints in a step, as `schemes.body_joints.JointRows` has them, and room for more."""
 
@@ -259,3 +297,32 @@ class Active(NamedTuple):
     """Normal velocities before the step [m/s], shape (nc,)."""
     rows: Array
     """H' over both sides, of those too that do not answer [-, m], shape (p, 2, 6)."""
+
+
+class Acting(NamedTuple):
+    """Contacts of a step, and after them what joints do, as blocks of one problem over p components."""
+
+    sides: IntArray
+    """First and second body, -1 for the inertial frame [-], shape (nb, 2)."""
+    rows_of_M: IntArray
+    """Dynamic bodies that each acts on, -1 for a side that does not answer [-], shape (nb, 2)."""
+    K: Cones
+    """Where impulses live."""
+    u_bias: Array
+    """[m/s], shape (p,)."""
+    guess: Array
+    """[N s], shape (p,)."""
+    rows: Array
+    """H' over both sides [-, m], shape (p, 2, 6)."""
+    unit: Array
+    """What rows of joints are multiplied by: lengths where they turn, so that one problem has one unit and
+    residuals weigh turning as they weigh sliding [-, m], of joints alone, shape (p - pc,)."""
+
+
+class Carried(NamedTuple):
+    """What a step takes over from the one before."""
+
+    contacts: LastContacts
+    joints: LastJoints
+    reserve: float
+    """What corrections may cost [J]."""

@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from stickslip.kernels.bodies.joints import add_efforts
 from stickslip.kernels.bodies.rotation import turned
 from stickslip.kernels.jit import jit
 
@@ -146,10 +147,14 @@ def add_pushes(pushes, q, F):
 
 
 @jit
-def add_forces(forces, q, v, F):
-    """F (3, n, 6) += all of `ForceArrays`: springs, what takes energy, the others; whether all are finite."""
+def add_forces(forces, linkage, q, v, F):
+    """F (3, n, 6) += all of `ForceArrays` and of the efforts of a `Linkage`, if one is given: springs, what
+    takes energy, the others; whether all are finite."""
     good = add_springs(forces.springs, q, v, F[0], F[1]) < 0
     good = add_dampers(forces.dampers, q, v, F[1]) < 0 and good
+    if linkage is not None:
+        efforts = linkage.efforts
+        add_efforts(linkage.joints, efforts.joint, efforts.column, efforts.effort, q, F[2])
     add_pushes(forces.pushes, q, F[2])
     return good
 

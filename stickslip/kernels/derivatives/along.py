@@ -1,8 +1,8 @@
 """Kernels of steps along many directions at once, in complex numbers (`kernels/bodies/rotation.py`).
 
 Arrays begin with an axis of directions, which has length 1 where nothing changes; the rest of their shapes is
-that of the kernels. Contacts: (kind, flip, body, normal, frame), columns as `StepContacts` has them; where
-flip is 1 the ball or point is of the second body, the plane of the first.
+that of the kernels. Contacts: (kind, flip, body, normal, axis, round, frame), columns as `StepContacts` has
+them; where flip is 1 the ball or point is of the second body, the plane of the first.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from stickslip.kernels.bodies.frames import fill_tangents
 from stickslip.kernels.bodies.gaps import (
     LINEARISED,
-    ClosedForms,
+    Forms,
     gap_and_normal,
     poses_of,
     rows_at,
@@ -135,7 +135,7 @@ def rates(rows, sides, v, out):
 def contacts(table, share, point, radius, q, rows, gap):
     """rows (k, nc, 6, 2, 6), gap (k, nc) <- of all contacts, rows as `rows_at`, at the surface of the first
     body and this share of the gap beyond.   point (k, nc, 2, 3), radius (k, nc, 2), of the ball first."""
-    kind, flip, body, normal, given = table
+    kind, flip, body, normal, axis, rounds, given = table
     frame, c, reach = np.empty((3, 3), q.dtype), np.empty((2, 3), q.dtype), np.zeros(2, q.dtype)
     balls = body.copy()
     for i in range(kind.shape[0]):
@@ -144,7 +144,7 @@ def contacts(table, share, point, radius, q, rows, gap):
     for d in range(gap.shape[0]):
         poses = poses_of(at(q, d))
         points, radii = at(point, d), at(radius, d)
-        forms = ClosedForms(kind, balls, points, normal, radii)
+        forms = Forms(kind, balls, points, normal, axis, radii, rounds)
         for i in range(kind.shape[0]):
             pair = body[i, 0], body[i, 1]
             if kind[i] == LINEARISED:

@@ -41,18 +41,62 @@ if JIT:
     read_int, write_int = (make(types.int32, ir.IntType(32)) for make in (_reader, _writer))
     read_address = _reader(types.int64, ir.IntType(64))
 
-    @intrinsic
-    def call_with_two(typingctx, function, first, second):  # type: ignore[no-untyped-def]
-        """Call the C function `void f(void *, void *)` at an address."""
+    def _caller(letters: str) -> Any:
+        """A function that calls the C function at an address, which returns nothing; of each of its arguments
+        a letter: `p` for an address, `i` for an int, `d` for a double."""
+        of = {"p": types.int64, "i": types.int32, "d": types.float64}
+        pointer = ir.IntType(8).as_pointer()
+        forms = {"p": pointer, "i": ir.IntType(32), "d": ir.DoubleType()}
+        form = ir.FunctionType(ir.VoidType(), [forms[letter] for letter in letters])
 
         def generate(context, builder, signature, values):  # type: ignore[no-untyped-def]
-            pointer = ir.IntType(8).as_pointer()
-            form = ir.FunctionType(ir.VoidType(), [pointer, pointer])
-            given = [builder.inttoptr(value, pointer) for value in values[1:]]
+            given = [
+                builder.inttoptr(value, pointer) if letter == "p" else value
+                for letter, value in zip(letters, values[1:], strict=True)
+            ]
             builder.call(builder.inttoptr(values[0], form.as_pointer()), given)
             return context.get_dummy_value()
 
-        return types.none(types.int64, types.int64, types.int64), generate
+        signature = types.none(types.int64, *(of[letter] for letter in letters))
+        if len(letters) == 2:
+
+            @intrinsic
+            def call2(typingctx, f, a, b):  # type: ignore[no-untyped-def]
+                return signature, generate
+
+            return call2
+        if len(letters) == 3:
+
+            @intrinsic
+            def call3(typingctx, f, a, b, c):  # type: ignore[no-untyped-def]
+                return signature, generate
+
+            return call3
+        if len(letters) == 4:
+
+            @intrinsic
+            def call4(typingctx, f, a, b, c, d):  # type: ignore[no-untyped-def]
+                return signature, generate
+
+            return call4
+        if len(letters) == 5:
+
+            @intrinsic
+            def call5(typingctx, f, a, b, c, d, e):  # type: ignore[no-untyped-def]
+                return signature, generate
+
+            return call5
+
+        @intrinsic
+        def call6(typingctx, f, a, b, c, d, e, g):  # type: ignore[no-untyped-def]
+            return signature, generate
+
+        return call6
+
+    call_with_two = _caller("pp")
+    call_with_flag = _caller("ppi")
+    call_with_step = _caller("pppd")
+    call_solve = _caller("ppppi")
 
 else:
 
@@ -61,3 +105,4 @@ else:
         raise NotImplementedError("memory at addresses is reached from compiled kernels only")
 
     read_double = read_int = read_address = write_double = write_int = call_with_two
+    call_with_flag = call_with_step = call_solve = call_with_two

@@ -1,18 +1,26 @@
 """Steps of Moreau-Jean for worlds of bodies in one compiled call: `schemes/bodies.py`, arrow for arrow.
 
-The same kernels in the same order as the step in Python, so the same bits (a test shows it). A step that the
-sweeps do not solve to tolerance, or in which Python has to decide something, is not made: the call ends
-before it with a code, and the step in Python has its turn, with `auto` behind it.
+The same kernels in the same order as the step in Python, so the same bits (a test shows it). A step that
+sweeps and Newton's method do not solve to tolerance, or in which Python has to decide something, is not made:
+the call ends before it with a code, and the step in Python has its turn, with `auto` behind it.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from stickslip.kernels import body_problems, residuals, schedule
+from stickslip.kernels import body_problems, cones, residuals, schedule
 from stickslip.kernels.activation import threshold
-from stickslip.kernels.bodies import assembly, correction, motion, springs
-from stickslip.kernels.bodies.layout import Blocks, Budget, FreeMotion, LastContacts, Span
+from stickslip.kernels.bodies import assembly, correction, impacts, joint_blocks, joints, motion, springs
+from stickslip.kernels.bodies.layout import (
+    Blocks,
+    Budget,
+    Carried,
+    FreeMotion,
+    LastContacts,
+    LastJoints,
+    Span,
+)
 from stickslip.kernels.jit import jit, jit_without_lock
 from stickslip.kernels.steps.detection import SLOTS, find
 from stickslip.state import Array, IntArray
@@ -22,11 +30,11 @@ DONE, NO_ROOM, LEFT = range(3)
 make it."""
 (
     NATURAL, NATURAL_SCALED, ITERATIONS, PENETRATION, CORRECTION, KINETIC, POTENTIAL, DISSIPATED, WORK,
-    LIFTED, BALANCE, RESERVE,
-) = range(12)  # fmt: skip
+    LIFTED, BALANCE, RESERVE, OPENING,
+) = range(13)  # fmt: skip
 """Numbers of a step: residuals of the judge [-], sweeps, deepest overlap and largest correction [m], terms of
-energy as `EnergyTerms` has them, and what corrections may still cost [J]."""
-NUMBERS = 12
+energy as `EnergyTerms` has them, what corrections may still cost [J], largest error of a joint [m, rad]."""
+NUMBERS = 13
 
 
 class Settings(NamedTuple):
@@ -40,6 +48,8 @@ class Settings(NamedTuple):
     """Of the judge's residuals [-]."""
     newton: bool
     """Whether restitution is Newton's."""
+    parts: int
+    """That an impact is made in."""
     touch: float
     """Least margin of detection [m]."""
     size: float
@@ -48,6 +58,8 @@ class Settings(NamedTuple):
     """Of a dynamic body [N]."""
     sweeps: int
     """Most sweeps of a correction; 0 for none."""
+    stabilised: bool
+    """Whether gaps stand in the law of contacts."""
     spring_rate: float
     """Largest k/m of a spring [1/s²]."""
     damper_rate: float
@@ -92,40 +104,77 @@ class Room(NamedTuple):
     """[m/s, rad/s], shape (most, 6)."""
     local: Array
     """Points in the frames of the two bodies [m], shape (most, 2, 3)."""
+    joint_offset: IntArray
+    """First row of joints of each step, and the number of all [-], shape (steps + 1,)."""
+    joint_id: IntArray
+    """Block that each is of [-], shape (most rows,)."""
+    joint_r: Array
+    """[N s, N m s], shape (most rows,)."""
 
 
 @jit
-def solve_coulomb(K, active, bodies, f, tolerance):
-    """(r, told, sweeps, solved) where all contacts are Coulomb's in 3D."""
-    limit = body_problems.sweeps_worth(active.u_bias.shape[0], True)
-    r, _, _, told, control, _ = body_problems.solve_coulomb3(
-        K, active.rows_of_M, active.rows, bodies.M, bodies.root, f, active.u_bias, tolerance, limit,
-        active.guess,
-    )  # fmt: skip
+def told_by(found):
+    """(r, measures of the judge, sweeps, whether it is solved) from what `body_problems` tells."""
+    r, _, _, told, control, _ = found
     return r, told, control[schedule.SWEEPS], control[schedule.STATE] == schedule.SOLVED
 
 
 @jit
-def solve_any(K, active, bodies, f, tolerance):
-    """(r, told, sweeps, solved) where contacts may roll or have torsion."""
-    if active.u_bias.shape[0] == 3 * K.kind.shape[0]:
-        return solve_coulomb(K, active, bodies, f, tolerance)
-    limit = body_problems.sweeps_worth(active.u_bias.shape[0], False)
-    r, _, _, told, control, _ = body_problems.solve_blocks(
-        K, active.rows_of_M, active.rows, bodies.M, bodies.root, f, active.u_bias, tolerance, limit,
-        active.guess,
+def solve_coulomb(acting, bodies, f, tolerance):
+    """`told_by` where all blocks are Coulomb's contacts in 3D.   acting: `Acting`."""
+    return told_by(
+        body_problems.solve_coulomb3(
+            acting.K, acting.rows_of_M, acting.rows, bodies.M, bodies.root, f, acting.u_bias, tolerance,
+            acting.guess,
+        )
     )  # fmt: skip
-    return r, told, control[schedule.SWEEPS], control[schedule.STATE] == schedule.SOLVED
 
 
 @jit
-def make_step(finder, solver, shapes, spheres, bodies, forces, drives, settings, last, reserve, room, step):
-    """(made, active, r, u): a step from row `step` of `room` to the next; its contacts, r and u (nc, 6) by
-    contact.
+def solve_blocks(acting, bodies, f, tolerance):
+    """`told_by` for blocks of any kind."""
+    return told_by(
+        body_problems.solve_blocks(
+            acting.K, acting.rows_of_M, acting.rows, bodies.M, bodies.root, f, acting.u_bias, tolerance,
+            acting.guess,
+        )
+    )  # fmt: skip
+
+
+@jit
+def solve_any(acting, bodies, f, tolerance):
+    """`told_by` where contacts may roll or have torsion."""
+    if acting.u_bias.shape[0] == 3 * acting.K.kind.shape[0]:
+        return solve_coulomb(acting, bodies, f, tolerance)
+    return solve_blocks(acting, bodies, f, tolerance)
+
+
+@jit
+def solve_linked(acting, bodies, f, tolerance):
+    """`told_by` where there may be joints."""
+    K, only_contacts = acting.K, True
+    for kind in K.kind:
+        only_contacts = only_contacts and kind == cones.FRICTION
+    if only_contacts:
+        return solve_any(acting, bodies, f, tolerance)
+    if not body_problems.is_jointed(K.kind):
+        return solve_blocks(acting, bodies, f, tolerance)
+    return told_by(
+        body_problems.solve_jointed(
+            K, acting.rows_of_M, acting.rows, bodies.M, bodies.root, f, acting.u_bias, tolerance, acting.guess
+        )
+    )
+
+
+@jit
+def make_step(
+    finder, solver, shapes, spheres, bodies, forces, linkage, drives, settings, carried, room, step
+):
+    """(made, active, r, u, joints): a step from row `step` of `room` to the next; its contacts, r and u
+    (nc, 6) by contact, and `LastJoints`.
 
     finder, shapes, spheres: as `steps/detection.py` has them; solver: one of those above; forces:
-    `ForceArrays` or None; drives: `Drives` or None; last: `LastContacts`; reserve: what the correction may
-    cost [J].
+    `ForceArrays` or None; linkage: `Linkage` or None; drives: `Drives` or None; carried: `Carried`.
     """
     q, v, q_end, v_end = room.q[step], room.v[step], room.q[step + 1], room.v[step + 1]
     numbers = room.numbers[step]
@@ -137,46 +186,79 @@ def make_step(finder, solver, shapes, spheres, bodies, forces, drives, settings,
     motion.move_half(bodies.row, bodies.J, bodies.J_inverse, q, v, (1.0 - theta) * h, q_m, v_start)
     if forces is not None:
         F = np.zeros((3, n, 6))
-        finite = springs.add_forces(forces, q_m.reshape(-1), v_start.reshape(-1), F)
+        finite = springs.add_forces(forces, linkage, q_m.reshape(-1), v_start.reshape(-1), F)
         before = springs.spring_potential(forces.springs, q.reshape(-1))
     if drives is not None:
         motion.move_along(q_m, v, reach, q_end)
         motion.prescribe(drives.body, drives.given[step], q_end.reshape(-1), v_free.reshape(-1))
     f, (bad, fastest, second) = motion.push_freely(bodies, q_m, v_start, F, h, v_free)
-    free, span = FreeMotion(q, v, q_m, v_start, v_free, F), Span(h, reach)
+    free, span, slack = FreeMotion(q, v, q_m, v_start, v_free, F), Span(h, reach), threshold(h, fastest)
     # 2. Contacts that can close by the end of the step, and the problem of those that take part.
     finite = finite and bad < 0
-    margin = reach * (fastest + second) + settings.touch if finite else 0.0
+    look = h if settings.stabilised else reach
+    margin = look * (fastest + second) + settings.touch if finite else 0.0
     found, contacts = find(finder, shapes, spheres, q_m, margin)
     active = assembly.assemble(
-        contacts, last, SLOTS, bodies.row, free, span, threshold(h, fastest), settings.newton
+        contacts,
+        carried.contacts,
+        SLOTS,
+        bodies.row,
+        free,
+        span,
+        slack,
+        settings.newton,
+        settings.stabilised,
     )
-    K, count = active.K, active.approach.shape[0]
-    r, solved = np.zeros(active.u_bias.shape[0]), True
-    numbers[NATURAL] = numbers[NATURAL_SCALED] = numbers[ITERATIONS] = 0.0
-    # 3. Impulses, and the judge's measure of them.
-    if count > 0 and finite and found:
-        r, measures, sweeps, solved = solver(K, active, bodies, f, settings.tolerance)
+    acting = joint_blocks.contacts_alone(active)
+    if linkage is not None:
+        v_ahead = np.empty((n, 6))
+        motion.move_half(bodies.row, bodies.J, bodies.J_inverse, q_m, v_start, reach, q_end, v_ahead)
+        bad, links = joint_blocks.joint_blocks(
+            linkage.joints, q_m, v_start, v_free, v_ahead, span,
+            joint_blocks.stop_slack(slack, linkage.length), settings.stabilised,
+        )  # fmt: skip
+        finite = finite and bad < 0
+        if finite:
+            acting = joint_blocks.with_joints(linkage, acting, links, bodies.row, v_free, carried.joints)
+    blocks = Blocks(acting.sides, acting.K.offset, acting.rows)
+    # 3. Impulses, and the judge's measure of them; impacts in several problems are left to Python.
+    r, solved = np.zeros(acting.u_bias.shape[0]), True
+    if not settings.newton:
+        solved = not impacts.compresses(active.approach, active.contacts.law)
+    elif settings.parts > 1:
+        solved = not impacts.strikes(active.approach, blocks, v_start, v_free)
+    numbers[NATURAL] = numbers[NATURAL_SCALED] = numbers[ITERATIONS] = numbers[OPENING] = 0.0
+    if r.shape[0] > 0 and finite and found and solved:
+        r, measures, sweeps, solved = solver(acting, bodies, f, settings.tolerance)
         solved = solved and residuals.is_solved(measures, settings.tolerance)
         solved = solved and measures[residuals.MEASURES] <= settings.tolerance
         numbers[NATURAL], numbers[NATURAL_SCALED] = measures[residuals.NATURAL], measures[residuals.SCALED]
         numbers[ITERATIONS] = sweeps
     # 4. The end of the step.
-    blocks = Blocks(active.contacts.body, K.offset, active.rows)
     u, energy = motion.arrive(bodies, blocks, r, free, span, q_end, v_end)
     impulses, velocities, overlaps = assembly.tell(
-        active.contacts.law, active.contacts.gap, K.offset, reach, r, u
+        active.contacts.law, active.contacts.gap, blocks.offset, reach, r, u
     )
-    for i in range(count):
-        for k in range(6):
-            if abs(impulses[i, k]) < motion.NOTHING:
-                impulses[i, k] = 0.0
-    # 5. Position correction, at the cost of what contacts have taken.
-    left, after = reserve + energy.lost, 0.0
+    drop_nothing(impulses.reshape(-1))
+    # 5. Position correction, at the cost of what contacts and joints have taken.
+    left, after = carried.reserve + energy.lost, 0.0
     if forces is not None:
         after = springs.spring_potential(forces.springs, q_end.reshape(-1))
     budget = Budget(max(left, 0.0), settings.sweeps, settings.size, settings.least_weight)
-    lifted, penetration, moved = correction.correct(bodies, forces, after, blocks, overlaps, budget, q_end)
+    if linkage is None:
+        lifted, penetration, moved = correction.correct(
+            bodies, forces, after, blocks, overlaps, budget, q_end
+        )
+        last = LastJoints(np.empty(0), np.empty(0), np.empty(0))
+    else:
+        bad, lifted, penetration, moved = correction.correct_jointed(
+            bodies, forces, linkage, after, blocks, overlaps, budget, v_end, q_end
+        )
+        opening = np.empty((linkage.length.shape[0], 2))
+        joints.joint_openings(linkage.joints, q_end.reshape(-1), opening)
+        numbers[OPENING] = opening.max()
+        finite = finite and bad < 0 and joints.nearly_closed(opening, linkage.reach)
+        last = joint_blocks.last_joints(links, acting.unit, r[r.shape[0] - acting.unit.shape[0] :])
     # 6. The account of energy.
     numbers[PENETRATION], numbers[CORRECTION], numbers[LIFTED] = penetration, moved, lifted
     numbers[KINETIC], numbers[POTENTIAL] = energy.kinetic, energy.weight + after + lifted
@@ -199,7 +281,25 @@ def make_step(finder, solver, shapes, spheres, bodies, forces, drives, settings,
         for k in range(6):
             total += v_end[i, k]
     made = finite and found and solved and abs(total) < np.inf
-    return made, active, impulses, velocities
+    return made, active, impulses, velocities, last
+
+
+@jit
+def drop_nothing(r):
+    """r (n,) <- r with what is next to nothing as 0."""
+    for k in range(r.shape[0]):
+        if abs(r[k]) < motion.NOTHING:
+            r[k] = 0.0
+
+
+@jit
+def write_joints(room, at, last):
+    """Impulses of joints of a step into their rows from `at` on."""
+    k = 0
+    for i in range(last.id.shape[0]):
+        for _ in range(int(last.size[i])):
+            room.joint_id[at + k], room.joint_r[at + k] = int(last.id[i]), last.r[k]
+            k += 1
 
 
 @jit
@@ -224,28 +324,44 @@ def write_contacts(room, at, active, r, u):
 
 @jit_without_lock
 def march(
-    finder, solver, shapes, spheres, bodies, forces, drives, settings, index, every, end, last, reserve, room
+    finder,
+    solver,
+    shapes,
+    spheres,
+    bodies,
+    forces,
+    linkage,
+    drives,
+    settings,
+    index,
+    every,
+    end,
+    carried,
+    room,
+    first,
+    most,
 ):
-    """(steps made, how it ended, last contacts, reserve) from row 0 of `room` on.
+    """(steps made, how it ended, `Carried`): at most so many, from row `first` of `room` on.
 
-    index: the clock's at the start; contacts of a step are written where the clock's index is a multiple of
-    `every`, or `end`. The others as `make_step` has them.
+    index: the clock's at the start; contacts and joints of a step are written where the clock's index is a
+    multiple of `every`, or `end`. The others as `make_step` has them.
     """
-    room.offset[0] = 0
-    for step in range(room.numbers.shape[0]):
-        made, active, r, u = make_step(
-            finder, solver, shapes, spheres, bodies, forces, drives, settings, last, reserve, room, step
+    for made in range(most):
+        step = first + made
+        solved, active, r, u, linked = make_step(
+            finder, solver, shapes, spheres, bodies, forces, linkage, drives, settings, carried, room, step
         )
-        if not made:
-            return step, LEFT, last, reserve
+        if not solved:
+            return made, LEFT, carried
         index += 1
-        at = room.offset[step]
-        room.offset[step + 1] = at
+        at, joint_at = room.offset[step], room.joint_offset[step]
+        room.offset[step + 1], room.joint_offset[step + 1] = at, joint_at
         if index % every == 0 or index == end:
             if at + r.shape[0] > room.gap.shape[0]:
-                return step, NO_ROOM, last, reserve
+                return made, NO_ROOM, carried
             write_contacts(room, at, active, r, u)
-            room.offset[step + 1] = at + r.shape[0]
+            write_joints(room, joint_at, linked)
+            room.offset[step + 1], room.joint_offset[step + 1] = at + r.shape[0], joint_at + linked.r.shape[0]
         last = LastContacts(active.contacts.id.astype(np.float64), active.local, active.contacts.frame, r)
-        reserve = room.numbers[step, RESERVE]
-    return room.numbers.shape[0], DONE, last, reserve
+        carried = Carried(last, linked, room.numbers[step, RESERVE])
+    return most, DONE, carried

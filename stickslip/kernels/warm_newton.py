@@ -1,0 +1,260 @@
+"""Newton's method from a guess that is near, on small problems with a dense W.
+
+Alart and Curnier's map (see `maps.py`), full steps. What stands on a bound is eliminated; what is left is
+solved with W + epsilon diag W, epsilon as small as the error: rows that contradict each other as long as all
+stick throw r far away otherwise.
+"""
+
+import math
+
+import numpy as np
+
+from stickslip.kernels import cones, dense_lu
+from stickslip.kernels.jit import jit
+
+BOUND, STICK, SLIP = 0, 1, 2
+"""What a component does: stands on a bound, has no velocity, or slides in a group."""
+SOFTEN, SOFTEST = 1e-2, 1e-9
+"""Regularisation: times the error, and the least; found on robots that stand and trot."""
+TAKEN = 1e-2
+"""Share of the tolerance up to which a guess is the answer: of one that just holds, the next step would take
+the error back."""
+
+
+@jit
+def augmentation(K, W, rho):
+    """rho (n,) <- of the map: 1 / W_kk, and 1 / trace of W_gg for each group g of friction."""
+    kind, offset, _, _, group_offset, group_size, _ = K
+    for i in range(kind.shape[0]):
+        a, end = offset[i], offset[i + 1]
+        first = a + 1 if kind[i] == cones.FRICTION else end
+        for k in range(a, first):
+            rho[k] = 1.0 / W[k, k] if W[k, k] > 0.0 else 1.0
+        if kind[i] != cones.FRICTION:
+            continue
+        for g in range(group_offset[i], group_offset[i + 1]):
+            trace, m = 0.0, group_size[g]
+            for k in range(first, first + m):
+                trace += W[k, k]
+            own = 1.0 / trace if trace > 0.0 else rho[a]
+            for k in range(first, first + m):
+                rho[k] = own
+            first += m
+
+
+@jit
+def add_columns(W, x, y):
+    """y <- y + W x, W symmetric.   Columns one after the other, so that sums run along rows."""
+    for c in range(x.shape[0]):
+        f = x[c]
+        if f != 0.0:
+            row = W[c]
+            for k in range(y.shape[0]):
+                y[k] += f * row[k]
+
+
+@jit
+def evaluate(K, rho, r, u, F, trial, state):
+    """The map at (r, u), and what each component does; (|F|², |F|² with velocities unscaled, sizes of both).
+
+    trial (n,) <- what is projected: r - rho u; on bounds the bound.   All (n,).
+    """
+    kind, offset, lower, upper, group_offset, group_size, coefficient = K
+    scaled, plain = 0.0, 0.0
+    for i in range(kind.shape[0]):
+        a, end = offset[i], offset[i + 1]
+        if kind[i] != cones.FRICTION:
+            low, high = lower[i], upper[i]
+            for k in range(a, end):
+                x = r[k] - rho[k] * u[k]
+                if low < x < high:
+                    F[k], state[k] = rho[k] * u[k], STICK
+                    plain += u[k] * u[k]
+                else:
+                    trial[k] = low if x <= low else high
+                    F[k], state[k] = r[k] - trial[k], BOUND
+                    plain += F[k] * F[k]
+                scaled += F[k] * F[k]
+            continue
+        normal = r[a] - rho[a] * u[a]
+        if normal <= 0.0:
+            for k in range(a, end):
+                F[k], state[k], trial[k] = r[k], BOUND, 0.0
+                scaled += F[k] * F[k]
+                plain += F[k] * F[k]
+            continue
+        F[a], state[a], trial[a] = rho[a] * u[a], STICK, normal
+        scaled += F[a] * F[a]
+        plain += u[a] * u[a]
+        a += 1
+        for g in range(group_offset[i], group_offset[i + 1]):
+            m, radius, size = group_size[g], coefficient[g] * normal, 0.0
+            for k in range(a, a + m):
+                trial[k] = r[k] - rho[k] * u[k]
+                size += trial[k] * trial[k]
+            size = math.sqrt(size)
+            if radius == 0.0:
+                what, share = BOUND, 0.0
+            elif size <= radius:
+                what, share = STICK, 1.0
+            else:
+                what, share = SLIP, radius / size
+            for k in range(a, a + m):
+                state[k] = what
+                F[k] = r[k] - share * trial[k]
+                scaled += F[k] * F[k]
+                if what == STICK:
+                    plain += u[k] * u[k]
+                else:
+                    plain += F[k] * F[k]
+                    if what == BOUND:
+                        trial[k] = 0.0
+            a += m
+    return scaled, plain
+
+
+@jit
+def slide(a, k0, m, mu, rho, trial, W, soft, own, A, p, b, F, known):
+    """Rows p, ... of the system: those of the m components from k0 on of a group that slides.
+
+    own (f,): the components that the columns of A stand for. With y the trial impulse, e = y/|y| and normal
+    that of component a: d(mu normal e) = mu e d(normal) + share (I - e e') dy, share = mu normal / |y|.
+    """
+    size = 0.0
+    for k in range(k0, k0 + m):
+        size += trial[k] * trial[k]
+    size = math.sqrt(size)
+    share, f = mu * trial[a] / size if m > 1 else 0.0, own.shape[0]
+    for j in range(m):
+        e = trial[k0 + j] / size
+        row, press = A[p + j], mu * rho[a] * e
+        normal = W[a]
+        for q in range(f):
+            row[q] = press * normal[own[q]]
+        total = press * known[a]
+        for t in range(m):
+            turn = -share * e * trial[k0 + t] / size
+            if t == j:
+                turn += share
+            f_t, line = turn * rho[k0 + t], W[k0 + t]
+            for q in range(f):
+                row[q] += f_t * line[own[q]]
+            total += f_t * known[k0 + t]
+        for q in range(f):
+            c = own[q]
+            if c == a:
+                row[q] += mu * e * (soft - 1.0)
+            elif k0 <= c < k0 + m:
+                turn = -share * e * trial[c] / size
+                if c == k0 + j:
+                    turn += share
+                    row[q] += 1.0
+                row[q] += turn * (soft - 1.0)
+        b[p + j] = -F[k0 + j] - total
+
+
+@jit
+def assemble(K, W, rho, soft, u, F, trial, state, known, own, A, b):
+    """Rows of Newton's system in the components `own` (f,) that are not on a bound: A (f, f), b (f,).
+
+    known (n,): velocities that those on bounds add as they go there.
+    """
+    kind, offset, _, _, group_offset, group_size, coefficient = K
+    f, p = own.shape[0], 0
+    for i in range(kind.shape[0]):
+        k, end, g, left = offset[i], offset[i + 1], group_offset[i], 0
+        first = k
+        while k < end:
+            if k > first and kind[i] == cones.FRICTION and left == 0:
+                left = group_size[g]
+                g += 1
+                if state[k] == SLIP:
+                    slide(first, k, left, coefficient[g - 1], rho, trial, W, soft, own, A, p, b, F, known)
+                    k, p, left = k + left, p + left, 0
+                    continue
+            if state[k] == STICK:
+                row, line, scale = A[p], W[k], rho[k]
+                for q in range(f):
+                    row[q] = scale * line[own[q]]
+                row[p] += soft
+                b[p] = -scale * (u[k] + known[k])
+                p += 1
+            k += 1
+            left = max(left - 1, 0)
+
+
+@jit
+def assemble_sticking(W, rho, soft, u, known, own, A, b):
+    """The same where nothing slides: the upper rows of a symmetric A, not scaled by rho."""
+    f = own.shape[0]
+    for p in range(f):
+        k = own[p]
+        row, line = A[p], W[k]
+        for q in range(p, f):
+            row[q] = line[own[q]]
+        row[p] += soft / rho[k]
+        b[p] = -(u[k] + known[k])
+
+
+@jit
+def solve(K, W, u_free, tolerance, most, r, u):
+    """(Newton steps, error): r, u <- the best of at most so many steps from r.   W (n, n); r, u (n,)."""
+    n = r.shape[0]
+    vectors, states, A = np.empty((6, n)), np.empty((2, n), np.int64), np.empty((n, n))
+    rho, F, trial, best, known, b = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], vectors[5]
+    state, places = states[0], states[1]
+    augmentation(K, W, rho)
+    most_free = most_free_scaled = 0.0
+    for k in range(n):
+        most_free += u_free[k] * u_free[k]
+        most_free_scaled += (rho[k] * u_free[k]) ** 2
+    least, steps = math.inf, 0
+    while True:
+        # 1. Velocities, the map, and its error over the larger of impulses and free velocities.
+        for k in range(n):
+            u[k] = u_free[k]
+        add_columns(W, r, u)
+        scaled, plain = evaluate(K, rho, r, u, F, trial, state)
+        total = 0.0
+        for k in range(n):
+            total += r[k] * r[k]
+        x, y = max(total, most_free_scaled), max(total, most_free)
+        error = max(math.sqrt(scaled / x) if x > 0.0 else 0.0, math.sqrt(plain / y) if y > 0.0 else 0.0)
+        if error < least:
+            least = error
+            for k in range(n):
+                best[k] = r[k]
+        if not error < math.inf or least <= (tolerance if steps else TAKEN * tolerance) or steps >= most:
+            break
+        # 2. What stands on bounds goes there; the rest is a linear system.
+        f, slides = 0, False
+        for k in range(n):
+            known[k] = 0.0
+            if state[k] != BOUND:
+                places[f] = k
+                f += 1
+                slides = slides or state[k] == SLIP
+        for k in range(n):
+            if state[k] == BOUND:
+                d = trial[k] - r[k]
+                r[k] = trial[k]
+                if d != 0.0:
+                    for c in range(n):
+                        known[c] += d * W[k, c]
+        if f:
+            soft = min(SOFTEN, max(SOFTEN * error, SOFTEST))
+            own = places[:f]
+            if slides:
+                assemble(K, W, rho, soft, u, F, trial, state, known, own, A, b)
+                done = dense_lu.lu_solve(A, b, f)
+            else:
+                assemble_sticking(W, rho, soft, u, known, own, A, b)
+                done = dense_lu.ldl_solve(A, b, f)
+            if not done:
+                break
+            for q in range(f):
+                r[places[q]] += b[q]
+        steps += 1
+    for k in range(n):
+        r[k] = best[k]
+    return steps, least
