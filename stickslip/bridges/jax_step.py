@@ -1,17 +1,22 @@
-"""A step as a function of JAX: under `jit`, `grad` and `vmap`.
+"""A step as a function of JAX: under `jit`, `vmap`, and differentiated forwards or backwards.
 
 jax.config.update("jax_enable_x64", True)
 step = jax_step(world, 1e-3, solver=solver, inputs=("effort", "mu"))
 q, v = step(q, v, effort, mu)
+
+The derivative is a primitive of JAX's own, linear in the changes, so that JAX transposes it where it goes
+backwards; both directions are made outside of JAX.
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from stickslip.bridges.step_function import function_of, needed
+from stickslip.bridges.step_function import ArraysFunction, function_of, needed
 from stickslip.mechanics.world import World
+from stickslip.robots.robot import Robot
 from stickslip.schemes.step import Solver
 from stickslip.state import Array, ModelError
 from stickslip.systems.family import Family
@@ -21,39 +26,34 @@ JaxStep = Callable[..., tuple[Any, Any]]
 """(q, v, *inputs) -> (q, v), arrays of JAX."""
 
 
-def jax_step(world: World | NonsmoothSystem | Family, h: float, *, solver: Solver, **how: Any) -> JaxStep:
-    """Steps of length h [s] of a world or a system as a function (q, v, *inputs) -> (q, v) of JAX arrays.
+def jax_step(
+    world: World | NonsmoothSystem | Family | Robot, h: float, *, solver: Solver, **how: Any
+) -> JaxStep:
+    """Steps of length h [s] of a world, a robot or a system as a function of JAX arrays,
+    (q, v, *inputs) -> (q, v).
 
     `how` are the fields of `ArraysFunction`: scheme, inputs, steps, path, continues, kappa, on_kink,
     checkpoints. The steps themselves are made outside of JAX, on the processor, one after the other under
-    `vmap`; it is differentiated backwards (`grad`, `vjp`). Everything is in double precision: JAX must be
-    told so (`jax_enable_x64`), and arrays of less are taken as doubles.
+    `vmap`; it is differentiated once, forwards (`jvp`, `jacfwd`) or backwards (`grad`, `vjp`, `jacrev`).
+    Everything is in double precision: JAX must be told so (`jax_enable_x64`), and arrays of less are taken
+    as doubles.
     """
     jax = needed("jax")
     jnp = needed("jax.numpy")
     function = function_of(world, h, solver, how)
-    q_shape, v_shape = function.results
-    results = (jax.ShapeDtypeStruct(q_shape, np.float64), jax.ShapeDtypeStruct(v_shape, np.float64))
+    derivative = _derivative()
+    results = _results(function)
 
     def value(*arguments: Any) -> tuple[Array, Array]:
         return function.value(*(np.asarray(one) for one in arguments))
 
-    def transposed(arguments: tuple[Any, ...], dq: Any, dv: Any) -> tuple[Array, ...]:
-        q, v, *inputs = (np.asarray(one) for one in arguments)
-        return tuple(function.transposed(q, v, inputs, np.asarray(dq), np.asarray(dv)))
-
-    @jax.custom_vjp  # type: ignore[untyped-decorator,unused-ignore]
+    @jax.custom_jvp  # type: ignore[untyped-decorator,unused-ignore]
     def step(*arguments: Any) -> Any:
         return jax.pure_callback(value, results, *arguments, vmap_method="sequential")
 
-    def forwards(*arguments: Any) -> Any:
-        return step(*arguments), arguments
-
-    def backwards(arguments: tuple[Any, ...], weights: tuple[Any, Any]) -> Any:
-        found = tuple(jax.ShapeDtypeStruct(one.shape, np.float64) for one in arguments)
-        return jax.pure_callback(transposed, found, arguments, *weights, vmap_method="sequential")
-
-    step.defvjp(forwards, backwards)
+    @step.defjvp  # type: ignore[untyped-decorator,unused-ignore]
+    def forwards(arguments: tuple[Any, ...], changes: tuple[Any, ...]) -> Any:
+        return step(*arguments), tuple(derivative.bind(*arguments, *changes, function=function))
 
     def checked(q: Any, v: Any, *inputs: Any) -> tuple[Any, Any]:
         if not jax.config.jax_enable_x64:
@@ -67,3 +67,76 @@ def jax_step(world: World | NonsmoothSystem | Family, h: float, *, solver: Solve
         return found
 
     return checked
+
+
+def _results(function: ArraysFunction) -> tuple[Any, Any]:
+    """Shapes and types of what a function gives, as JAX has them."""
+    jax = needed("jax")
+    return tuple(jax.ShapeDtypeStruct(shape, np.float64) for shape in function.results)  # type: ignore[return-value]
+
+
+@cache
+def _derivative() -> Any:
+    """The primitive (arguments, changes of them) -> changes of (q, v), linear in the changes."""
+    jax, extend = needed("jax"), needed("jax.extend.core")
+    ad, batching, mlir = (needed(f"jax.interpreters.{name}") for name in ("ad", "batching", "mlir"))
+    primitive = extend.Primitive("stickslip_step_derivative")
+    primitive.multiple_results = True
+
+    def again(*_: Any, **__: Any) -> Any:
+        raise ModelError("steps have first derivatives only")
+
+    def forwards(*both: Any, function: ArraysFunction) -> list[Any]:
+        def made(*both: Any) -> tuple[Array, Array]:
+            given = [np.asarray(one) for one in both]
+            (q, v, *inputs), changes = given[: len(given) // 2], given[len(given) // 2 :]
+            return function.tangent(q, v, inputs, *changes)
+
+        return list(jax.pure_callback(made, _results(function), *both, vmap_method="sequential"))
+
+    def shapes(*both: Any, function: ArraysFunction) -> list[Any]:
+        return [jax.core.ShapedArray(one.shape, one.dtype) for one in _results(function)]
+
+    def backwards(weights: Any, *both: Any, function: ArraysFunction) -> list[Any]:
+        arguments = both[: len(both) // 2]
+        wanted = _results(function)
+        full = [
+            jax.numpy.zeros(one.shape) if type(weight) is ad.Zero else weight
+            for weight, one in zip(weights, wanted, strict=True)
+        ]
+
+        def made(dq: Any, dv: Any, *arguments: Any) -> tuple[Array, ...]:
+            q, v, *inputs = (np.asarray(one) for one in arguments)
+            return tuple(function.transposed(q, v, inputs, np.asarray(dq), np.asarray(dv)))
+
+        found = tuple(jax.ShapeDtypeStruct(one.shape, np.float64) for one in arguments)
+        transposed = jax.custom_jvp(
+            lambda *given: jax.pure_callback(made, found, *given, vmap_method="sequential")
+        )
+        transposed.defjvp(again)
+        pairs = zip(transposed(*full, *arguments), both[len(both) // 2 :], strict=True)
+        asked = [weight if ad.is_undefined_primal(change) else None for weight, change in pairs]
+        return [*(None for _ in arguments), *asked]
+
+    def mapped(both: Any, axes: Any, function: ArraysFunction) -> Any:
+        moving = [jax.numpy.moveaxis(one, axis, 0) for one, axis in _moving(both, axes)]
+
+        def one_of(rows: Any) -> Any:
+            row = iter(rows)
+            given = [one if axis is None else next(row) for one, axis in zip(both, axes, strict=True)]
+            return primitive.bind(*given, function=function)
+
+        return jax.lax.map(one_of, moving), [0, 0]
+
+    primitive.def_impl(forwards)
+    primitive.def_abstract_eval(shapes)
+    mlir.register_lowering(primitive, mlir.lower_fun(forwards, multiple_results=True))
+    ad.primitive_jvps[primitive] = again
+    ad.primitive_transposes[primitive] = backwards
+    batching.primitive_batchers[primitive] = mapped
+    return primitive
+
+
+def _moving(both: Any, axes: Any) -> list[tuple[Any, int]]:
+    """Those that are mapped, and along which axis."""
+    return [(one, axis) for one, axis in zip(both, axes, strict=True) if axis is not None]

@@ -1,5 +1,5 @@
-"""Steps of a world, or of a system written as equations, as functions of plain arrays with a transposed
-derivative."""
+"""Steps of a world, of a robot, or of a system written as equations, as functions of plain arrays, with their
+derivative forwards and transposed."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -9,20 +9,27 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.gradients.charts import weights_of_coordinates
+from stickslip.gradients.charts import JointChart, to_coordinates, to_displacements
+from stickslip.gradients.robot_numbers import robot_with
 from stickslip.gradients.step import checked_kappa, checked_solver, scheme_to_differentiate
 from stickslip.gradients.system_step import scheme_of_system
 from stickslip.gradients.trajectory import gradient_along
-from stickslip.gradients.trajectory_run import Point, Run
+from stickslip.gradients.trajectory_robot import CONTROLS as ROBOT_CONTROLS
+from stickslip.gradients.trajectory_robot import RobotRun, input_shapes
+from stickslip.gradients.trajectory_run import Flagged, Point, Run, checked_inputs
 from stickslip.gradients.trajectory_schedule import checked_kept
+from stickslip.gradients.trajectory_sensitivity import sensitivity_along
 from stickslip.gradients.trajectory_steps import CONTROLS, Steps, checked_controls
 from stickslip.gradients.trajectory_system import SystemSteps
 from stickslip.mechanics.parameters import Parameters
 from stickslip.mechanics.world import World
 from stickslip.names import alternatives
+from stickslip.robots.robot import Robot
 from stickslip.schemes.body_step import BodyScheme
 from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.prepared_system import PreparedSystem
+from stickslip.schemes.registry import chosen_for_robots
+from stickslip.schemes.robot_prepared import PreparedRobot
 from stickslip.schemes.step import Memory, Solver, first_state
 from stickslip.simulation.clock import length
 from stickslip.state import Array, ModelError, State
@@ -99,8 +106,12 @@ class ArraysFunction(ABC):
         """The steps from there, with those inputs; all arguments were looked at."""
 
     @abstractmethod
-    def coordinates(self, q: Array, on_q: Array) -> Array:
-        """Weights of the numbers of q, from those of displacements."""
+    def displaced(self, q: Array, dq: Array) -> Array:
+        """Displacements, from changes of the numbers of q."""
+
+    @abstractmethod
+    def changed(self, q: Array, displacement: Array) -> Array:
+        """Changes of the numbers of q, from displacements."""
 
     @property
     def results(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -140,11 +151,29 @@ class ArraysFunction(ABC):
             return (0.0, rows[0][at], rows[1][at]) if at >= 0 else None
 
         found = gradient_along(steps, loss, ("q", "v", *self.inputs), self.checkpoints)
-        if self.on_kink == "raise" and not found.exists:
-            why = f": {found.notes[0]}" if found.notes else ""
-            raise NoDerivative(f"{len(found.kinks)} of {found.steps} steps have no derivative{why}")
-        by_q = self.coordinates(np.asarray(q, float), found.gradient["q"])
+        self._look(found, len(steps), found.notes)
+        by_q = steps.coordinates(np.asarray(q, float), found.gradient["q"])
         return [by_q, found.gradient["v"], *(found.gradient[name] for name in self.inputs)]
+
+    def tangent(self, q: Array, v: Array, inputs: Sequence[Array], *changes: Array) -> tuple[Array, Array]:
+        """Changes of what it gives there, from changes of q, v and the inputs."""
+        steps = self._steps(q, v, tuple(inputs))
+        dq, dv, *others = (np.asarray(one, float) for one in changes)
+        by = {"q": self.displaced(np.asarray(q, float), dq), "v": dv}
+        for name, change in zip(self.inputs, others, strict=True):
+            axes = (len(steps), -1, 1) if name in steps.controls else (-1, 1)
+            by[name] = change.reshape(axes)
+        found = sensitivity_along(steps, by, 1 if self.path else len(steps))
+        self._look(found, len(steps), found.notes)
+        pairs = zip(found.q[1:], found.dq[1:, :, 0], strict=True)
+        end_q = np.array([self.changed(at, change) for at, change in pairs])
+        return (end_q, found.dv[1:, :, 0]) if self.path else (end_q[-1], found.dv[-1, :, 0])
+
+    def _look(self, found: Flagged, steps: int, notes: Sequence[str]) -> None:
+        """Refuse a derivative that does not exist, where that was asked for."""
+        if self.on_kink == "raise" and not found.exists:
+            why = f": {notes[0]}" if notes else ""
+            raise NoDerivative(f"{len(found.kinks)} of {steps} steps have no derivative{why}")
 
     def _steps(self, q: Array, v: Array, inputs: tuple[Array, ...]) -> Run:
         self.check([np.shape(one) for one in (q, v, *inputs)])
@@ -212,8 +241,11 @@ class StepFunction(ArraysFunction):
             checked_controls(prepared, controls, self.steps), self.kappa,
         )  # fmt: skip
 
-    def coordinates(self, q: Array, on_q: Array) -> Array:
-        return weights_of_coordinates(q, on_q[:, None])[:, 0]
+    def displaced(self, q: Array, dq: Array) -> Array:
+        return to_displacements(q, dq[:, None])[:, 0]
+
+    def changed(self, q: Array, displacement: Array) -> Array:
+        return to_coordinates(q, displacement[:, None])[:, 0]
 
     def _normalised(self, q: Array) -> Array:
         poses = q.reshape(-1, 7)
@@ -260,8 +292,61 @@ class SystemStepFunction(ArraysFunction):
             prepared, scheme, self.solver, Point(state, memory), *self.times(begin.t), {}, known, self.kappa
         )
 
-    def coordinates(self, q: Array, on_q: Array) -> Array:
-        return on_q
+    def displaced(self, q: Array, dq: Array) -> Array:
+        return dq
+
+    def changed(self, q: Array, displacement: Array) -> Array:
+        return displacement
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RobotStepFunction(ArraysFunction):
+    """Of a robot, with activations, controls and mocap bodies as it starts with; inputs are `ctrl` and
+    `force`, which may have a row for each step, `mass` of bodies and `friction` of geoms.
+
+    q and v are qpos and qvel of MuJoCo. Quaternions are normalised first.
+    """
+
+    robot: Robot
+    _prepared: PreparedRobot = field(init=False, repr=False)
+    _chart: JointChart = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        prepared, scheme = PreparedRobot(self.robot), chosen_for_robots(self.scheme)
+        self.set(scheme=scheme, _prepared=prepared, _chart=JointChart(self.robot.model))
+
+    def known(self) -> tuple[str, ...]:
+        return (*ROBOT_CONTROLS, "mass", "friction")
+
+    def shapes(self, name: str) -> list[tuple[int, ...]]:
+        own = (self.robot.model.nq,) if name == "q" else input_shapes(self.robot)[name]
+        return [own, (self.steps, *own)] if name in ROBOT_CONTROLS else [own]
+
+    def run(self, q: Array, v: Array, inputs: dict[str, Array]) -> RobotRun:
+        numbers = {k: inputs[k] for k in ("mass", "friction") if k in inputs}
+        prepared = PreparedRobot(robot_with(self.robot, **numbers)) if numbers else self._prepared
+        start, m = self.robot.start, self.robot.model
+        shapes = {name: self.shapes(name)[0] for name in ROBOT_CONTROLS}
+        controls = {k: inputs[k] for k in shapes if k in inputs and inputs[k].ndim > 1}
+        z = np.array(start.z)
+        if "ctrl" in inputs and "ctrl" not in controls:
+            z[m.na : m.na + m.nu] = inputs["ctrl"]
+        state = State(start.t, self._chart.normalised(q), v, z)
+        self.robot.check_state(state)
+        memory = self.scheme.begin(prepared, state, self.h)
+        if "force" in inputs and "force" not in controls:
+            memory["qfrc_applied"] = inputs["force"]
+        return RobotRun(
+            prepared, self.scheme, self.solver, Point(state, memory), *self.times(start.t),
+            checked_inputs(controls, shapes, self.steps), self.kappa,
+        )  # fmt: skip
+
+    def displaced(self, q: Array, dq: Array) -> Array:
+        return np.asarray(self._chart.slopes(q)[1] @ dq)
+
+    def changed(self, q: Array, displacement: Array) -> Array:
+        return np.asarray(self._chart.slopes(q)[0] @ displacement)
 
 
 def _going_on(memory: Memory, how: ArraysFunction) -> Memory:
@@ -270,20 +355,22 @@ def _going_on(memory: Memory, how: ArraysFunction) -> Memory:
 
 
 def function_of(
-    thing: World | NonsmoothSystem | Family, h: float, solver: Solver, how: dict[str, Any]
+    thing: World | NonsmoothSystem | Family | Robot, h: float, solver: Solver, how: dict[str, Any]
 ) -> ArraysFunction:
-    """The function of steps of a world, a system or a family."""
+    """The function of steps of a world, a robot, a system or a family."""
+    if isinstance(thing, Robot):
+        return RobotStepFunction(robot=thing, h=h, solver=solver, **how)
     if isinstance(thing, NonsmoothSystem | Family):
         return SystemStepFunction(prepared=PreparedSystem(thing), h=h, solver=solver, **how)
     return StepFunction(world=thing, h=h, solver=solver, **how)
 
 
-def needed(package: str) -> Any:
+def needed(package: str, extra: str = "") -> Any:
     """The package of that name; `MissingPackage` with what to install where it is not there."""
     try:
         return import_module(package)
     except ImportError as error:
         raise MissingPackage(
             f"this needs the package {package}, which cannot be imported ({error});"
-            f' install it with: pip install "stickslip[{package}]"'
+            f' install it with: pip install "stickslip[{extra or package}]"'
         ) from None

@@ -10,6 +10,7 @@ from typing import Any
 
 from stickslip.bridges.step_function import ArraysFunction, function_of, needed
 from stickslip.mechanics.world import World
+from stickslip.robots.robot import Robot
 from stickslip.schemes.step import Solver
 from stickslip.state import Array, ModelError
 from stickslip.systems.family import Family
@@ -19,8 +20,11 @@ TorchStep = Callable[..., tuple[Any, Any]]
 """(q, v, *inputs) -> (q, v), tensors."""
 
 
-def torch_step(world: World | NonsmoothSystem | Family, h: float, *, solver: Solver, **how: Any) -> TorchStep:
-    """Steps of length h [s] of a world or a system as a function (q, v, *inputs) -> (q, v) of tensors.
+def torch_step(
+    world: World | NonsmoothSystem | Family | Robot, h: float, *, solver: Solver, **how: Any
+) -> TorchStep:
+    """Steps of length h [s] of a world, a robot or a system as a function of tensors,
+    (q, v, *inputs) -> (q, v).
 
     `how` are the fields of `ArraysFunction`: scheme, inputs, steps, path, continues, kappa, on_kink,
     checkpoints. Tensors live on the processor. Everything is in double precision: tensors of less are taken

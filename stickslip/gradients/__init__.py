@@ -6,6 +6,7 @@ from stickslip.doors import door
 
 if TYPE_CHECKING:
     from stickslip.gradients.derivative import Derivative as Derivative
+    from stickslip.gradients.robot_step import RobotStepDerivative as RobotStepDerivative
     from stickslip.gradients.solution import SolutionDerivative as SolutionDerivative
     from stickslip.gradients.step import StepDerivative as StepDerivative
     from stickslip.gradients.system_step import SystemStepDerivative as SystemStepDerivative

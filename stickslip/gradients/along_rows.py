@@ -1,8 +1,8 @@
 """Contacts and joints along directions: their rows and values, by the kernels of steps.
 
-Contacts have closed forms where spheres, capsules and cuboids touch planes, and spheres each other. Of others
-(a ContactSet of detection) nothing is known: where one bears, or may bear, the derivative is refused; an open
-one does not matter, and counts as fixed to its bodies.
+Contacts have the smooth gaps of the features that meet in them. Of contacts of detection (a ContactSet)
+those that bear, or may bear, must be where these gaps have them; an open one does not matter, and where its
+features do not fit it counts as fixed to its bodies.
 """
 
 from dataclasses import dataclass
@@ -11,27 +11,33 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from stickslip.detection.contacts import SLOTS, ContactSet
+from stickslip.detection.contacts import ContactSet
+from stickslip.detection.pair_gaps import feature_rows
 from stickslip.gradients.along import Complex, Inputs
 from stickslip.kernels.bodies.tracking import local_points
 from stickslip.kernels.derivatives import along as kernels
 from stickslip.mechanics.joints import Joints
 from stickslip.mechanics.parameters import lengths
-from stickslip.mechanics.shapes import Capsule, Cuboid, Shape, Sphere
+from stickslip.mechanics.shapes import Capsule, Cuboid, Plane, Shape, Sphere
 from stickslip.mechanics.world import World
 from stickslip.problem.step_problem import LINEARISED, StepContacts
 from stickslip.rotations import matrices
 from stickslip.schemes.body_joints import PARTS
 from stickslip.schemes.body_world import PreparedWorld
-from stickslip.state import Array, BoolArray, IntArray, ModelError
+from stickslip.state import Array, IntArray
 
-AGREE = 1e-9
-"""Largest difference of a gap in closed form from the detected one, as a share of the size of things."""
+AGREE, ROUNDED = 1e-9, 1e-4
+"""Largest difference of a smooth gap from the detected one, as a share of the size of things; where detection
+searches for closest points, or has corners in single precision."""
+MIDDLE = 1e-9
+"""Share of a length below which a place is in its middle."""
+EXACT = Sphere | Plane | Capsule | Cuboid
+"""Shapes whose contacts detection has by formulas."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ContactTable:
-    """Contacts in closed form, columns as `StepContacts` has them."""
+    """Contacts with smooth gaps, columns as `StepContacts` has them."""
 
     kind: IntArray
     """[-], shape (nc,)."""
@@ -41,6 +47,10 @@ class ContactTable:
     """[-], shape (nc, 2)."""
     normal: Array
     """[-], shape (nc, 3)."""
+    axis: Array
+    """[-], shape (nc, 3)."""
+    round: Array
+    """[-], shape (nc, 2, 3, 3)."""
     frame: Array
     """[-], shape (nc, 3, 3)."""
     point: Array
@@ -51,49 +61,41 @@ class ContactTable:
     """Whose these are [-], shape (nc, 2)."""
     share: float
     """Of the gap, beyond the surface of the first body, at which rows are taken [-]."""
+    mark: IntArray
+    """As `kernels/bodies/features.py` has them [-], shape (nc,)."""
 
     @property
     def _columns(self) -> tuple[IntArray | Array, ...]:
-        return self.kind, self.flip, self.body, self.normal, self.frame
+        return self.kind, self.flip, self.body, self.normal, self.axis, self.round, self.frame
 
     @classmethod
     def of_step(cls, contacts: StepContacts, found: ContactSet) -> "ContactTable":
         """Of a step of the variational scheme."""
-        c, straight = contacts, np.zeros(len(contacts), np.int64)
-        return cls(c.kind, straight, c.body, c.normal, c.frame, c.point, c.radius, found.shape, 0.0)
+        c, none = contacts, np.zeros(len(contacts), np.int64)
+        return cls(
+            c.kind,
+            none,
+            c.body,
+            c.normal,
+            c.axis,
+            c.round,
+            c.frame,
+            c.point,
+            c.radius,
+            found.shape,
+            0.0,
+            none,
+        )
 
     @classmethod
-    def of_set(
-        cls, prepared: PreparedWorld, contacts: ContactSet, bears: BoolArray, q: Array
-    ) -> "ContactTable":
-        """Of contacts that detection found at q, shape (n, 7); `bears`, shape (nc,): which must be known."""
-        far = float(contacts.gap.max(initial=0.0))
-        table = prepared.shapes.candidates(q.reshape(-1), far + 1e-9 * abs(far))
-        pair, name = table.id // SLOTS, contacts.id // SLOTS
-        first, last = (np.searchsorted(pair, name, side=side) for side in ("left", "right"))
-        known: BoolArray = last > first
-        for c in np.flatnonzero(bears & ~known).tolist():
-            raise _refusal(prepared.world, contacts, c)
-        local = np.empty((len(contacts), 2, 3))
-        local_points(q.reshape(-1), contacts.body, contacts.point, local)
-        flip, own = np.zeros(len(contacts), np.int64), np.flatnonzero(known)
-        kind, normal, point = np.full(len(contacts), LINEARISED), contacts.frame[:, 0].copy(), local
-        radius, shape = np.zeros((len(contacts), 2)), contacts.shape.copy()
-        if own.size:
-            # of the points of a shape the one that is next to the contact
-            choice = first[own, None] + np.arange(int((last - first).max()))
-            there: BoolArray = choice < last[own, None]
-            choice = np.minimum(choice, last[own, None] - 1)
-            back = table.shape[choice[:, 0], 0] != contacts.shape[own, 0]
-            sign, b = np.where(back, -1.0, 1.0)[:, None, None], table.body[choice, 0]
-            arm = np.einsum("cmij,cmj->cmi", matrices(q[b, 3:]), table.point[choice, 0])
-            reach = (table.radius[choice, 0] + 0.5 * contacts.gap[own, None])[:, :, None]
-            away = q[b, :3] + arm - contacts.point[own, None] - sign * reach * contacts.frame[own, None, 0]
-            taken = np.argmin(np.where(there, (away * away).sum(axis=-1), np.inf), axis=1)
-            row = choice[np.arange(own.size), taken]
-            flip[own], kind[own], normal[own] = back, table.kind[row], table.normal[row]
-            point[own], radius[own], shape[own] = table.point[row], table.radius[row], table.shape[row]
-        return cls(kind, flip, contacts.body, normal, contacts.frame, point, radius, shape, 0.5)
+    def of_set(cls, prepared: PreparedWorld, contacts: ContactSet, q: Array) -> "ContactTable":
+        """Of contacts that detection found at q, shape (n, 7)."""
+        rows = feature_rows(prepared.shapes.features, q.reshape(-1), contacts, alone=True)
+        side = np.stack([rows.flip, 1 - rows.flip], axis=1)
+        return cls(
+            rows.kind, rows.flip, contacts.body, rows.normal, rows.axis, rows.round, contacts.frame,
+            rows.point, rows.radius, np.take_along_axis(contacts.shape, side, axis=1), 0.5, rows.mark,
+        )  # fmt: skip
 
     def shaped(self, world: World, given: Inputs) -> tuple[Complex, Complex]:
         """Points (k, nc, 2, 3) and radii (k, nc, 2) with the lengths and places of their shapes."""
@@ -133,8 +135,9 @@ class ContactTable:
         kernels.contacts(self._columns, self.share, *shaped, q, rows, gap)
         return rows, gap
 
-    def check(self, world: World, contacts: ContactSet, rows: Complex, gap: Complex, q: Array) -> None:
-        """Refuse contacts of detection that are not where the closed form has them."""
+    def off(self, world: World, contacts: ContactSet, rows: Complex, gap: Complex, q: Array) -> Array:
+        """How far contacts of detection at q, (n, 7), are from where their smooth gaps have them, over what
+        they may be [-], shape (nc,)."""
         reach = np.array([shape.reach for shape in world.shapes.shape])[contacts.shape]
         size = np.where(np.isfinite(reach), reach, 0.0).max(axis=1, initial=0.0)
         size = np.maximum(size, np.abs(contacts.point).max(axis=1, initial=0.0))
@@ -143,13 +146,8 @@ class ContactTable:
         )
         apart = np.abs(gap[0].real - contacts.gap) + off[:, :3, 1].max(axis=1, initial=0.0)
         apart = np.maximum(apart, size * off[:, :3, 0].max(axis=1, initial=0.0))
-        bad = np.flatnonzero((self.kind != LINEARISED) & (apart > AGREE * size))
-        if bad.size:
-            one, other = (world.names[b] for b in contacts.body[bad[0]])
-            raise ModelError(
-                f"bodies {one!r} and {other!r}: their contact was found {apart[bad[0]]:.2g} m from where its"
-                " closed form is, so that it has no derivative; give shapes of ordinary proportions"
-            )
+        exact = np.array([isinstance(shape, EXACT) for shape in world.shapes.shape])[contacts.shape]
+        return np.asarray(apart / (np.where(exact.all(axis=1), AGREE, ROUNDED) * size))
 
 
 def set_rows(contacts: ContactSet, q: Array) -> Array:
@@ -158,8 +156,8 @@ def set_rows(contacts: ContactSet, q: Array) -> Array:
     local = np.empty((nc, 2, 3))
     local_points(q.reshape(-1), contacts.body, contacts.point, local)
     fixed = ContactTable(
-        np.full(nc, LINEARISED), none, contacts.body, contacts.frame[:, 0], contacts.frame, local,
-        np.zeros((nc, 2)), contacts.shape, 0.0,
+        np.full(nc, LINEARISED), none, contacts.body, contacts.frame[:, 0], np.zeros((nc, 3)),
+        np.zeros((nc, 2, 3, 3)), contacts.frame, local, np.zeros((nc, 2)), contacts.shape, 0.0, none,
     )  # fmt: skip
     rows, _ = fixed.along(
         (local[None].astype(complex), np.zeros((1, nc, 2), complex)), q[None].astype(complex)
@@ -208,17 +206,10 @@ def _ways(shape: Shape, local: Array, side: int, R: Array) -> list[Array]:
     if isinstance(shape, Sphere | Capsule):
         ways[0][6 + side] = 1.0
     if isinstance(shape, Capsule):
-        ways[1][3 * side : 3 * side + 3] = 0.5 * np.sign(local[2]) * R[:, 2]
+        sign = np.sign(local[2]) if abs(local[2]) > MIDDLE * shape.length else 0.0
+        ways[1][3 * side : 3 * side + 3] = 0.5 * sign * R[:, 2]
     if isinstance(shape, Cuboid):
-        for k in range(3):
-            ways[k][3 * side : 3 * side + 3] = 0.5 * np.sign(local[k]) * R[:, k]
+        for k in range(3):  # the middle of an edge or a face stays where it is along it
+            sign = np.sign(local[k]) if abs(local[k]) > MIDDLE * shape.size[k] else 0.0
+            ways[k][3 * side : 3 * side + 3] = 0.5 * sign * R[:, k]
     return ways
-
-
-def _refusal(world: World, contacts: ContactSet, c: int) -> ModelError:
-    one, other = (world.names[b] for b in contacts.body[c])
-    kinds = " with a ".join(type(world.shapes.shape[s]).__name__.lower() for s in contacts.shape[c])
-    return ModelError(
-        f"bodies {one!r} and {other!r} touch, a {kinds}: steps have derivatives where spheres, capsules and"
-        " cuboids touch planes, and spheres each other"
-    )

@@ -66,7 +66,7 @@ class Derivative(ABC):
         """The whole matrix, shape (size of `of`, size of `by`), both flat."""
         known("of", self.of, of)
         known("by", self.by, by)
-        rows, columns = _size(self.of[of]), _size(self.by[by])
+        rows, columns = size_of(self.of[of]), size_of(self.by[by])
         if not rows or not columns:
             return np.zeros((rows, columns))
         if columns <= rows:
@@ -100,7 +100,7 @@ class EffectsDerivative(Derivative):
         for name in tangents:
             known("by", self.by, name)
         if not tangents:
-            return {name: np.zeros((_size(shape), 0)) for name, shape in self.of.items()}
+            return {name: np.zeros((size_of(shape), 0)) for name, shape in self.of.items()}
         made = self._effects(tangents)
         return self._answered(np.asarray(sum(made[name] @ change for name, change in tangents.items())))
 
@@ -113,12 +113,13 @@ class EffectsDerivative(Derivative):
                 known(side, shapes, name)
         made = self._effects(wanted)
         k = max((x.shape[1] for x in cotangents.values()), default=0)
-        whole = {name: cotangents.get(name, np.zeros((_size(shape), k))) for name, shape in self.of.items()}
+        whole = {name: cotangents.get(name, np.zeros((size_of(shape), k))) for name, shape in self.of.items()}
         weights = self._weighed(whole, k)
         return {name: np.asarray(made[name].T @ weights) for name in wanted}
 
 
-def _size(shape: tuple[int, ...]) -> int:
+def size_of(shape: tuple[int, ...]) -> int:
+    """How many numbers an array of that shape has."""
     return int(np.prod(shape, dtype=int))
 
 
@@ -138,7 +139,7 @@ def flat_change(side: str, shapes: Shapes, name: str, value: Any) -> Array:
         given = np.array(value, float)
     except (TypeError, ValueError):
         raise ModelError(f"{name} is {type(value).__name__}; expected numbers, shape {shape}") from None
-    if given.size != _size(shape):
+    if given.size != size_of(shape):
         raise ModelError(f"{name} has shape {given.shape}, expected {shape}")
     if not np.isfinite(given).all():
         raise ModelError(f"{name} is not finite")

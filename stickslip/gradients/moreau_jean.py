@@ -38,7 +38,7 @@ from stickslip.schemes.body_joints import PARTS
 from stickslip.schemes.body_start import Start
 from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.step import Memory, Solver, Step
-from stickslip.state import Array, BoolArray, IntArray, State
+from stickslip.state import Array, BoolArray, IntArray, ModelError, State
 
 NEAR = 1e-9
 """Share of the size of things below which a gap is on the border."""
@@ -49,11 +49,9 @@ def moreau_jean_derivative(
     scheme: SemiExplicitMoreauJean, world: World | PreparedWorld, state: State, memory: Memory, h: float,
     solver: Solver, *, kappa: float = 0.0,
 ) -> "MoreauJeanDerivative":  # fmt: skip
-    """Make a step of length h [s] and differentiate it; kappa: smoothing of the laws [J], 0 for none.
-
-    A ModelError where a contact bears whose shapes have no gap in closed form: spheres, capsules and
-    cuboids on planes and pairs of spheres have one.
-    """
+    """Make a step of length h [s] and differentiate it; kappa: smoothing of the laws [J], 0 for none."""
+    if scheme.stabilisation:
+        raise ModelError("steps with stabilisation are not differentiated: give stabilisation=False")
     prepared = PreparedWorld.of(world)
     step = scheme.step(prepared, state, memory, h, solver)
     joints = JointBlocks.of(step.memory["joint_id"], step.memory["joint_size"])
@@ -151,7 +149,7 @@ def kinks_of(
     start = Start.of(scheme.theta, equations.prepared, equations.state, equations.h)
     found = equations.prepared.detector.find(start.q_m.reshape(-1), start.margin)
     notes = _forecasts(start, scheme.theta, found) + _stops(start, scheme.theta)
-    notes += _unapproached(equations, response)
+    notes += _unapproached(equations, response) + _borders(equations)
     if step.correction > 0.0:
         notes.append(
             f"the position correction moved bodies by {step.correction:.2g} m, which is not differentiated:"
@@ -217,6 +215,18 @@ def _closing(rows: Array, sides: IntArray, start: Start) -> tuple[Array, Array]:
     fast: Array = np.abs(parts).max(axis=0).sum(axis=(1, 2))
     closing: Array = parts.sum(axis=3).min(axis=0).sum(axis=1)
     return closing, fast
+
+
+def _borders(equations: MoreauJeanEquations) -> list[str]:
+    """Contacts that bear where other features take over, or beside where they are."""
+    names, body = equations.world.names, equations.contacts.body
+    said = (
+        (equations.border, "touch where other faces or edges take over"),
+        (equations.off & ~equations.border, "touch beside where detection found them: their gap is another"),
+    )
+    return [
+        f"bodies {names[a]!r} and {names[b]!r} {what}" for mine, what in said for a, b in body[mine].tolist()
+    ]
 
 
 def _unapproached(equations: MoreauJeanEquations, response: Response) -> list[str]:

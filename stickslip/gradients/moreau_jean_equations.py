@@ -87,7 +87,7 @@ class MoreauJeanEquations(Equations):
         self, scheme: SemiExplicitMoreauJean, prepared: PreparedWorld, state: State, h: float,
         contacts: ContactSet, bears: BoolArray, joints: JointBlocks,
     ):  # fmt: skip
-        """bears: which contacts must have a closed form, shape (nc,)."""
+        """bears: which contacts must have a smooth gap, shape (nc,)."""
         super().__init__(prepared, state, {}, h)
         self.theta, self.newton = scheme.theta, scheme.impact == "newton"
         self.contacts, self.joints = contacts, joints
@@ -95,9 +95,11 @@ class MoreauJeanEquations(Equations):
         self.slot, self.group = (np.flatnonzero(of(contacts.law)) for of in (components, groups))
         self.middle_base = self.middle(self.base)
         q = self.middle_base.q[0].real
-        self.table = ContactTable.of_set(prepared, contacts, bears, q)
+        self.table = ContactTable.of_set(prepared, contacts, q)
         self.touching = self.table.along(self.table.shaped(self.world, self.base), self.middle_base.q)
-        self.table.check(self.world, contacts, *self.touching, q)
+        off = self.table.off(self.world, contacts, *self.touching, q)
+        self.border, self.off = bears & (self.table.mark != 0), bears & (off > 1.0)
+        """Contacts that bear on the border of a feature, and beside where detection has them [-], (nc,)."""
 
     @cached_property
     def sides(self) -> IntArray:

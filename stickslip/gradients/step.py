@@ -70,6 +70,7 @@ def scheme_to_differentiate(scheme: str | BodyScheme | None) -> BodyScheme:
     """The scheme that a name or a scheme stands for; Moreau-Jean by name is without position correction,
     which is swept and has no derivative."""
     made = registry.chosen_for_bodies(scheme)
+    differentiated(made)  # or there is none
     if (scheme is None or isinstance(scheme, str)) and hasattr(made, "correction"):
         return replace(made, correction=False)  # type: ignore[type-var]
     return made

@@ -2,28 +2,26 @@
 
 At the end of a step its equations (`system_equations.py`) are linear in small changes,
 
-    A dv - B dr = m,    du = C dv + D dr + w,    and the law between u and r to first order,
+    A dv - B dr = m,    du = C dv + D dr + w,    and the law between u and r to first order
 
-with m and w what the inputs change by themselves. With dv eliminated that is a contact problem to first
-order, W = C A⁻¹ B + D, and `solution_linear.py` knows what follows. A to D, m and w are differences of users'
-functions, extrapolated; no step is made twice, and no iteration is differentiated.
+(`tangent.py`). A to D, m and w are differences of users' functions, extrapolated; no step is made twice, and
+no iteration is differentiated.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from stickslip.gradients import extrapolation
-from stickslip.gradients.derivative import EffectsDerivative, flat_change
 from stickslip.gradients.solution_exact import DOUBT
 from stickslip.gradients.solution_linear import ReducedLinearisation
-from stickslip.gradients.solution_rows import Causes, Reduced
+from stickslip.gradients.solution_rows import Reduced
 from stickslip.gradients.step import checked_kappa, checked_memory, checked_solver
 from stickslip.gradients.system_equations import StepEquations, Written
 from stickslip.gradients.system_moreau_jean import MoreauJeanEquations
 from stickslip.gradients.system_variational import VariationalEquations
+from stickslip.gradients.tangent import SETS, Tangent, TangentDerivative
 from stickslip.linalg.threads import single_threaded
 from stickslip.schemes import registry
 from stickslip.schemes.moreau_jean import MoreauJean
@@ -40,11 +38,9 @@ SETTLED = 1e-11
 """Change of velocities and impulses, relative, at which a smoothed step is found [-]."""
 MOST = 40
 """Most iterations to a smoothed step."""
-SETS = ("coefficient", "lower", "upper")
-"""What of the set of the impulses changes with inputs."""
 
 
-class SystemStepDerivative(EffectsDerivative):
+class SystemStepDerivative(TangentDerivative):
     """The derivative of one step of a `NonsmoothSystem`.
 
     By: `q`, `v` (and `z` where there are discrete parameters) at the start, `h` [s], `force`, a force on each
@@ -54,12 +50,9 @@ class SystemStepDerivative(EffectsDerivative):
     speeds of blocks that closed, and has `h_before`, the length of the step before.
     """
 
-    step: Step
-    """The step itself."""
-
     def __init__(self, equations: StepEquations, step: Step, tolerance: float, kappa: float):
         self._equations, self.step, self.kappa = equations, step, kappa
-        self._tangent = _tangent(equations, step, tolerance, kappa)
+        self._tangent, self._keep = _tangent(equations, step, tolerance, kappa), equations.keep
         family = equations.family
         shapes = {name: value.shape for name, value in equations.inputs.items()}
         if family is not None:
@@ -87,50 +80,11 @@ class SystemStepDerivative(EffectsDerivative):
             presses[keep], near[keep] = core.presses, core.near
         return self._equations.kinks(presses, near)
 
-    def _answered(self, effects: Array) -> dict[str, Array]:
-        tangent, part = self._tangent, self._parts(effects)
-        dr, dv = tangent.answered(
-            Causes(-part["balance"], part["law"], **{name: part[name] for name in SETS})
-        )
-        r = np.zeros((self.step.r.size, dv.shape[1]))
-        r[self._equations.keep] = dr
-        out = {"q": part["q"] + tangent.end @ dv, "v": dv, "r": r}
-        return out | {name: part[name] for name in self._carried}
-
-    def _parts(self, effects: Array) -> dict[str, Array]:
-        return {name: effects[where] for name, where in self._tangent.rows.items()}
-
-    def _weighed(self, cotangents: Mapping[str, Array], k: int) -> Array:
-        tangent = self._tangent
-        on_v = cotangents["v"] + tangent.end.T @ cotangents["q"]
-        found = tangent.weighed(on_v, cotangents["r"][self._equations.keep])
-        weights = np.zeros((tangent.size, k))
-        weights[tangent.rows["balance"]] = -found.momentum
-        if tangent.core is not None:
-            weights[tangent.rows["law"]] = found.velocity
-            for name in SETS:
-                weights[tangent.rows[name]] = getattr(found, name)
-        for name in ("q", *self._carried):
-            weights[tangent.rows[name]] += cotangents[name]
-        return weights
-
-    def mismatch(self, **tangents: Any) -> float:
-        """How much of these changes no change of impulses can follow, 0 to 1; 0 where impulses are unique."""
-        tangent = self._tangent
-        if tangent.core is None or tangent.core.unique:
-            return 0.0
-        given = {name: flat_change("by", self.by, name, value) for name, value in tangents.items()}
-        made = self._effects(given)
-        part = self._parts(np.asarray(sum(made[name] @ change for name, change in given.items())))
-        pulled = part["law"] - tangent.C @ np.linalg.solve(tangent.A, part["balance"])
-        changed = Causes(velocity=pulled, **{name: part[name] for name in SETS})
-        return float(tangent.core.mismatch(changed).max(initial=0.0))
-
     def _effects(self, names: Iterable[str]) -> dict[str, Array]:
         return {name: self._matrix(name) for name in names}
 
     def _matrix(self, name: str) -> Array:
-        """How the equations change with an input, rows as `_Tangent.rows` has them."""
+        """How the equations change with an input, rows as `Tangent.rows` has them."""
         if name not in self._matrices:
             equations, tangent = self._equations, self._tangent
             x = equations.inputs
@@ -144,47 +98,7 @@ class SystemStepDerivative(EffectsDerivative):
         return self._matrices[name]
 
 
-@dataclass(frozen=True, eq=False)
-class _Tangent:
-    """The equations of a step to first order in v⁺ and r."""
-
-    v: Array
-    r: Array
-    A: Array
-    B: Array
-    C: Array
-    end: Array
-    """How q⁺ changes with v⁺, shape (nq, nv)."""
-    core: ReducedLinearisation | None
-    """None where no block takes part."""
-    rows: dict[str, slice]
-    """Where the parts of the equations stand among their rows."""
-    missed: str = ""
-
-    @property
-    def size(self) -> int:
-        """Number of rows."""
-        return max(where.stop for where in self.rows.values())
-
-    def answered(self, given: Causes) -> tuple[Array, Array]:
-        """dr and dv."""
-        start = np.asarray(np.linalg.solve(self.A, given.momentum), float)
-        if self.core is None:
-            return np.zeros((0, start.shape[1])), start
-        dr = self.core.forward(given._replace(velocity=self.C @ start + given.velocity))
-        return dr, np.asarray(start + np.linalg.solve(self.A, self.B @ dr), float)
-
-    def weighed(self, on_v: Array, on_r: Array) -> Causes:
-        """The transpose: weights of what changes."""
-        direct = np.asarray(np.linalg.solve(self.A.T, on_v), float)
-        if self.core is None:
-            return Causes(direct)
-        found = self.core.backward(on_r + self.B.T @ direct)
-        more = np.linalg.solve(self.A.T, self.C.T @ found.velocity)
-        return found._replace(momentum=np.asarray(direct + more, float))
-
-
-def _tangent(equations: StepEquations, step: Step, tolerance: float, kappa: float) -> _Tangent:
+def _tangent(equations: StepEquations, step: Step, tolerance: float, kappa: float) -> Tangent:
     """At the step, or, smoothed, at the point of its central path: Newton's method on tangents.
 
     Where impulses are not unique it is made again at those that the linearisation takes.
@@ -213,7 +127,7 @@ def _tangent(equations: StepEquations, step: Step, tolerance: float, kappa: floa
             W = C @ np.linalg.solve(A, B) + D
             problem = Reduced(K, W, law - C @ off - W @ r)
             core = ReducedLinearisation(problem, r, tolerance, kappa, share=DOUBT)
-        found = _Tangent(v, r, A, B, C, end, core, rows, missed if kappa and r.size else "")
+        found = Tangent(v, r, A, B, C, end, core, rows, missed if kappa and r.size else "")
         if core is None or (not kappa and (number or _relative(core.r - r, r) <= SETTLED)):
             return found
         if not kappa:
@@ -223,7 +137,7 @@ def _tangent(equations: StepEquations, step: Step, tolerance: float, kappa: floa
         change = max(_relative(moved, v), _relative(core.r - r, core.r))
         v, r = v + moved, core.r
         if change <= SETTLED:
-            return _Tangent(v, r, A, B, C, end, core, rows)
+            return Tangent(v, r, A, B, C, end, core, rows)
     return found
 
 

@@ -11,33 +11,36 @@ g.value, g.gradient["mu"]
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.gradients.charts import weights_of_coordinates
 from stickslip.gradients.derivative import Derivative
+from stickslip.gradients.trajectory_robot import RobotRun
 from stickslip.gradients.trajectory_run import CARRIED, Flagged, Flags, Run
 from stickslip.gradients.trajectory_schedule import Backwards, checked_kept
 from stickslip.gradients.trajectory_steps import Steps
 from stickslip.gradients.trajectory_system import SystemSteps
 from stickslip.mechanics.world import World
 from stickslip.names import alternatives
+from stickslip.robots.robot import Robot
 from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.prepared_system import PreparedSystem
+from stickslip.schemes.robot_prepared import PreparedRobot
 from stickslip.schemes.step import Solver
 from stickslip.state import Array, ModelError, State
 from stickslip.systems.family import Family
 from stickslip.systems.system import NonsmoothSystem
 
-Moving = World | PreparedWorld | NonsmoothSystem | Family | PreparedSystem
+Moving = World | PreparedWorld | NonsmoothSystem | Family | PreparedSystem | Robot | PreparedRobot
 """What has runs."""
 Loss = Callable[[int, State], "tuple[Any, Any, Any] | None"]
 """What is to be differentiated: the sum over k = 0, 1, ..., steps of what it says of the state after k steps:
 (value, dq, dv), or None where that state does not count. dq are derivatives by q, shape (7 n,), or by
-displacements, shape (6 n,), of a system by q, shape (nq,); dv by v; None for zeros."""
+displacements, shape (6 n,), of a robot (nq,) or (nv,), of a system by q, shape (nq,); dv by v; None for
+zeros."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +57,8 @@ class TrajectoryGradient(Flagged):
     value: float
     """Sum of the loss over the states of the run."""
     gradient: dict[str, Array]
-    """By name: `q`, by displacements of the start (δx [1/m], δθ [1/rad]), shape (6 n,), of a system by the
-    numbers of q; `v`, shape (6 n,) or (nv,); `h`, shape (); parameters in their
+    """By name: `q`, by displacements of the start (δx [1/m], δθ [1/rad]), shape (6 n,), of a robot (nv,), of
+    a system by the numbers of q; `v`, shape (6 n,) or (nv,); `h`, shape (); parameters in their
     shapes [1/unit], and with a row for each step, shape (steps, ...), where they were given as controls."""
     start: State
     end: State
@@ -71,15 +74,16 @@ class TrajectoryGradient(Flagged):
     """Most states that were kept at once."""
     made: int
     """Steps that were made to be differentiated, or to get to those."""
+    _coordinates: Array | None = field(default=None, repr=False)
+    """As `coordinates`; None where the gradient is not by q [1/m, -], shape (7 n,)."""
 
     @property
     def coordinates(self) -> Array:
-        """The gradient by the numbers of q of the start, shape (7 n,); none of it stretches quaternions."""
-        if "q" not in self.gradient:
+        """The gradient by the numbers of q of the start, shape (7 n,), of a robot (nq,); none of it stretches
+        quaternions."""
+        if self._coordinates is None:
             raise ModelError("this gradient is not by q; ask for by=('q', ...)")
-        if self.gradient["q"].size == self.start.q.size:  # of a system: they are the numbers of q
-            return self.gradient["q"]
-        return weights_of_coordinates(self.start.q, self.gradient["q"][:, None])[:, 0]
+        return self._coordinates
 
     def __repr__(self) -> str:
         names = ", ".join(self.gradient)
@@ -102,7 +106,8 @@ def trajectory_gradient(
     checkpoints  most states to keep at once; unless given, so many that no step is made more than twice
                  beside the one that is differentiated, about √(2 steps)
     controls     inputs that differ from step to step: `effort`, shape (steps, na), and `wrench`, shape
-                 (steps, n, 6), in the place of those of the world; see `Parameters`
+                 (steps, n, 6), in the place of those of the world, see `Parameters`; of a robot `ctrl`,
+                 shape (steps, nu), and `force`, shape (steps, nv)
     on_failure   `raise` a SimulationFailure where a step misses its tolerance, or `accept` it
 
     `h` counts where it is the length of a step: their number, and the times at which users' functions are
@@ -116,9 +121,11 @@ def trajectory_gradient(
 
 
 def run_of(thing: Moving, **how: Any) -> Run:
-    """The steps that `simulate` would make of a world, a system or a family at its numbers."""
+    """The steps that `simulate` would make of a world, a robot, a system or a family at its numbers."""
     if isinstance(thing, NonsmoothSystem | Family | PreparedSystem):
         return SystemSteps.of(thing, **how)
+    if isinstance(thing, Robot | PreparedRobot):
+        return RobotRun.of(thing, **how)
     return Steps.of(thing, **how)
 
 
@@ -138,9 +145,11 @@ def gradient_along(
         value += account.weigh(k + 1, after.state, asked)
         account.transpose(k, derivative)
     value += account.weigh(0, steps.start.state, asked)
+    found = account.gradient()
+    on_q = steps.coordinates(steps.start.state.q, found["q"]) if "q" in found else None
     return TrajectoryGradient(
-        value, account.gradient(), steps.start.state, end, len(steps), *account.flags.told(), run.most,
-        run.made + len(steps),
+        value, found, steps.start.state, end, len(steps), *account.flags.told(), run.most,
+        run.made + len(steps), on_q,
     )  # fmt: skip
 
 

@@ -1,9 +1,11 @@
 """A run as its steps, whatever it is a run of: each can be made again, bit for bit, and differentiated."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from stickslip.gradients.derivative import Derivative
 from stickslip.schemes.step import Memory
@@ -57,6 +59,10 @@ class Run(ABC):
         """Derivatives by displacements, from those or from derivatives by q of a state."""
 
     @abstractmethod
+    def coordinates(self, q: Array, on_q: Array) -> Array:
+        """Weights of the numbers of q, from those of displacements."""
+
+    @abstractmethod
     def make(self, k: int, point: Point) -> Point:
         """What step k leads to, from where it begins."""
 
@@ -82,8 +88,9 @@ def divided(clock: Clock, t: float, until: float) -> tuple[Array, Array, Array]:
     """Times, lengths and shares of the steps from t to `until`."""
     last, rest = ends(clock, t, until)
     full = last - clock.index
-    times = [t, *(clock.at(clock.index + k) for k in range(1, full + 1)), *([until] if rest else [])]
-    lengths = [clock.h] * full + ([rest] if rest else [])
+    numbers = range(clock.index + 1, last + 1)
+    times = [t, *(clock.at(k) for k in numbers), *([until] if rest else [])]
+    lengths = [*(clock.length(k) for k in numbers), *([rest] if rest else [])]
     shares = [1.0] * full + ([-float(full)] if rest else [])
     return np.array(times), np.array(lengths), np.array(shares)
 
@@ -134,6 +141,35 @@ class Flags:
             where = f"step {first}" if count == 1 else f"{count} steps, the first {first}"
             notes.append(f"{where}: {note}")
         return tuple(sorted(self._kinks)), tuple(sorted(self._not_unique)), tuple(notes)
+
+
+def checked_inputs(
+    controls: Mapping[str, ArrayLike], shapes: Mapping[str, tuple[int, ...]], steps: int
+) -> dict[str, Array]:
+    """Inputs for every step, whose shapes in one step are known, as arrays that cannot be written to."""
+    if not isinstance(controls, Mapping):
+        raise ModelError(f"controls is {controls!r}; expected names and arrays, one row for each step")
+    taken: dict[str, Array] = {}
+    for name, given in controls.items():
+        if name not in shapes:
+            raise ModelError(f"no control {name!r}; what may differ from step to step: {', '.join(shapes)}")
+        shape = (steps, *shapes[name])
+        try:
+            value = np.array(given, float)
+        except (TypeError, ValueError):
+            raise ModelError(
+                f"control {name} is {type(given).__name__}; expected numbers, shape {shape}"
+            ) from None
+        if value.shape != shape:
+            raise ModelError(
+                f"control {name} has shape {value.shape}, expected {shape}: one row for each step"
+            )
+        if not np.isfinite(value).all():
+            at = int(np.flatnonzero(~np.isfinite(value.reshape(steps, -1)).all(axis=1))[0])
+            raise ModelError(f"control {name} is not finite in step {at}")
+        value.flags.writeable = False
+        taken[name] = value
+    return taken
 
 
 def checked_on_failure(on_failure: str) -> str:

@@ -70,9 +70,10 @@ def trajectory_sensitivity(
 def sensitivity_along(
     steps: Run, by: Iterable[str] | Mapping[str, ArrayLike], record: int = 1
 ) -> TrajectorySensitivity:
-    """The sensitivities along a run whose steps are given."""
+    """The sensitivities along a run whose steps are given; directions of controls may have an axis of steps
+    before their own."""
     given, columns = _directions(steps, by)
-    p = next(iter(given.values())).shape[1]
+    p = next(iter(given.values())).shape[-1]
     changes = {name: given.get(name, np.zeros((steps.size(name), p))) for name in CARRIED}
     inputs = {name: value for name, value in given.items() if name not in (*CARRIED, "h")}
     longer = given.get("h")
@@ -80,7 +81,8 @@ def sensitivity_along(
     flags = Flags()
     for k in range(len(steps)):
         derivative, point = steps.differentiate(k, point)
-        tangents = {name: value for name, value in changes.items() if name in derivative.by} | inputs
+        tangents = {name: value for name, value in changes.items() if name in derivative.by}
+        tangents |= {name: value[k] if value.ndim == 3 else value for name, value in inputs.items()}
         if longer is not None:
             tangents |= _lengths(steps, k, longer, derivative)
         found = derivative.forward(tangents)
@@ -114,8 +116,8 @@ def _directions(
         raise ModelError(f"by is empty; name at least one of {', '.join(steps.known)}")
     sizes = {name: steps.size(name) for name in names}
     if isinstance(by, Mapping):
-        found = {name: _columns(name, by[name], sizes[name]) for name in names}
-        widths = {name: value.shape[1] for name, value in found.items()}
+        found = {name: _columns(steps, name, by[name], sizes[name]) for name in names}
+        widths = {name: value.shape[-1] for name, value in found.items()}
         if len(set(widths.values())) > 1:
             raise ModelError(f"by has different numbers of directions: {widths}")
         return found, dict.fromkeys(names, slice(0, next(iter(widths.values()))))
@@ -125,12 +127,13 @@ def _directions(
     return {name: unit[columns[name]] for name in names}, columns
 
 
-def _columns(name: str, given: ArrayLike, size: int) -> Array:
+def _columns(steps: Run, name: str, given: ArrayLike, size: int) -> Array:
     try:
         value = np.array(given, float)
     except (TypeError, ValueError):
         raise ModelError(f"directions of {name} are {given!r}; expected numbers") from None
     value = value.reshape(-1, 1) if value.ndim < 2 else value
-    if value.ndim != 2 or value.shape[0] != size or not np.isfinite(value).all():
+    each = name in steps.controls and value.ndim == 3 and value.shape[0] == len(steps)
+    if value.shape[:-1] != ((len(steps), size) if each else (size,)) or not np.isfinite(value).all():
         raise ModelError(f"directions of {name} have shape {value.shape}, expected ({size}, p), all finite")
     return value

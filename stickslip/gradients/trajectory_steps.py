@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.gradients.charts import weights_of_displacements
+from stickslip.gradients.charts import weights_of_coordinates, weights_of_displacements
 from stickslip.gradients.step import (
     StepDerivative,
     checked_kappa,
@@ -14,16 +14,16 @@ from stickslip.gradients.step import (
     differentiated,
     scheme_to_differentiate,
 )
-from stickslip.gradients.trajectory_run import Point, Run, checked_on_failure, divided
+from stickslip.gradients.trajectory_run import Point, Run, checked_inputs, checked_on_failure, divided
 from stickslip.mechanics.parameters import Parameters, actuators
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.mechanics.written_forces import JointEffort
 from stickslip.schemes.body_step import BodyScheme
 from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.step import Solver
+from stickslip.simulation.begun import begun_world
 from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.simulation.world_model import WorldModel
-from stickslip.simulation.world_steps import begun_world
 from stickslip.state import Array, ModelError, State
 
 CONTROLS = ("effort", "wrench")
@@ -85,6 +85,9 @@ class Steps(Run):
             return weights_of_displacements(state.q, dq[:, None])[:, 0]
         return dq
 
+    def coordinates(self, q: Array, on_q: Array) -> Array:
+        return weights_of_coordinates(q, on_q[:, None])[:, 0]
+
     def make(self, k: int, point: Point) -> Point:
         """What step k leads to, from where it begins."""
         world, h = self.world_of(k), float(self.lengths[k])
@@ -131,29 +134,8 @@ def checked_controls(
     prepared: PreparedWorld, controls: Mapping[str, ArrayLike], steps: int
 ) -> dict[str, Array]:
     """Inputs for every step, as arrays that cannot be written to."""
-    if not isinstance(controls, Mapping):
-        raise ModelError(f"controls is {controls!r}; expected names and arrays, one row for each step")
-    taken: dict[str, Array] = {}
-    base, kind = prepared.parameters, prepared.world.kind
-    for name, given in controls.items():
-        if name not in CONTROLS:
-            raise ModelError(f"no control {name!r}; what may differ from step to step: {', '.join(CONTROLS)}")
-        shape = (steps, *getattr(base, name).shape)
-        try:
-            value = np.array(given, float)
-        except (TypeError, ValueError):
-            raise ModelError(
-                f"control {name} is {type(given).__name__}; expected numbers, shape {shape}"
-            ) from None
-        if value.shape != shape:
-            raise ModelError(
-                f"control {name} has shape {value.shape}, expected {shape}: one row for each step"
-            )
-        if not np.isfinite(value).all():
-            at = int(np.flatnonzero(~np.isfinite(value.reshape(steps, -1)).all(axis=1))[0])
-            raise ModelError(f"control {name} is not finite in step {at}")
-        if name == "wrench" and value[:, kind != BodyKind.DYNAMIC].any():
-            raise ModelError("control wrench pushes a body that is not dynamic: no wrench moves it")
-        value.flags.writeable = False
-        taken[name] = value
+    shapes = {name: getattr(prepared.parameters, name).shape for name in CONTROLS}
+    taken = checked_inputs(controls, shapes, steps)
+    if "wrench" in taken and taken["wrench"][:, prepared.world.kind != BodyKind.DYNAMIC].any():
+        raise ModelError("control wrench pushes a body that is not dynamic: no wrench moves it")
     return taken

@@ -14,9 +14,9 @@ from stickslip.gradients.system_step import (
 from stickslip.gradients.trajectory_run import Point, Run, checked_on_failure, divided
 from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.step import Scheme, Solver
+from stickslip.simulation.begun import begun_system
 from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.simulation.clock import Clock, length
-from stickslip.simulation.system_steps import begun_system
 from stickslip.state import Array, ModelError, State
 from stickslip.systems.family import Family
 from stickslip.systems.system import NonsmoothSystem
@@ -82,6 +82,9 @@ class SystemSteps(Run):
 
     def displacements(self, state: State, dq: Array) -> Array:
         return dq
+
+    def coordinates(self, q: Array, on_q: Array) -> Array:
+        return on_q
 
     def make(self, k: int, point: Point) -> Point:
         h = float(self.lengths[k])

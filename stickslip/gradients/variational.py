@@ -26,12 +26,12 @@ from stickslip.linalg.threads import single_threaded
 from stickslip.mechanics.world import World
 from stickslip.problem.impulses import ImpulseSet
 from stickslip.problem.solution import Solution, Verdict
-from stickslip.problem.step_problem import LINEARISED, StepProblem
+from stickslip.problem.step_problem import StepProblem
 from stickslip.problem.step_tangent import step_blocks, step_tangent, step_velocities
 from stickslip.schemes.body_joints import PARTS
 from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.step import Memory, Solver
-from stickslip.schemes.variational import VariationalBodies, carried
+from stickslip.schemes.variational import Carried, VariationalBodies, carried
 from stickslip.state import Array, ModelError, State
 
 TRIED, SAME = 3, 1e-6
@@ -46,7 +46,7 @@ class VariationalDerivative(WorldDerivative):
     the speeds [m/s, rad/s] of contacts and stops that closed, as the memory before and after has them, and by
     `h_before`, the length of the step before [s]."""
 
-    def __init__(self, linear: Linear, kappa: float, missed: str = ""):
+    def __init__(self, linear: Linear, kappa: float, missed: str = "", borders: Iterable[str] = ()):
         equations = linear.equations
         super().__init__(equations)
         self.step, self.kappa, self._linear = equations.step, kappa, linear
@@ -56,12 +56,10 @@ class VariationalDerivative(WorldDerivative):
         self.by = {**self.by, "h_before": (1,), **before}
         self.of = {"q": (6 * n,), "v": (6 * n,), "r": self.step.r.shape, **after}
         self.unique = linear.system.unique
-        notes = tuple(_kinks(linear)) if not kappa else ()
+        notes = (*(_kinks(linear) if not kappa else ()), *borders)
         self.exists = not notes
         if self.step.reason or missed:
             self.exists, notes = False, (self.step.reason or missed, *notes)
-        if (equations.problem.contacts.kind == LINEARISED).any():
-            notes += ("linearised contacts count as fixed to their bodies, with normals that do not turn",)
         if not self.unique:
             notes += ("impulses are not unique: their change is the one of least norm",)
             if self._torn("q"):
@@ -139,7 +137,22 @@ def variational_derivative(
         linear = Linear(equations.at(inside), kappa)
         if not linear.system.unique and problem.model != "pyramid":
             missed = missed or _ambiguous(linear, Linear(equations.at(0.5 * (inside + r)), kappa))
-    return VariationalDerivative(linear, kappa, missed)
+    return VariationalDerivative(linear, kappa, missed, _borders(prepared, done, equations))
+
+
+def _borders(prepared: PreparedWorld, done: Carried, equations: VariationalEquations) -> Iterable[str]:
+    """Sentences about contacts that bear, and at which other features take over within the step."""
+    pressed = equations.r[0 : 6 * len(done.features) : 6]
+    bears = pressed > SAME * pressed.max(initial=0.0)
+    if not bears.any():
+        return
+    on_border = prepared.shapes.on_borders(
+        prepared.detector, done.step.state.q, done.features, prepared.bodies.touch
+    )
+    for i in np.flatnonzero(bears & on_border)[:MOST_NOTES].tolist():
+        first, second = (prepared.world.names[b] for b in equations.table.body[i])
+        where = "is where other faces or edges take over"
+        yield f"contact {i} of {first!r} and {second!r} {where}: no derivative there"
 
 
 def _undecided(linear: Linear) -> bool:

@@ -25,7 +25,7 @@ from stickslip.gradients.world_step import Equations, Part
 from stickslip.kernels.bodies.joint_geometry import DRY, HOLD
 from stickslip.kernels.derivatives.along import momenta
 from stickslip.laws import components
-from stickslip.problem.step_problem import LINEARISED, StepProblem
+from stickslip.problem.step_problem import StepProblem
 from stickslip.problem.step_tangent import step_blocks
 from stickslip.schemes.body_joints import PARTS
 from stickslip.schemes.body_world import PreparedWorld
@@ -139,14 +139,11 @@ class VariationalEquations(Equations):
         v_end[:, dynamic] = self.v[dynamic] + given.v_end[:, dynamic]
         # 2. Rows at the start; gaps and errors at the end.
         q_end, shaped = along.moved(given.q, v_end, h), self.table.shaped(world, given)
-        touching, ahead = self.table.along(shaped, given.q)
+        touching, _ = self.table.along(shaped, given.q)
         rows = touching.reshape(len(touching), 6 * nc, 2, 6)
         rows = joined(rows, self.joints.along(world.joints, given.q)[0])
         u = over_sides(rows, self.sides, v_end)
         _, gap = self.table.along(shaped, q_end)
-        if (self.table.kind == LINEARISED).any():
-            forecast = self.problem.contacts.gap + 1j * ahead.imag + h[:, None] * u[:, 0 : 6 * nc : 6]
-            gap = np.where(self.table.kind == LINEARISED, forecast, gap)
         _, value = self.joints.along(world.joints, q_end)
         # 3. Less what restitution asks for.
         (contact, at), (stop, stop_at) = self.known

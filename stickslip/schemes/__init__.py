@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from stickslip.doors import door
 
 if TYPE_CHECKING:
+    from stickslip.schemes.adaptive import Adaptive as Adaptive
     from stickslip.schemes.bodies import SemiExplicitMoreauJean as SemiExplicitMoreauJean
     from stickslip.schemes.body_step import BodyScheme as BodyScheme
     from stickslip.schemes.body_world import PreparedWorld as PreparedWorld
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from stickslip.schemes.event_driven import EventDriven as EventDriven
     from stickslip.schemes.moreau_jean import MoreauJean as MoreauJean
     from stickslip.schemes.prepared_system import PreparedSystem as PreparedSystem
+    from stickslip.schemes.robot_prepared import PreparedRobot as PreparedRobot
     from stickslip.schemes.schatzman_paoli import SchatzmanPaoli as SchatzmanPaoli
     from stickslip.schemes.step import Event as Event
     from stickslip.schemes.step import Scheme as Scheme

@@ -13,6 +13,7 @@ from stickslip.options import Listed
 from stickslip.problem.step_problem import RELAXATIONS, SPRINGS
 from stickslip.renames import SCHEMES_OF_WORLDS, current
 from stickslip.schemes.body_step import BodyScheme
+from stickslip.schemes.equations_scheme import ByEquations
 from stickslip.schemes.step import Scheme
 from stickslip.state import ModelError, UnknownNameError
 from stickslip.systems.system import NonsmoothSystem
@@ -36,8 +37,14 @@ class Entry(Listed):
 _SCHEMES = "stickslip.schemes."
 DEFAULTS = {"second": "moreau-jean", "first": "euler-moreau"}
 """The scheme of a system when none is named, by the order of its systems."""
+GUARDED = "event-driven"
+"""The scheme of a system with guards when none is named."""
 BODIES = "bodies"
 """What schemes for worlds carry."""
+ROBOTS = "robots"
+"""What the scheme for robots carries."""
+DEFAULT_ROBOTS = "moreau-jean-reduced"
+"""The scheme for robots."""
 DEFAULT_BODIES = "moreau-jean-semi-explicit"
 """The scheme for worlds when none is named."""
 FOR_BODIES = {"variational": "variational-bodies"}
@@ -56,6 +63,7 @@ _TABLE = {
         Entry("moreau-jean-semi-explicit", _SCHEMES + "bodies", "SemiExplicitMoreauJean", BODIES),
         Entry("variational-bodies", _SCHEMES + "variational", "VariationalBodies", BODIES, has_models=True),
         Entry("compliant", _SCHEMES + "compliant", "Compliant", "second", relaxation=SPRINGS),
+        Entry("moreau-jean-reduced", _SCHEMES + "robots", "ReducedMoreauJean", ROBOTS),
     )
 }
 
@@ -82,6 +90,8 @@ def make(name: str, **options: Any) -> Scheme:
 
 def described(scheme: Scheme | BodyScheme) -> tuple[str, dict[str, Any]]:
     """Name and options of a scheme, as `remade` takes them; the name of its class where it has no line."""
+    if isinstance(scheme, ByEquations):
+        return described(scheme.scheme)
     kind = type(scheme)
     if (kind.__module__, kind.__name__) == COMPOSITE:
         parts = {name: described(one) for name, one in scheme.schemes.items()}  # type: ignore[union-attr]
@@ -124,8 +134,9 @@ def remade(name: str, options: Mapping[str, Any]) -> Scheme:
 def chosen(scheme: SchemeChoice) -> Scheme:
     """The scheme that a name, a scheme, or one of either per system stands for."""
     if isinstance(scheme, str):
-        if entry(scheme).order == BODIES:
-            raise ModelError(f"the scheme {scheme} carries worlds of bodies, not systems")
+        if entry(scheme).order in (BODIES, ROBOTS):
+            carried = {BODIES: "worlds of bodies", ROBOTS: "robots"}[entry(scheme).order]
+            raise ModelError(f"the scheme {scheme} carries {carried}, not systems")
         return make(scheme)
     if isinstance(scheme, Mapping):
         module, name = COMPOSITE
@@ -146,9 +157,11 @@ def chosen(scheme: SchemeChoice) -> Scheme:
 
 
 def chosen_for_system(scheme: SchemeChoice | None, system: NonsmoothSystem) -> Scheme:
-    """The scheme that `chosen` finds; where none is given, that of the order of the systems."""
+    """The scheme that `chosen` finds; where none is given, that of guards or of the order of the systems."""
     if scheme is not None:
         return chosen(scheme)
+    if system.guards:
+        return make(GUARDED)
     if system.flows and system.mechanical:
         first = {one.name for one, _ in system.flows}
         order = {name: "first" if name in first else "second" for name in system.number}
@@ -159,26 +172,48 @@ def chosen_for_system(scheme: SchemeChoice | None, system: NonsmoothSystem) -> S
     return make(DEFAULTS["first" if system.flows else "second"])
 
 
-def chosen_for_bodies(scheme: "str | BodyScheme | None") -> BodyScheme:
-    """The scheme for worlds that a name or a scheme stands for; of `FOR_BODIES` the one for bodies."""
+def chosen_for_bodies(scheme: "str | Scheme | BodyScheme | None") -> BodyScheme:
+    """The scheme for worlds that a name or a scheme stands for; of `FOR_BODIES` the one for bodies. One of
+    second-order systems carries the equations of the world."""
     if scheme is None:
         scheme = DEFAULT_BODIES
     elif isinstance(scheme, str):
         scheme = name_for_bodies(scheme)
-    known = [one.name for one in _TABLE.values() if one.order == BODIES]
-    carries = f"worlds are carried by {', '.join((*FOR_BODIES, *known))}"
     if isinstance(scheme, str):
-        if entry(scheme).order != BODIES:
-            raise ModelError(f"the scheme {scheme} carries systems, not worlds of bodies; {carries}")
-        made: BodyScheme = entry(scheme).make()
-        return made
-    if callable(getattr(scheme, "levels", None)):
-        name = type(scheme).__name__
-        raise ModelError(f"the scheme {name} carries systems, not worlds of bodies; {carries}")
+        return _for_bodies(scheme, {})
+    if not isinstance(scheme, type) and callable(getattr(scheme, "levels", None)):
+        return ByEquations(scheme)  # type: ignore[arg-type]
     verbs = (getattr(scheme, verb, None) for verb in ("begin", "step"))
     if isinstance(scheme, type) or not all(map(callable, verbs)):
-        raise ModelError(f"scheme is {scheme!r}; {carries}, or a scheme such as SemiExplicitMoreauJean()")
-    return scheme
+        raise ModelError(f"scheme is {scheme!r}; {_carriers()}, or a scheme such as SemiExplicitMoreauJean()")
+    return scheme  # type: ignore[return-value]
+
+
+def _carriers() -> str:
+    known = [
+        one.name
+        for one in _TABLE.values()
+        if one.order not in ("first", ROBOTS) and one.name not in FOR_BODIES
+    ]
+    return f"worlds are carried by {', '.join((*FOR_BODIES, *known))}"
+
+
+def _for_bodies(name: str, options: Mapping[str, Any]) -> BodyScheme:
+    """The scheme for worlds of that name."""
+    line = entry(name)
+    if line.order in ("first", ROBOTS):
+        carried = "robots" if line.order == ROBOTS else "systems of first order"
+        raise ModelError(f"the scheme {name} carries {carried}, not worlds; {_carriers()}")
+    made: Any = line.make(**options)
+    return made if line.order == BODIES else ByEquations(made)  # type: ignore[no-any-return]
+
+
+def chosen_for_robots(scheme: Any) -> Any:
+    """The scheme for robots that a name or a scheme stands for."""
+    name = DEFAULT_ROBOTS if scheme is None else scheme if isinstance(scheme, str) else described(scheme)[0]
+    if entry(name).order != ROBOTS:
+        raise ModelError(f"the scheme {name} does not carry robots; they are carried by {DEFAULT_ROBOTS}")
+    return entry(name).make() if scheme is None or isinstance(scheme, str) else scheme
 
 
 def name_for_bodies(name: str) -> str:
@@ -189,12 +224,11 @@ def name_for_bodies(name: str) -> str:
 def remade_for_bodies(name: str, options: Mapping[str, Any]) -> BodyScheme:
     """The scheme for worlds that `described` told of; a ModelError where that cannot be."""
     try:
-        if entry(name).order == BODIES:
-            made: BodyScheme = entry(name).make(**options)
-            return made
+        return _for_bodies(name, options)
     except (KeyError, TypeError, ValueError):
-        pass
-    raise ModelError(f"the scheme {name} cannot be made again from its options: give scheme=...")
+        raise ModelError(
+            f"the scheme {name} cannot be made again from its options: give scheme=..."
+        ) from None
 
 
 def _plain(value: Any) -> Any:

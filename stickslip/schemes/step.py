@@ -28,6 +28,9 @@ Memory = dict[str, Array]
 """What a scheme carries from step to step beside the state (last multipliers for warm starts, the previous
 q, ...): named float arrays whose shapes never change, so that a saved step resumes bit for bit."""
 
+OVERLAP = "overlap kept [m]"
+"""Measure of a step of a world whose answer is kept although detection finds more contacts at its end, which
+overlap by so much: with them the step had no answer."""
 CONTACT_WORK = "contact work [J]"
 """Measure of a scheme that knows what contacts did within a step, at instants that its ends do not show."""
 
@@ -36,8 +39,9 @@ class Solver(Protocol):
     """What a scheme needs of a solver.
 
     A solver may have more, which schemes ask for: `compiled_steps`, true where steps may be made in compiled
-    code that solves small problems itself; `takes_steps`, true where `solve` takes a StepProblem; and
-    `on_path(kappa)`, the solver that stops on the central path of steps.
+    code that solves small problems itself; `takes_steps`, true where `solve` takes a StepProblem;
+    `on_path(kappa)`, the solver that stops on the central path of steps; and `other_law`, true where its
+    options ask for another law than the exact one: runs go on with answers of that law, and are relaxed.
     """
 
     def solve(self, problem: AnyProblem, *, guess: ArrayLike | None = None) -> Solution:
@@ -56,9 +60,9 @@ class Event:
     t: float
     """When [s]."""
     kind: str
-    """`impact`, `take-off`, `stick`, `slip`, `zeno`, ..."""
+    """`impact`, `take-off`, `stick`, `slip`, `zeno`, `guard`, ..."""
     interaction: str
-    """Name of the interaction; empty where it is none's."""
+    """Name of the interaction, or of the guard; empty where it is none's."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -147,6 +151,25 @@ class Step:
     summed = _Of[bool]("bodies")
     choice = _Of["IntArray | None"]("bodies")
     joint_id = _Of["IntArray | None"]("bodies")
+
+    @property
+    def index_sets(self) -> tuple[BoolArray, ...]:
+        """Index sets I0, I1, ... of a step of a system of equations, as many as its scheme knows levels
+        [-], shape (blocks,) each, bool: I0 all blocks; from velocities on I1, those that entered its problem
+        of impulses, and of the event-driven scheme those that are closed at its end; on accelerations I2,
+        those that forces hold there (Siconos Developer's Notes 2017, chapter 8)."""
+        active, most = self.active, max((level.order for level in self.levels), default=0)
+        closed = active | (self.forecast <= 0.0) if most == 2 else active
+        return (np.ones(active.size, bool), closed, active)[: most + 1]
+
+    @property
+    def multipliers(self) -> dict[int, Array]:
+        """λ[i] of a step of a system of equations, by the derivative i of y that laws are stated on [as r],
+        shape (size,) each: r, of the interactions that have that level, and of the event-driven scheme beside
+        its impulses λ[1] the forces λ[2] at the end of the step [N]."""
+        orders = {level.order for level in self.levels}
+        found = {order: self.r for order in sorted(orders) if order < 2}
+        return {**found, 1: self.r, 2: self.memory["lam"]} if 2 in orders else found
 
     @property
     def ok(self) -> bool:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from stickslip.simulation.failure import SimulationFailure as SimulationFailure
     from stickslip.simulation.joint_view import JointView as JointView
     from stickslip.simulation.live import Live as Live
+    from stickslip.simulation.paces import Pace as Pace
     from stickslip.simulation.record import Record as Record
     from stickslip.simulation.trajectory import Trajectory as Trajectory
 else:

@@ -6,10 +6,21 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.mechanics.world import World
+from stickslip.problem.contact import Level
 from stickslip.schemes import registry
-from stickslip.schemes.step import Memory
+from stickslip.schemes.body_step import BodyScheme
+from stickslip.schemes.body_world import PreparedWorld
+from stickslip.schemes.equations_scheme import ByEquations
+from stickslip.schemes.prepared_system import PreparedSystem
+from stickslip.schemes.registry import SchemeChoice
+from stickslip.schemes.starts import check_start
+from stickslip.schemes.step import Memory, first_state
+from stickslip.simulation import paces
 from stickslip.simulation.checkpoint import Checkpoint
-from stickslip.simulation.clock import Clock, checked_clock, length
+from stickslip.simulation.clock import Clock, Stride, checked_clock
+from stickslip.simulation.model import Model
+from stickslip.simulation.world_model import WorldModel
 from stickslip.state import Array, BoolArray, ModelError, State
 
 
@@ -25,31 +36,108 @@ class Begun:
     """As those of a `Checkpoint`."""
 
 
-def begun_new(scheme: Any, state: State, h: float | None, begin: Callable[[State, float], Memory]) -> Begun:
+def begun_new(scheme: Any, state: State, h: Stride | None, begin: Callable[[State, float], Memory]) -> Begun:
     """A run that begins at `state`; begin: makes the scheme's memory there."""
     if h is None:
         raise ModelError("h is missing: simulate(model, until=..., h=...)")
-    h = length("h", h)
-    return Begun(scheme, state, begin(state, h), Clock(state.t, h))
+    if isinstance(h, tuple) and h[0] < state.t:
+        raise ModelError(f"grid begins at {h[0]:g} s, before the start, t = {state.t:g} s")
+    return _begun(scheme, state, h, begin)
 
 
 def begun_from(
-    start: Checkpoint, scheme: Any, h: float | None, begin: Callable[[State, float], Memory],
+    start: Checkpoint, scheme: Any, h: Stride | None, begin: Callable[[State, float], Memory],
     good: Callable[[Array], BoolArray],
 ) -> Begun:  # fmt: skip
     """A run that goes on from a checkpoint; good: which numbers a memory may have."""
-    step = start.clock.h if h is None else length("h", h)
+    before = start.clock
     same = registry.described(scheme) == (start.scheme, start.scheme_options)
-    if same and step == start.clock.h:
+    if same and (h is None or Clock.of(start.state.t, h).stride == before.stride):
         for name, value in start.memory.items():
             if not good(value).all():
                 raise ModelError(f"the memory of the start: {name!r} is not finite")
-        checked_clock(start.clock, start.state.t)
-        return Begun(scheme, start.state, start.memory, start.clock, start.sums)
+        checked_clock(before, start.state.t)
+        paces.checked(start.memory, before)
+        return Begun(scheme, start.state, start.memory, before, start.sums)
     # Another scheme or step has no use for the memory, and counts from here.
-    return Begun(scheme, start.state, begin(start.state, step), Clock(start.state.t, step), start.sums)
+    return _begun(scheme, start.state, before.stride if h is None else h, begin, start.sums)
+
+
+def _begun(
+    scheme: Any, state: State, h: Stride, begin: Callable[[State, float], Memory],
+    sums: dict[str, float] | None = None,
+) -> Begun:  # fmt: skip
+    clock = Clock.of(state.t, h)
+    if clock.adaptive is not None:
+        paces.check_scheme(*registry.described(scheme))
+    memory = paces.begun(begin(state, clock.h), clock)
+    return Begun(scheme, state, memory, clock, sums or {})
 
 
 def numbers(value: Array) -> BoolArray:
     """Those that are not NaN: event-driven runs remember infinite times."""
     return ~np.isnan(value)
+
+
+def begun_world(
+    prepared: PreparedWorld, model: WorldModel, h: Stride | None, scheme: str | BodyScheme | None, start: Any
+) -> Begun:  # fmt: skip
+    """The scheme, and the state, memory and clock that a run of a world begins with."""
+    world = prepared.world
+
+    def begin(found: BodyScheme) -> Callable[[State, float], Memory]:
+        return lambda state, h: found.begin(prepared, state, h)
+
+    if start is None or isinstance(start, State):
+        found = registry.chosen_for_bodies(scheme)
+        state = world.start if start is None else checked_state(world, start)
+        return begun_new(found, state, h, begin(found))
+    if not isinstance(start, Checkpoint) or not isinstance(start.model, WorldModel):
+        what = "of a system" if isinstance(start, Checkpoint) else type(start).__name__
+        raise ModelError(
+            f"start is {what}; expected a checkpoint of a world, such as trajectory.checkpoint(), or a State"
+            " to begin with"
+        )
+    start.model.check_same(model)
+    checked_state(world, start.state)
+    found = (
+        registry.remade_for_bodies(start.scheme, start.scheme_options)
+        if scheme is None
+        else registry.chosen_for_bodies(scheme)
+    )
+    good = numbers if isinstance(found, ByEquations) else np.isfinite
+    return begun_from(start, found, h, begin(found), good)
+
+
+def checked_state(world: World, state: State) -> State:
+    """A state that the user gives, as a copy that cannot be written to."""
+    try:
+        q, v = np.array(state.q, float), np.array(state.v, float)
+        found = State(float(state.t), q, v)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"start: t, q and v must be real numbers: {error}") from None
+    world.check_state(found)
+    q.flags.writeable = v.flags.writeable = False
+    return found
+
+
+def begun_system(
+    prepared: PreparedSystem, h: Stride | None, scheme: SchemeChoice | None, start: Any
+) -> Begun:
+    """The scheme, and the state, memory and clock that a run of a system begins with."""
+    system = prepared.system
+    if start is None:
+        found, state = registry.chosen_for_system(scheme, system), first_state(system)
+        begun = begun_new(found, state, h, lambda state, h: found.begin(prepared, state, h))
+        check_start(prepared, state, begun.clock.h, found)
+        return begun
+    if not isinstance(start, Checkpoint) or not isinstance(start.model, Model):
+        what = "of a world" if isinstance(start, Checkpoint) else type(start).__name__
+        raise ModelError(
+            f"start is {what}; expected a checkpoint of a system, such as trajectory.checkpoint(-1)"
+        )
+    # The scheme is asked nothing about a system that may not be its own; levels do not matter here.
+    start.model.check_same(Model.of(system, (Level.VELOCITY,) * len(system.interactions)))
+    found = registry.remade(start.scheme, start.scheme_options) if scheme is None else registry.chosen(scheme)
+    system.check_state(start.state)
+    return begun_from(start, found, h, lambda state, h: found.begin(prepared, state, h), numbers)

@@ -1,13 +1,19 @@
 """How far a run goes, in which steps, and what it does about a bad one: the same for systems and worlds."""
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from inspect import signature
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from stickslip.names import alternatives
+from stickslip.schemes.adaptive import Adaptive
 from stickslip.state import ModelError
 
 
@@ -44,20 +50,134 @@ OFF_CLOCK = -1
 """Index of a record that is not on the clock: the end of a shortened step."""
 
 
+Grid = tuple[float, ...]
+"""Times at which steps end [s]."""
+Stride = float | Grid | Adaptive
+"""What says how long steps are: one length [s], the times at which they end, or an error estimate."""
+
+
 @dataclass(frozen=True)
 class Clock:
-    """Times are origin + index h, so that they do not depend on how often a run was interrupted."""
+    """Times are origin + index h, or those of a grid, so that they do not depend on how often a run was
+    interrupted. Of adaptive steps they are the sums of their lengths."""
 
     origin: float
     """Where counting began [s]."""
     h: float
-    """Length of a step [s]."""
+    """Length of a step [s]; of a grid and of adaptive steps that of the first."""
     index: int = 0
     """Steps since the origin."""
+    grid: Grid = ()
+    """Times [s], the origin first; empty where all steps are of length h."""
+    adaptive: Adaptive | None = None
+    """What chooses the length of steps; None where it is known beforehand."""
+
+    @classmethod
+    def of(cls, t: float, stride: Stride) -> "Clock":
+        """That of a run which begins at t [s]."""
+        if isinstance(stride, Adaptive):
+            return cls(t, stride.begin, adaptive=stride)
+        if not isinstance(stride, tuple):
+            return cls(t, length("h", stride))
+        later = tuple(one for one in stride if one > t)
+        if not later:
+            raise ModelError(f"grid ends at {stride[-1]:g} s; it must go on after the start, t = {t:g} s")
+        return cls(t, later[0] - t, grid=(t, *later))
+
+    def anew(self, t: float) -> "Clock":
+        """That which counts on from t [s], the end of a shortened step."""
+        return Clock.of(t, self.grid) if self.grid and t < self.grid[-1] else Clock(t, self.h)
 
     def at(self, index: int) -> float:
         """Time after so many steps since the origin [s]."""
-        return self.origin + index * self.h
+        return self.grid[index] if self.grid else self.origin + index * self.h
+
+    def times(self, first: int, last: int) -> Any:
+        """Those of some indices, the last included [s], shape (last - first + 1,)."""
+        if self.grid:
+            return np.array(self.grid[first : last + 1])
+        return self.origin + np.arange(first, last + 1) * self.h
+
+    def length(self, index: int) -> float:
+        """Of the step that ends at an index [s]."""
+        return float(self._lengths[index - 1]) if self.grid else self.h
+
+    def alike(self, index: int, last: int) -> int:
+        """How many steps from an index to another are as long as the first of them."""
+        if not self.grid:
+            return last - index
+        other = np.flatnonzero(self._lengths[index:last] != self._lengths[index])
+        return int(other[0]) if other.size else last - index
+
+    def check_room(self, index: int, steps: int) -> None:
+        """Refuse more steps from an index on than a grid has."""
+        left = len(self.grid) - 1 - index
+        if self.grid and steps > left:
+            raise ModelError(f"n is {steps}; the grid ends at {self.grid[-1]:g} s, {left} steps from here")
+
+    @cached_property
+    def _lengths(self) -> Any:
+        """Of the steps of a grid [s], shape (steps,); those that differ by the rounding of times are one."""
+        times = np.array(self.grid)
+        found = np.diff(times)
+        rounding = 4.0 * np.finfo(float).eps * float(np.abs(times).max())
+        for k in range(1, found.size):
+            if abs(found[k] - found[k - 1]) <= rounding:
+                found[k] = found[k - 1]
+        return found
+
+    @property
+    def stride(self) -> Stride:
+        """How long steps are from here on."""
+        return self.adaptive or self.grid[self.index :] or self.h
+
+    @property
+    def told(self) -> str:
+        """How long steps are, as part of a sentence."""
+        if self.adaptive is not None:
+            return f"adaptive steps, tolerance {self.adaptive.tolerance:g}"
+        if self.grid:
+            lengths = self._lengths
+            return f"a grid of {lengths.size} steps, h = {lengths.min():g} to {lengths.max():g} s"
+        return f"h = {self.h:g} s"
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What files say of it."""
+        grid = {"grid": list(self.grid)} if self.grid else {}
+        adaptive = {} if self.adaptive is None else {"adaptive": asdict(self.adaptive)}
+        return {**grid, **adaptive, "h": self.h, "origin": self.origin}
+
+
+def stride(h: float | None, grid: ArrayLike | None, adaptive: Adaptive | None) -> Stride | None:
+    """What says how long steps are, of the arguments of a run; None where nothing does."""
+    given = {"h": h, "grid": grid, "adaptive": adaptive}
+    names = [name for name, value in given.items() if value is not None]
+    if len(names) > 1:
+        raise ModelError(f"{' and '.join(names)} are given; each of them says how long steps are: give one")
+    if adaptive is not None and not isinstance(adaptive, Adaptive):
+        raise ModelError(f"adaptive is {adaptive!r}; expected Adaptive(tolerance=...) of ss.schemes")
+    return h if grid is None and adaptive is None else adaptive or checked_grid(grid)
+
+
+def checked_grid(grid: Any) -> Grid:
+    """The times at which steps end, checked [s]."""
+    try:
+        times = np.array(grid, float)
+    except (TypeError, ValueError):
+        raise ModelError(f"grid is {grid!r}; expected times at which steps end") from None
+    if times.ndim != 1 or not times.size:
+        raise ModelError(f"grid has shape {times.shape}; expected a vector of times at which steps end")
+    if not np.isfinite(times).all():
+        k = int(np.argmin(np.isfinite(times)))
+        raise ModelError(f"grid[{k}] is {times[k]}; times must be finite")
+    back = np.flatnonzero(np.diff(times) <= 0.0)
+    if back.size:
+        k = int(back[0])
+        raise ModelError(
+            f"grid[{k + 1}] is {times[k + 1]:.9g} s after grid[{k}] = {times[k]:.9g} s; times must increase"
+        )
+    return tuple(times.tolist())
 
 
 def takes_status(progress: Progress) -> bool:
@@ -68,10 +188,24 @@ def takes_status(progress: Progress) -> bool:
         return False
 
 
-def ends(clock: Clock, t: float, until: float) -> tuple[int, float]:
-    """Index of the end of the last full step, and the length of a shortened one after it [s]."""
+def checked_end(until: float | None, t: float, clock: Clock) -> float:
+    """The end of a run that is at t, checked [s]; that of its grid unless it is given."""
+    if until is None:
+        if not clock.grid:
+            raise ModelError("until is missing: simulate(model, until=..., h=...)")
+        until = clock.grid[-1]
     if not isinstance(until, Real) or isinstance(until, bool) or not math.isfinite(until) or until <= t:
         raise ModelError(f"until is {until!r}; the end must be a time after the start, t = {t:g} s")
+    return float(until)
+
+
+def ends(clock: Clock, t: float, until: float) -> tuple[int, float]:
+    """Index of the end of the last full step, and the length of a shortened one after it [s]."""
+    until = checked_end(until, t, clock)
+    if clock.adaptive is not None:
+        raise ModelError("the steps of the start are adaptive, so that their number is not known; give h")
+    if clock.grid:
+        return _ends_of_grid(clock, until)
     steps = (until - clock.origin) / clock.h
     if not steps < MOST_STEPS or t + clock.h == t:
         raise ModelError(f"h is {clock.h:g}; steps that short do not move time between {t:g} and {until:g} s")
@@ -82,9 +216,25 @@ def ends(clock: Clock, t: float, until: float) -> tuple[int, float]:
     return last, until - clock.at(last)
 
 
+def _ends_of_grid(clock: Clock, until: float) -> tuple[int, float]:
+    last = bisect_right(clock.grid, until) - 1
+    for index in (last, last + 1):
+        if index < len(clock.grid) and abs(clock.grid[index] - until) <= SAME * clock.length(max(index, 1)):
+            return index, 0.0
+    if last == len(clock.grid) - 1:
+        raise ModelError(f"until is {until:g} s; the grid ends at {clock.grid[-1]:g} s")
+    return last, until - clock.grid[last]
+
+
 def checked_clock(clock: Clock, t: float) -> None:
     """Refuse the clock of a checkpoint that does not count to its state's time t [s]."""
     length("h of the start", clock.h)
+    if clock.adaptive is not None:
+        return
+    if clock.grid and not 0 <= clock.index < len(clock.grid) - 1:
+        raise ModelError(
+            f"the grid of the start ends at {clock.grid[-1]:.9g} s, and so does its run; give another, or h"
+        )
     if not abs(clock.at(clock.index) - t) <= SAME * clock.h + ROUNDING * max(abs(t), abs(clock.origin)):
         raise ModelError(
             f"the clock of the start is at {clock.at(clock.index):.9g} s after {clock.index} steps, its state"

@@ -1,8 +1,18 @@
-"""A run that was told to stop at a step that missed its tolerance."""
+"""Steps that missed their tolerance: what is done about them, and a run that was told to stop at one."""
 
+from collections.abc import Callable
 from typing import Any
 
-from stickslip.schemes.step import Step
+from stickslip.schemes.step import Memory, Step
+from stickslip.simulation.clock import MOST_HALVINGS
+from stickslip.state import State
+
+
+class Missed(Exception):  # noqa: N818
+    """A step that missed its tolerance and must not be accepted."""
+
+    def __init__(self, t: float, step: Any, more: str = ""):
+        self.t, self.step, self.more = t, step, more
 
 
 class SimulationFailure(RuntimeError):  # noqa: N818 (a failure is not an error of the caller)
@@ -25,3 +35,29 @@ class SimulationFailure(RuntimeError):  # noqa: N818 (a failure is not an error 
             f"the step of h = {step.h:.6g} s from t = {t:.9g} s missed its tolerance{more}: {reason};"
             f" on_failure={goes_on}"
         )
+
+
+def in_its_place(
+    step: Any, on_failure: str, good: Callable[[Any], bool], steps: Any, state: State,
+    recall: Callable[[], Memory],
+) -> tuple[Any, ...]:  # fmt: skip
+    """The steps to take in place of one from `state` that missed its tolerance: itself, or 2, 4, ... shorter
+    ones. steps: makes them; good: whether one solved what it was to solve; recall: gives the scheme's memory
+    at `state`."""
+    if on_failure == "accept":
+        return (step,)
+    raised = on_failure == "raise"
+    more = steps.explain(state, step, raised)
+    if raised:
+        raise Missed(state.t, step, more)
+    for halvings in range(1, MOST_HALVINGS + 1):
+        h, at, memory, shorter = step.h / 2**halvings, state, recall(), []
+        for _ in range(2**halvings):
+            one = steps.step(at, memory, h)
+            if not good(one):
+                break
+            shorter.append(one)
+            at, memory = one.state, one.memory
+        else:
+            return tuple(shorter)
+    raise Missed(state.t, step, f", and so did one of {2**MOST_HALVINGS} shorter ones")

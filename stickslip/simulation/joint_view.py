@@ -1,15 +1,49 @@
 """One joint of a run by name: its coordinates over time, and what it does to its first body."""
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from stickslip.kernels.bodies.joints import joint_coordinate
 from stickslip.kernels.bodies.layout import JointArrays
-from stickslip.mechanics.joints import COLUMNS, SLIDING, TURN, TURNING, JointKind, reaction
+from stickslip.mechanics.joints import (
+    COLUMNS,
+    SLIDING,
+    TURN,
+    TURNING,
+    JointKind,
+    column_of,
+    coordinate,
+    reaction,
+)
+from stickslip.mechanics.world import World
 from stickslip.names import LISTED, alternatives
+from stickslip.robots.robot import Robot
 from stickslip.simulation.world_model import WorldModel
-from stickslip.state import Array, IntArray, ModelError, UnknownNameError
+from stickslip.state import Array, IntArray, ModelError, State, UnknownNameError
+
+
+class JointState(NamedTuple):
+    """Where the coordinate of a joint is."""
+
+    position: float
+    """[m], or the angle from -π to π [rad]."""
+    speed: float
+    """[m/s, rad/s]."""
+
+
+def joint_state(model: Any, kept: Any, state: State, name: str, turn: bool) -> JointState:
+    """That of a joint by name; kept: what a trajectory keeps of a robot. See `Live.joint`."""
+    if isinstance(model, Robot):
+        _, q, v = kept.coordinate(name)
+        if q.stop - q.start != 1:
+            raise AttributeError(f"joint {name!r} has several coordinates; see live.data.joint({name!r})")
+        return JointState(float(state.q[q.start]), float(state.v[v.start]))
+    if not isinstance(model, World):
+        raise AttributeError(f"no joint {name!r}: this is a run of systems")
+    j, column = column_of(f"joint {name!r}", model.joints, name, turn)
+    return JointState(*coordinate(model.joints, j, column, state.q, state.v))
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,120 +9,60 @@
 Signals may cut steps and users' functions short, never what keeps the steps.
 """
 
-import time
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
-from typing import Any, NamedTuple, Protocol
+from operator import attrgetter
+from typing import Any
 
 from numpy.typing import ArrayLike
 
 from stickslip.interrupts import Interrupts
 from stickslip.mechanics.given import called
-from stickslip.mechanics.joints import column_of, coordinate
 from stickslip.mechanics.world import World
+from stickslip.problem.solution import Verdict
+from stickslip.robots.robot import Robot
 from stickslip.schemes import registry
 from stickslip.schemes.body_world import PreparedWorld
-from stickslip.schemes.prepared_system import PreparedSystem
-from stickslip.schemes.step import Selector, Solver
-from stickslip.simulation.begun import Begun
+from stickslip.schemes.robot_prepared import PreparedRobot
+from stickslip.schemes.step import Memory, Selector, Solver
+from stickslip.simulation import paces
 from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.simulation.clock import (
-    MOST_HALVINGS,
     OFF_CLOCK,
     ON_FAILURE,
-    Clock,
     Progress,
     RunStatus,
+    Stride,
     choice,
     every,
     pause,
     takes_status,
 )
 from stickslip.simulation.contacts import WorldContacts
-from stickslip.simulation.failure import SimulationFailure
+from stickslip.simulation.failure import Missed, SimulationFailure, in_its_place
+from stickslip.simulation.inputs import Inputs
+from stickslip.simulation.joint_view import JointState, joint_state
 from stickslip.simulation.record import Record, Watch
-from stickslip.simulation.recorder import Recorder
-from stickslip.simulation.system_steps import SystemSteps, begun_system
+from stickslip.simulation.recorder import Lane, Marched, Recorder, recorded
+from stickslip.simulation.steppers import begun_steps, prepared_model
 from stickslip.simulation.trajectory import Trajectory
-from stickslip.simulation.world_model import WorldModel
-from stickslip.simulation.world_steps import WorldSteps, begun_world
+from stickslip.simulation.writing import FLUSH, Sink, Writer
 from stickslip.state import ModelError, State
 from stickslip.systems.system import NonsmoothSystem
-
-FLUSH = 1.0
-"""Records are written to a file after so much time at the latest [s]."""
-MOST_PENDING = 2**24
-"""Or when so much of them is held [bytes]."""
-
-
-class Sink(Protocol):
-    """A file that a run is written to while it goes on."""
-
-    def append(self, tail: Trajectory) -> None:
-        """Write the records of `tail` behind those before; the first of them is in the file already, save
-        that of the start of a file."""
-
-    def read(self) -> Trajectory:
-        """The run in the file so far."""
-
-    def with_tail(self, tail: Trajectory) -> Trajectory:
-        """The run in the file, followed by records that could not be written to it."""
-
-    def end(self, complete: bool) -> Trajectory:
-        """Close the file, which holds all that was appended; the run in it, opened."""
-
-
-class Missed(Exception):  # noqa: N818
-    """A step that missed its tolerance and must not be accepted."""
-
-    def __init__(self, t: float, step: Any, more: str = ""):
-        self.t, self.step, self.more = t, step, more
-
-
-class JointState(NamedTuple):
-    """Where the coordinate of a joint is."""
-
-    position: float
-    """[m], or the angle from -π to π [rad]."""
-    speed: float
-    """[m/s, rad/s]."""
-
-
-class Inputs(MutableMapping[str, Any]):
-    """The inputs of a live run, by name."""
-
-    def __init__(self, live: "Live"):
-        self._live = live
-
-    def __getitem__(self, name: str) -> Any:
-        return self._live._steps.inputs(self._live.state)[name]
-
-    def __setitem__(self, name: str, value: ArrayLike) -> None:
-        self._live.set_inputs({name: value})
-
-    def __delitem__(self, name: str) -> None:
-        raise TypeError(f"input {name!r} cannot be removed; set it to another value")
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._live._steps.inputs(self._live.state))
-
-    def __len__(self) -> int:
-        return len(self._live._steps.inputs(self._live.state))
-
-    def __repr__(self) -> str:
-        return f"Inputs({dict(self)})"
 
 
 class Live:
     """A run that is being made: `step` goes on, and the rest says where it is."""
 
     def __init__(
-        self, model: NonsmoothSystem | World, *, solver: Solver, h: float | None = None, scheme: Any = None,
-        solver_name: str = "", tolerance: float = 1e-8, record: int = 1, on_failure: str = "raise",
-        start: Any = None, watch: Watch | None = None, select: Selector | None = None,
-        sink: Sink | None = None, flush: float = FLUSH,
+        self, model: NonsmoothSystem | World | Robot, *, solver: Solver, h: Stride | None = None,
+        scheme: Any = None, solver_name: str = "", tolerance: float = 1e-8, record: int = 1,
+        on_failure: str = "raise", start: Any = None, watch: Watch | None = None,
+        select: Selector | None = None, sink: Sink | None = None, flush: float = FLUSH,
+        control: Callable[[Any], Any] | None = None,
     ):  # fmt: skip
         """See `stickslip.live`, which knows solvers by name."""
         if isinstance(solver, type) or not callable(getattr(solver, "solve", None)):
@@ -132,30 +72,26 @@ class Live:
         self.model = model
         self._record, self._on_failure = every(record), choice("on_failure", on_failure, ON_FAILURE)
         self._solver, self._solver_name = solver, solver_name or type(solver).__name__
+        self._other_law = bool(getattr(solver, "other_law", False))
         self._tolerance, self._select, self._watch = tolerance, select, watch
-        self._sink, self._flush, self._written = sink, pause(flush), False
-        self._ended: Trajectory | None = None
-        self._scheme, self._h, self._start = scheme, h, start
-        self._prepared = PreparedWorld(model) if isinstance(model, World) else None
+        waits = pause(flush)
+        self._writer = None if sink is None else Writer(sink, waits)
+        self._scheme, self._h, self._start, self._control = scheme, h, start, control
+        if control is not None and not (isinstance(model, Robot) and callable(control)):
+            raise ModelError(f"control is {control!r}; expected a function of MuJoCo's data, for a robot")
+        self._prepared = prepared_model(model)
         self._begin(start)
         self._write(now=True)
 
     def _begin(self, start: Any) -> None:
-        steps: SystemSteps | WorldSteps
-        if self._prepared is not None:
-            model = WorldModel.of(self._prepared.world)
-            begun = begun_world(self._prepared, model, self._h, self._scheme, start)
-            steps = WorldSteps(self._prepared, model, begun, self._solver, self._select)
-        else:
-            assert isinstance(self.model, NonsmoothSystem)
-            prepared = PreparedSystem(self.model)
-            begun = begun_system(prepared, self._h, self._scheme, start)
-            steps = SystemSteps(prepared, begun, self._solver, self._select)
+        how = self._h, self._scheme, start, self._solver, self._select, self._control
+        begun, steps = begun_steps(self._prepared, *how)
         steps.every = self._record
-        self._begun: Begun = begun
         self._steps: Any = steps
-        self.state, self._memory = begun.state, begun.memory
-        self.clock = Clock(begun.clock.origin, begun.clock.h)
+        self.state = begun.state
+        self._recall: Callable[[], Memory] = lambda: begun.memory
+        """Gives the scheme's memory: dictionaries of steps made together are made when they are asked for."""
+        self.clock = replace(begun.clock, index=0)
         self.index = begun.clock.index
         """Steps since the clock's origin."""
         first = steps.first(begun.state, begun.memory, begun.clock.index, begun.sums)
@@ -165,7 +101,10 @@ class Live:
         self._again: Callable[[], Any] | None = None
         """Makes the last step once more."""
         self._step: Any = None
-        self._flushed = time.monotonic()
+        self._lane: Lane | None = None
+        """Makes one more step and nothing else; None where there is more to do."""
+        self._settled = self.index
+        """The clock's at the last step that is taken in: the lane may have made more."""
 
     # 1. Where it is.
 
@@ -177,7 +116,7 @@ class Live:
     @property
     def steps(self) -> int:
         """Steps made so far."""
-        return self._recorder.steps
+        return self._recorder.steps + self.index - self._settled
 
     @property
     def scheme(self) -> Any:
@@ -188,6 +127,7 @@ class Live:
     def last_step(self) -> Any:
         """The last step as data, with its problems and solutions; None before the first. A step that was made
         in compiled code is made once more: of a world with the same bits, of systems to rounding."""
+        self._settle()
         if self._step is None and self._again is not None:
             self._step = self._again()
         return self._step
@@ -195,30 +135,40 @@ class Live:
     @property
     def residual(self) -> float:
         """Largest unit-free natural residual of the problems of the last step [-], by the judge."""
+        self._settle()
         return float(self._residual if self._step is None else self._step.natural_scaled)
 
     @property
-    def inputs(self) -> "Inputs":
+    def inputs(self) -> Inputs:
         """What may be set between steps, by name: of a world its inputs (efforts of actuators, forces,
         prescribed motions), of systems their discrete parameters z."""
         return Inputs(self)
 
     def set_inputs(self, values: Mapping[str, ArrayLike]) -> None:
         """Set several inputs at once."""
+        self._settle()
+        self._lane = None
         self.state = self._steps.set_inputs(values, self.state)
 
     def joint(self, name: str, turn: bool = False) -> JointState:
         """Of a world: position and speed of the coordinate of a joint; turn: that of turning, where a
         cylindrical joint has two."""
-        if not isinstance(self.model, World):
-            raise AttributeError(f"no joint {name!r}: this is a run of systems")
-        joints = self.model.joints
-        j, column = column_of(f"joint {name!r}", joints, name, turn)
-        return JointState(*coordinate(joints, j, column, self.state.q, self.state.v))
+        return joint_state(self.model, self._steps.model, self.state, name, turn)
+
+    @property
+    def data(self) -> Any:
+        """Of a robot: MuJoCo's data at the state reached. Controls, applied forces and poses of mocap bodies
+        may be written between steps."""
+        if not isinstance(self._prepared, PreparedRobot):
+            raise AttributeError("data is MuJoCo's, of a robot: this is another kind of model")
+        if self._prepared.at is not self.state:
+            self._prepared.place(self.state)
+        return self._prepared.data
 
     @property
     def contacts(self) -> WorldContacts:
         """Of a world: the contacts of the last step, as those of one record."""
+        self._settle()
         if self._step is None and self._recorder.index == self.index and self.index >= 0:
             part = self._tail()
             return replace(part, choose=None)[len(part) - 1 :].contacts  # type: ignore[no-any-return]
@@ -235,41 +185,59 @@ class Live:
 
     def checkpoint(self) -> Checkpoint:
         """Where it is, for `reset` and `simulate(..., start=...)`."""
+        self._settle()
         scheme, options = registry.described(self._steps.scheme)
         sums = self._recorder.totals | self._steps.sums(self._tail(), self._recorder.work_since)
         return Checkpoint(
-            self.state, self._memory, Clock(self.clock.origin, self.clock.h, self.index),
+            self.state, self._recall(), replace(self.clock, index=self.index),
             self._steps.model, scheme, options, self._solver_name, self._tolerance, sums,
         )  # fmt: skip
 
     def run(self) -> Trajectory:
         """What was recorded so far."""
-        if self._sink is None:
+        if self._writer is None:
             return self._tail()
         self._write(now=True)
-        return self._sink.read()
+        return self._writer.sink.read()
 
     # 2. What goes on.
 
     def step(self, n: int = 1) -> State:
-        """Make n steps; the state at their end."""
-        if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
+        """Make n steps, of adaptive ones n pairs; the state at their end."""
+        lane, writer = self._lane, self._writer
+        if lane is not None and type(n) is int and n == 1 and (writer is None or not writer.is_late):
+            index = self.index + 1
+            state = lane(self.state, self.index, self._record, self.clock.at(index))
+            if state is not None:
+                # Nothing is called between the end of the step and here: a signal comes before or after.
+                self.state, self.index = state, index
+                return state
+        if (type(n) is not int and not isinstance(n, Integral)) or isinstance(n, bool) or n < 1:
             raise ModelError(f"n is {n!r}; how many steps is a whole number from 1")
         try:
             with Interrupts() as interrupts:
-                if n > 1:
-                    self._go(self.index + n - 1, OFF_CLOCK, interrupts, None)
-                self._go(self.index + 1, OFF_CLOCK, interrupts, None)
+                self._settle(interrupts)
+                self._advance(int(n), interrupts)
         except Missed as missed:
             raise SimulationFailure(missed.t, missed.step, self.run(), missed.more) from None
         return self.state
 
+    def _advance(self, n: int, interrupts: Interrupts) -> None:
+        if self.clock.adaptive is not None:
+            for _ in range(n):
+                self._pair(math.inf, interrupts)
+            return
+        self.clock.check_room(self.index, n)
+        if n > 1:
+            self._go(self.index + n - 1, OFF_CLOCK, interrupts, None)
+        self._go(self.index + 1, OFF_CLOCK, interrupts, None)
+
     def reset(self, start: Checkpoint | State | None = None) -> None:
         """Go back to the start, or to a checkpoint; what was recorded is let go. Inputs of a world stay as
         they are set."""
-        if self._sink is not None:
+        if self._writer is not None:
             raise ModelError("this run is written to a file and cannot go back; begin another with live(...)")
-        inputs = dict(self.inputs) if self._prepared is not None else {}
+        inputs = dict(self.inputs) if isinstance(self._prepared, PreparedWorld) else {}
         self._begin(self._start if start is None else start)
         if inputs:
             self.set_inputs(inputs)
@@ -277,18 +245,21 @@ class Live:
     def to(
         self, until: float, last: int, rest: float, progress: Progress | None, interrupts: Interrupts
     ) -> None:
-        """Full steps up to number `last` of the clock, and a shortened one of length `rest` [s] if any."""
-
+        """Full steps up to number `last` of the clock, and a shortened one of length `rest` [s] if any;
+        adaptive ones up to `until` [s]."""
         told = progress is not None and takes_status(progress)
 
         def report(t: float) -> None:
             if progress is not None:
                 call = progress
                 if told:
-                    now = RunStatus(t, self.steps, self._contacts(), self._worst)
-                    call = partial(progress, status=now)
+                    contacts = int(self._steps.contacts(self._recall(), self._step))
+                    call = partial(progress, status=RunStatus(t, self.steps, contacts, self._worst))
                 interrupts.run(called, "the run", "progress", call, (t, until), t)
 
+        while self.clock.adaptive is not None and self.state.t < until:
+            self._pair(until, interrupts)
+            report(self.state.t)
         self._go(last, OFF_CLOCK if rest else last, interrupts, report)
         if rest:
             self._one(rest, until, OFF_CLOCK, True, interrupts)
@@ -301,44 +272,80 @@ class Live:
         while self.index < last:
             if not self._together(last, end, interrupts):
                 to = self.index + 1
-                self._one(
-                    self.clock.h, self.clock.at(to), to, to % self._record == 0 or to == end, interrupts
-                )
+                closes = to % self._record == 0 or to == end
+                self._one(self.clock.length(to), self.clock.at(to), to, closes, interrupts)
             if report is not None:
                 report(self.state.t)
-            if self._sink is not None:
-                self._write()
+            self._write()
 
     def _together(self, last: int, end: int, interrupts: Interrupts) -> bool:
         """Whether several steps were made in one compiled call."""
-        if self._watch is not None:
+        if self._watch is not None and not getattr(self._steps, "marches_watched", False):
             return False
-        state, memory, index = self.state, self._memory, self.index
-        again = self._steps.again(state, memory, self.clock.h)
-        march = self._steps.march(
-            state, memory, self.clock, index, last - index, self._record, end, interrupts
-        )
+        steps, clock, index, every = self._steps, self.clock, self.index, self._record
+        again = steps.again(self.state, self._recall, clock.length(index + 1))
+        most = clock.alike(index, last) if self._watch is None else 1
+        march = steps.march(self.state, self._recall, clock, index, most, every, end, interrupts)
         if march is None:
             return False
-        n = march.steps
-        first = self._record - index % self._record - 1
-        ends = list(range(first, n, self._record))
-        if index < end <= index + n and (not ends or ends[-1] != end - index - 1):
-            ends.append(end - index - 1)
-        self._recorder.extend(march, index, ends)
-        self.state, self._memory, self.index = march.state, march.memory(n - 1), index + n
-        self._again = again if n == 1 else None
-        self._step = None
-        self._residual, self._worst = march.residual, max(self._worst, march.worst)
+        ends = recorded(index, march.steps, every, end)
+        self._take(march, index, ends, again if march.steps == 1 else None)
         if march.error is not None:
             raise march.error
+        if ends and self._watch is not None:
+            interrupts.run(self.show)
         interrupts.check()
         return True
 
+    def _take(self, march: Marched, index: int, ends: list[int], again: Callable[[], Any] | None) -> None:
+        """Take in steps made together from an index of the clock on."""
+        self._recorder.extend(march, index, ends)
+        self.state, self._recall = march.state, partial(march.memory, march.steps - 1)
+        self.index = self._settled = index + march.steps
+        self._again, self._step = again, None
+        self._residual, self._worst = march.residual, max(self._worst, march.worst)
+        alike = self._watch is None and not self.clock.grid and self.clock.adaptive is None
+        self._lane = getattr(self._steps, "lane", None) if alike else None
+
+    def _settle(self, interrupts: Interrupts | None = None) -> None:
+        """Take in the steps that the lane made."""
+        n, index = self.index - self._settled, self._settled
+        if not n:
+            return
+        if interrupts is None:
+            with Interrupts() as own:
+                return self._settle(own)
+        march, again = self._steps.followed(n, index, self._record)
+        self._take(march, index, recorded(index, n, self._record, OFF_CLOCK), again)
+
     def _one(self, h: float, t: float, index: int, closes: bool, interrupts: Interrupts) -> None:
         """One step of the clock, which ends at t: a step as it is, or what `on_failure` makes of it."""
-        step = interrupts.run(self._steps.step, self.state, self._memory, h)
-        steps = (step,) if step.solved else interrupts.run(self._after_miss, step)
+        step = interrupts.run(self._steps.step, self.state, self._recall(), h)
+        taken = (step,)
+        if not self._good(step):
+            how = (self._on_failure, self._good, self._steps, self.state, self._recall)
+            taken = interrupts.run(in_its_place, step, *how)
+        self._keep(taken, t, index, closes, interrupts)
+
+    def _pair(self, until: float, interrupts: Interrupts) -> None:
+        """The next two adaptive steps, not beyond `until` [s]."""
+        options = self.clock.adaptive
+        assert options is not None
+        given = self._steps, self.state, self._recall(), options, until, self._good
+        found = interrupts.run(paces.pair, *given)
+        if found.failed is not None and self._on_failure != "accept":
+            more = self._steps.explain(self.state, found.failed, True)
+            raise Missed(self.state.t, found.failed, f"{more}, and it is the shortest")
+        index = self.index + len(found.steps)
+        closes = (index // 2) % self._record == 0 or found.end == until
+        self._keep(found.steps, found.end, index, closes, interrupts)
+        self._write()
+
+    def _keep(
+        self, steps: tuple[Any, ...], t: float, index: int, closes: bool, interrupts: Interrupts
+    ) -> None:
+        """Take in steps that end at t, number `index` of the clock."""
+        self._lane = None
         for k, one in enumerate(steps, 1):
             final = k == len(steps)
             # Time is the clock's, not a sum of steps.
@@ -349,33 +356,14 @@ class Live:
             self._recorder.add(one, kept, one.memory, index, closes and final)
             self._again, self._step = None, one
             self._worst = max(self._worst, one.natural_scaled)
-            self.state, self._memory = end, one.memory
-        self.index = index
+            self.state, self._recall = end, partial(attrgetter("memory"), one)
+        self.index = self._settled = index
         if closes:
             interrupts.run(self.show)
 
-    def _after_miss(self, step: Any) -> tuple[Any, ...]:
-        """The steps to take in place of one that missed its tolerance: itself, or 2, 4, ... shorter ones."""
-        if self._on_failure == "accept":
-            return (step,)
-        raised = self._on_failure == "raise"
-        more = self._steps.explain(self.state, step, raised)
-        if raised:
-            raise Missed(self.state.t, step, more)
-        for halvings in range(1, MOST_HALVINGS + 1):
-            h, state, memory, steps = step.h / 2**halvings, self.state, self._memory, []
-            for _ in range(2**halvings):
-                one = self._steps.step(state, memory, h)
-                if not one.solved:
-                    break
-                steps.append(one)
-                state, memory = one.state, one.memory
-            else:
-                return tuple(steps)
-        raise Missed(self.state.t, step, f", and so did one of {2**MOST_HALVINGS} shorter ones")
-
-    def _contacts(self) -> int:
-        return int(self._steps.contacts(self._memory, self._step))
+    def _good(self, step: Any) -> bool:
+        """Whether a step solved what scheme and solver were told to solve."""
+        return step.solved or (self._other_law and step.verdict is Verdict.RELAXED)
 
     # 3. What it leaves.
 
@@ -388,41 +376,25 @@ class Live:
 
     def _tail(self) -> Trajectory:
         """The records that are in memory: all, or with a file those since the last that is in it."""
+        self._settle()
         recorder = self._recorder
         recorder.flush()
         scheme, options = registry.described(self._steps.scheme)
         return Trajectory(
             self._steps.model, recorder.store.snapshot(), scheme, options, self._solver_name, self._tolerance,
-            Clock(self.clock.origin, self.clock.h), recorder.steps, recorder.missed, recorder.relaxation,
+            self.clock, recorder.steps, recorder.missed, recorder.relaxation,
             memory=recorder.memory, events=tuple(recorder.events), notes=self._steps.notes,
             **self._steps.parts(),
         )  # fmt: skip
 
     def _write(self, now: bool = False) -> None:
         """Write what was recorded to the file, where it is time to."""
-        recorder = self._recorder
-        late = time.monotonic() - self._flushed >= self._flush
-        if self._sink is None or not (now or late or recorder.store.bytes >= MOST_PENDING):
-            return
-        tail = self._tail()
-        if len(tail) > 1 or not self._written or now:
-            self._sink.append(tail)
-            self._written = True
-            self._steps.written(tail)
-            recorder.forget()
-        self._flushed = time.monotonic()
+        writer = self._writer
+        if writer is not None and (now or writer.is_due(self._recorder)):
+            writer.write(self._tail(), self._steps, self._recorder, now)
 
     def end(self, complete: bool) -> Trajectory:
         """The run, which does not go on: with a file all of it is there, or an OSError carries it."""
-        if self._sink is None:
+        if self._writer is None:
             return self._tail()
-        if self._ended is None:
-            try:
-                self._write(now=True)
-                self._ended = self._sink.end(complete)
-            except OSError as error:
-                self._ended = self._sink.with_tail(self._tail())
-                if complete:
-                    error.trajectory = self._ended  # type: ignore[attr-defined]
-                    raise
-        return self._ended
+        return self._writer.end(complete, partial(self._write, now=True), self._tail)

@@ -1,19 +1,22 @@
 """`simulate`: a live run carried to its end."""
 
+from dataclasses import replace
 from typing import Any
 
 from stickslip.interrupts import Interrupts
 from stickslip.schemes import registry
 from stickslip.simulation.checkpoint import Checkpoint
-from stickslip.simulation.clock import Clock, Progress, ends
+from stickslip.simulation.clock import Progress, checked_end, ends
 from stickslip.simulation.ending import kept
-from stickslip.simulation.failure import SimulationFailure
-from stickslip.simulation.live import Live, Missed
+from stickslip.simulation.failure import Missed, SimulationFailure
+from stickslip.simulation.live import Live
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.state import ModelError
 
 
-def simulate(model: Any, *, until: float, progress: Progress | None = None, **how: Any) -> Trajectory:
+def simulate(
+    model: Any, *, until: float | None = None, progress: Progress | None = None, **how: Any
+) -> Trajectory:  # fmt: skip
     """Carry `model` to time `until` [s]; see `stickslip.simulate`, which knows solvers by name, and `Live`
     for the other arguments."""
     if progress is not None and not callable(progress):
@@ -24,17 +27,18 @@ def simulate(model: Any, *, until: float, progress: Progress | None = None, **ho
     def so_far() -> Trajectory | None:
         return None if live is None else live.end(complete)
 
-    def begin() -> tuple[Live, int, float]:
+    def begin() -> tuple[Live, float, int, float]:
         made = Live(model, **how)
-        clock = Clock(made.clock.origin, made.clock.h, made.index)
-        return made, *ends(clock, made.t, until)
+        clock = replace(made.clock, index=made.index)
+        end = checked_end(until, made.t, clock)
+        return made, end, *((made.index, 0.0) if clock.adaptive else ends(clock, made.t, end))
 
     def work(interrupts: Interrupts) -> None:
         nonlocal live, complete
-        live, last, rest = interrupts.run(begin)
+        live, end, last, rest = interrupts.run(begin)
         interrupts.run(live.show)
         try:
-            live.to(until, last, rest, progress, interrupts)
+            live.to(end, last, rest, progress, interrupts)
             complete = True
         except (KeyError, IndexError) as error:
             if not isinstance(how.get("start"), Checkpoint) or live.steps:

@@ -1,7 +1,7 @@
 """What was simulated, in so far as a trajectory must know it to be read without the system."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,9 @@ from stickslip.names import LISTED, alternatives
 from stickslip.problem.contact import Level
 from stickslip.problem.sets import ProductSet
 from stickslip.state import Array, ModelError, UnknownNameError
-from stickslip.systems.dynamics import FirstOrderDynamics
+from stickslip.systems.couplings import Integrated
+from stickslip.systems.dynamics import Dynamics, FirstOrderDynamics
+from stickslip.systems.relations import FirstOrderOutput
 from stickslip.systems.system import NonsmoothSystem
 
 
@@ -33,6 +35,11 @@ class SystemPart:
     """Number of discrete parameters."""
     potential_known: bool = True
     """Whether its potential energy is known; true in first order, which has none."""
+
+    @property
+    def integrated(self) -> bool:
+        """Whether it is of first order among second-order ones: v is its x."""
+        return self.kind == Integrated.__name__
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -71,27 +78,29 @@ class Model:
 
     systems: tuple[SystemPart, ...]
     interactions: tuple[InteractionPart, ...]
+    source: Any = field(default=None, repr=False)
+    """The `NonsmoothSystem` itself, or a function that gives it, of a file; None of a file without it."""
 
     @classmethod
     def of(cls, system: NonsmoothSystem, levels: tuple[Level, ...]) -> "Model":
         """What a trajectory keeps of a system."""
         parts = tuple(
             SystemPart(
-                s.name, type(s).__name__, isinstance(s, FirstOrderDynamics),
-                s.start.q.size, s.start.v.size, s.start.z.size,
-                isinstance(s, FirstOrderDynamics) or s.potential_known,
+                name, type(one.dynamics).__name__, isinstance(one.dynamics, FirstOrderDynamics),
+                one.q.size, one.v.size, one.z.size, _potential_known(system.systems[one.system]),
             )
-            for s in system.systems
+            for name, one in system.members.items()
         )  # fmt: skip
         return cls(
             parts,
             tuple(
                 InteractionPart(
-                    one.name, tuple(parts[i].name for i in one.systems), repr(one.law), one.law.K,
-                    parts[one.systems[0]].first_order, level,
+                    one.name, one.names, repr(one.law), one.law.K,
+                    isinstance(one.output, FirstOrderOutput), level,
                 )
                 for one, level in zip(system.interactions, levels, strict=True)
             ),
+            system,
         )  # fmt: skip
 
     @property
@@ -171,6 +180,10 @@ class Model:
                             f"the start is of another model: the {key} of {what[:-1]} {name!r} is {value};"
                             f" here it is {theirs[name][key]}"
                         )
+
+
+def _potential_known(system: Dynamics) -> bool:
+    return isinstance(system, FirstOrderDynamics) or system.potential_known
 
 
 def _facts(parts: Iterable[SystemPart | InteractionPart]) -> dict[str, dict[str, Any]]:

@@ -37,6 +37,10 @@ class Record:
     """Deepest overlap [m]."""
     tell: Callable[[str], Any]
     """Gives what takes longer when it is first asked for."""
+    poses: Array
+    """Centres of mass and unit quaternions of all bodies [m, -], shape (7 nb,): `q` of a world."""
+    twists: Array
+    """Their velocities, and spins in the frames of the bodies [m/s, rad/s], shape (6 nb,): `v` of a world."""
 
     @classmethod
     def of(cls, run: "Trajectory", k: int) -> "Record":
@@ -52,6 +56,7 @@ class Record:
         return cls(
             float(run.t[k]), float(run.h[k]), run.q[k], run.v[k], tuple(Verdict)[int(run.verdicts[k])],
             float(run.natural[k]), float(run.natural_scaled[k]), float(run.penetration[k]), tell,
+            run.poses[k], run.twists[k],
         )  # fmt: skip
 
     @property

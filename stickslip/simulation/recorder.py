@@ -5,6 +5,7 @@ times faster than one by one. Steps made together come as rows.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple, Protocol
 
@@ -20,23 +21,41 @@ HELD = 256
 """So many steps are held before they become rows."""
 
 
+Lane = Callable[[State, int, int, float], State | None]
+"""Makes one more step after those made together last: from a state to a time [s], given the clock's index
+before it and every how many steps are recorded. It gives the state there, and keeps the step where the others
+are; None where the step is to be made otherwise. What signals raise comes before a step or after it."""
+
+
 class Marched(NamedTuple):
     """Steps that one compiled call made, all of them certified."""
 
     kept: Any
-    """What rows need of them."""
+    """What rows need of them; None where what was kept last has them, too."""
     steps: int
     """How many."""
     state: State
     """At the end of the last."""
     memory: Callable[[int], Memory]
-    """The scheme's after step k, which is recorded or the last."""
+    """Gives the scheme's after step k of them, which is recorded or the last."""
     residual: float
     """Largest unit-free natural residual of the last [-]."""
     worst: float
     """Largest of all [-]."""
     error: BaseException | None = None
     """What is to be raised once these steps are kept."""
+
+
+def recorded(index: int, steps: int, every: int, end: int) -> list[int]:
+    """Which of so many steps after an index of the clock are recorded: those that end at a multiple of
+    `every`, or at `end`."""
+    if steps == 1:
+        return [0] if (index + 1) % every == 0 or index + 1 == end else []
+    ends = list(range(every - index % every - 1, steps, every))
+    last = end - index - 1
+    if 0 <= last < steps and (not ends or ends[-1] != last):
+        ends.append(last)
+    return ends
 
 
 class Rower(Protocol):
@@ -57,8 +76,9 @@ class Recorder:
         self.relaxation = ""
         """What stood in the place of the exact law in the first step that had it replaced."""
         self.events: list[Event] = []
-        self.memory, self.index = memory, index
-        """The scheme's memory and the clock's index at the last record."""
+        self.index = index
+        """The clock's at the last record."""
+        self._recall: Callable[[], Memory] = lambda: memory
         self._rower, self._reduction = rower, reduction
         self._held: list[Any] = []
         self._ends: list[int] = []
@@ -70,6 +90,11 @@ class Recorder:
         """Sums over all steps so far, by column [any]."""
         self.flush()
         return dict(self._reduction.totals)
+
+    @property
+    def memory(self) -> Memory:
+        """The scheme's at the last record."""
+        return self._recall()
 
     @property
     def work_since(self) -> float:
@@ -85,7 +110,7 @@ class Recorder:
         self.events.extend(step.events)
         if closes:
             self._ends.append(self._count)
-            self.memory, self.index = memory, index
+            self._recall, self.index = lambda: memory, index
         self._hold(kept, 1)
 
     def extend(self, march: Marched, index: int, ends: Sequence[int]) -> None:
@@ -93,11 +118,12 @@ class Recorder:
         self.steps += march.steps
         if ends:
             self._ends.extend([end + self._count for end in ends])
-            self.memory, self.index = march.memory(ends[-1]), index + ends[-1] + 1
+            self._recall, self.index = partial(march.memory, ends[-1]), index + ends[-1] + 1
         self._hold(march.kept, march.steps)
 
     def _hold(self, kept: Any, steps: int) -> None:
-        self._held.append(kept)
+        if kept is not None:
+            self._held.append(kept)
         self._count += steps
         if self._count >= HELD:
             self.flush()

@@ -23,14 +23,22 @@ def summary(run: Trajectory) -> str:
         *what,
         ("scheme", f"{run.scheme} ({options})" if options else run.scheme),
         ("solver", f"{run.solver}, tolerance {run.tolerance:g}"),
-        ("time", f"{run.t[0]:g} to {run.t[-1]:g} s, h = {run.clock.h:g} s{end}"),
-        ("steps", f"{run.steps}, {n - 1} recorded, {run.missed} missed their tolerance"),
+        ("time", f"{run.t[0]:g} to {run.t[-1]:g} s, {run.clock.told}{end}"),
+        ("steps", f"{run.steps}, {n - 1} recorded, {run.missed} missed their tolerance{_pace(run)}"),
         ("verdict", verdict(run)),
         ("residuals", residuals(run)),
         *measured,
         *(("note", text) for text in run.notes),
     ]
     return "\n".join([f"trajectory of {n} records", *(f"  {name:<13}{text}" for name, text in lines)])
+
+
+def _pace(run: Trajectory) -> str:
+    """How adaptive steps went, as part of a sentence."""
+    if run.pace is None:
+        return ""
+    coarse = f", {run.pace.coarse} of the shortest kept with a larger error" if run.pace.coarse else ""
+    return f"; {run.pace.rejected} pairs rejected{coarse}"
 
 
 def _of_systems(run: Trajectory) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:

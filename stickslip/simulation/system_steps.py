@@ -1,6 +1,7 @@
 """Steps of a system of equations, as the run of any model makes and keeps them."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -9,20 +10,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.interrupts import Interrupts
+from stickslip.problem.checks import all_finite
 from stickslip.problem.contact import Level
 from stickslip.problem.solution import Verdict
 from stickslip.schemes import registry
+from stickslip.schemes.march import March, Strip
 from stickslip.schemes.prepared_system import PreparedSystem
-from stickslip.schemes.registry import SchemeChoice
-from stickslip.schemes.starts import check_start
-from stickslip.schemes.step import CONTACT_WORK, Memory, Selector, Solver, Step, first_state, frozen_state
+from stickslip.schemes.step import CONTACT_WORK, Memory, Selector, Solver, Step, frozen_state
 from stickslip.schemes.work import contact_work
 from stickslip.simulation import energy
-from stickslip.simulation.begun import Begun, begun_from, begun_new, numbers
-from stickslip.simulation.checkpoint import Checkpoint
+from stickslip.simulation.begun import Begun
 from stickslip.simulation.clock import Clock
 from stickslip.simulation.model import Model
-from stickslip.simulation.recorder import Marched
+from stickslip.simulation.recorder import Lane, Marched
 from stickslip.simulation.rows import Reduction, Rows
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.written_forces import WrittenForces
@@ -31,6 +31,8 @@ from stickslip.systems.relations import FirstOrderOutput
 
 TOGETHER = 8192
 """Most steps in one compiled call."""
+LEAST_ROWS = 64
+"""Of a strip where steps are asked for one by one."""
 MARCHED = (
     "t", "q", "v", "z", "u", "y", "active", "forecast", "natural", "natural_scaled", "iterations", "newton",
 )  # fmt: skip
@@ -49,10 +51,27 @@ class _Kept(NamedTuple):
 class _Together(NamedTuple):
     """What rows need of steps made together."""
 
-    march: Any
+    march: March
     before: State
     h: float
     number: int
+
+
+@dataclass(eq=False, slots=True)
+class _Growing:
+    """What rows need of steps of a strip, which more may follow."""
+
+    strip: Strip
+    h: float
+    number: int
+    steps: int = 0
+    """How many of the strip are kept: the first ones."""
+
+    def closed(self) -> _Together:
+        """These steps, which none may follow."""
+        strip = self.strip
+        strip.closed, strip.steps = True, self.steps
+        return _Together(strip.march(), strip.start, self.h, self.number)
 
 
 class SystemSteps:
@@ -61,6 +80,7 @@ class SystemSteps:
     def __init__(self, prepared: PreparedSystem, begun: Begun, solver: Solver, select: Selector | None):
         self.prepared, self.system = prepared, prepared.system
         self.scheme, self.solver = begun.scheme, solver
+        self.scheme_name, _ = registry.described(begun.scheme)
         self.model = Model.of(prepared.system, self.scheme.levels(prepared))
         self.notes: tuple[str, ...] = ()
         self.every = 1
@@ -70,6 +90,10 @@ class SystemSteps:
         """Work of the contacts before the run [J]."""
         compiled = bool(getattr(solver, "compiled_steps", False))
         self._march = getattr(self.scheme, "march", None) if compiled else None
+        self._strip: Any = getattr(self.scheme, "strip", None) if compiled else None
+        """Begins a strip of steps, where the scheme can go on with what it made before."""
+        self._growing: _Growing | None = None
+        """The last of those, which more may follow."""
         self._tolerance = float(getattr(solver, "tolerance", 0.0))
 
     # 1. The step.
@@ -78,13 +102,24 @@ class SystemSteps:
         """The step of length h that begins at `state`."""
         return self.scheme.step(self.prepared, state, memory, h, self.solver)
 
-    def again(self, state: State, memory: Memory, h: float) -> Callable[[], Step]:
+    def again(self, state: State, recall: Callable[[], Memory], h: float) -> Callable[[], Step]:
         """What makes a step once more."""
-        return partial(self.step, state, memory, h)
+        return lambda: self.step(state, recall(), h)
 
     def contacts(self, memory: Memory, step: Step | None) -> int:
         """Blocks that were active in the last step; -1 where that is not known."""
         return -1 if step is None else int(step.active.sum())
+
+    def depth(self, state: State) -> float:
+        """Deepest overlap of contacts, none where springs stand in their place [m]."""
+        if self.scheme_name == "compliant":
+            return 0.0
+        y = np.zeros(self.system.size)
+        for one in self.system.interactions:
+            if not isinstance(one.output, FirstOrderOutput) and not one.mechanical.compliant:
+                at = (state.t, state.q[one.q], np.zeros(one.law.size), state.z[one.z])
+                y[one.components] = one.mechanical.y(*at)
+        return float(self.model.penetration(y[None])[0])
 
     def check(self, step: Step, state: State) -> None:
         """Refuse outputs that are not finite: a gap that is NaN neither opens nor closes."""
@@ -104,17 +139,19 @@ class SystemSteps:
         return ""
 
     def march(
-        self, state: State, memory: Memory, clock: Clock, index: int, most: int, every: int, end: int,
-        interrupts: Interrupts,
+        self, state: State, recall: Callable[[], Memory], clock: Clock, index: int, most: int, every: int,
+        end: int, interrupts: Interrupts,
     ) -> Marched | None:  # fmt: skip
-        """Many steps in one compiled call; None where the next is made by itself."""
+        """Many steps in one compiled call; None where the next is made by itself. recall: gives the scheme's
+        memory."""
         if self._march is None:
             return None
-        times = clock.origin + np.arange(index, index + min(most, TOGETHER) + 1) * clock.h
+        most, h = min(most, TOGETHER), clock.length(index + 1)
         # Not within `run` of the interrupts: what ends a march is raised when its steps are kept.
-        found = self._march(
-            self.prepared, state, memory, clock.h, len(times) - 1, self._tolerance, times, interrupts
-        )
+        if self._strip is not None:
+            return self._followed(state, recall, clock, index, most, h, interrupts)
+        times = clock.times(index, index + most)
+        found = self._march(self.prepared, state, recall(), h, most, self._tolerance, times, interrupts)
         if found is None:
             self._march = None
             return None
@@ -126,10 +163,49 @@ class SystemSteps:
         if error is None:
             self._check_outputs(found.state, found.y[-1])
         return Marched(
-            _Together(found, state, clock.h, index), n, found.state,
+            _Together(found, state, h, index), n, found.state,
             lambda k: {name: rows[k] for name, rows in found.memories.items()},
             float(found.natural_scaled[-1]), float(found.natural_scaled.max()), error,
         )  # fmt: skip
+
+    def _followed(
+        self, state: State, recall: Callable[[], Memory], clock: Clock, index: int, most: int, h: float,
+        interrupts: Interrupts,
+    ) -> Marched | None:  # fmt: skip
+        """Steps that follow those of a strip, or begin another."""
+        grown, kept = self._growing, None
+        if grown is None or not grown.strip.can_follow(state, h):
+            times = clock.times(index, index + max(most, LEAST_ROWS))
+            strip = self._strip(self.prepared, state, recall(), h, self._tolerance, times, interrupts)
+            if strip is None:
+                self._march = None
+                return None
+            grown = kept = self._growing = _Growing(strip, h, index)
+        strip, first = grown.strip, grown.strip.steps
+        error = strip.make(most, interrupts)
+        if strip.steps == first:
+            strip.closed = True
+            if error is not None:
+                raise error
+            return None
+        if error is None:
+            self._check_outputs(strip.state, strip.record.y[strip.steps])
+        return _taken(grown, first, kept, error)
+
+    @property
+    def lane(self) -> Lane | None:
+        """Makes one more step after those of the last strip, to be kept when `followed` is asked; None where
+        functions in Python are called meanwhile."""
+        grown = self._growing
+        return None if grown is None or grown.strip.calls_python else grown.strip.follow
+
+    def followed(self, done: int, index: int, every: int) -> tuple[Marched, Callable[[], Step]]:
+        """So many steps that the lane made from an index of the clock on, and what makes the last again."""
+        assert self._growing is not None
+        strip = self._growing.strip
+        before = strip.steps - 1
+        again = self.again(strip.state_after(before), partial(strip.memory_after, before), self._growing.h)
+        return _taken(self._growing, strip.steps - done, None, None), again
 
     def set_inputs(self, values: Mapping[str, ArrayLike], state: State) -> State:
         """Give systems other discrete parameters from here on, by name of the system; the state with them."""
@@ -158,6 +234,8 @@ class SystemSteps:
 
     def rows(self, kept: Sequence[Any]) -> Rows:
         """One row per step."""
+        if isinstance(kept[0], _Growing):
+            kept = [one.closed() for one in kept]
         columns = _marched(kept) if isinstance(kept[0], _Together) else self._stepped(kept)
         n = len(columns["t"])
         columns["work_done"] = columns.get(f"measures/{CONTACT_WORK}", np.full(n, np.nan))
@@ -262,7 +340,7 @@ class SystemSteps:
         return np.cumsum(np.concatenate([[self._before], steps]))
 
     def _check_outputs(self, state: State, y: Array) -> None:
-        if np.isfinite(y).all():
+        if all_finite(y):
             return
         self.system.explain(state.t, state.q, state.v, state.z)
         for one in self.system.interactions:
@@ -271,24 +349,18 @@ class SystemSteps:
                 raise ModelError(f"interaction {one.name!r}: at t = {state.t:.9g} s, y is not finite: {own}")
 
 
-def begun_system(prepared: PreparedSystem, h: float | None, scheme: SchemeChoice | None, start: Any) -> Begun:
-    """The scheme, and the state, memory and clock that a run of a system begins with."""
-    system = prepared.system
-    if start is None:
-        found, state = registry.chosen_for_system(scheme, system), first_state(system)
-        begun = begun_new(found, state, h, lambda state, h: found.begin(prepared, state, h))
-        check_start(prepared, state, begun.clock.h, found)
-        return begun
-    if not isinstance(start, Checkpoint) or not isinstance(start.model, Model):
-        what = "of a world" if isinstance(start, Checkpoint) else type(start).__name__
-        raise ModelError(
-            f"start is {what}; expected a checkpoint of a system, such as trajectory.checkpoint(-1)"
-        )
-    # The scheme is asked nothing about a system that may not be its own; levels do not matter here.
-    start.model.check_same(Model.of(system, (Level.VELOCITY,) * len(system.interactions)))
-    found = registry.remade(start.scheme, start.scheme_options) if scheme is None else registry.chosen(scheme)
-    system.check_state(start.state)
-    return begun_from(start, found, h, lambda state, h: found.begin(prepared, state, h), numbers)
+def _taken(grown: _Growing, first: int, kept: _Growing | None, error: BaseException | None) -> Marched:
+    """Keep the steps of a strip from row `first` on."""
+    strip, judged = grown.strip, grown.strip.record.natural_scaled
+    n = grown.steps = strip.steps
+    residual, worst = judged.item(n - 1), float(judged[first:n].max())
+    memory = partial(_memory, strip, first)
+    return Marched(kept, n - first, strip.state, memory, residual, worst, error)
+
+
+def _memory(strip: Strip, first: int, k: int) -> Memory:
+    """The scheme's after step k of those of a strip from row `first` on."""
+    return strip.memory_after(first + k + 1)
 
 
 def _marched(kept: Sequence[_Together]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from stickslip.mechanics.world import World
 from stickslip.rotations import turned
 from stickslip.schemes.step import Event, Memory
 from stickslip.simulation.checkpoint import Checkpoint
@@ -20,13 +21,15 @@ from stickslip.simulation.columns import Columns, read_only
 from stickslip.simulation.contacts import ContactTable, WorldContacts, contact_table
 from stickslip.simulation.joint_view import JointView, joint_view
 from stickslip.simulation.model import Model
+from stickslip.simulation.paces import Pace, read
 from stickslip.simulation.record import Record
+from stickslip.simulation.robot_model import CoordinateView, RobotModel, coordinate_view
 from stickslip.simulation.states import state_names
 from stickslip.simulation.store import Store
 from stickslip.simulation.verdicts import RunVerdict
 from stickslip.simulation.views import BodyView, InteractionView, SystemView
 from stickslip.simulation.world_model import WorldModel
-from stickslip.state import Array, State
+from stickslip.state import Array, ModelError, State
 
 CARRIED = ("contact_work", "dissipated", "work", "lifted", "balance", "kinetic", "potential")
 """Energies that a run that goes on begins with."""
@@ -89,6 +92,8 @@ class Trajectory(Columns, RunVerdict):
     """What else happened, a sentence each: bodies that left the ground or fell below everything, and when."""
     complete: bool = True
     """Whether the run came to its end; of a file that is being written, or whose writer was killed, False."""
+    until: float | None = None
+    """When a run that was stopped was to end [s], where its file says so."""
     derive: "Callable[[str, Trajectory], Array] | None" = field(default=None, repr=False)
     """Gives columns that are not in the store when they are first asked for: kinetic, potential and
     contact_work of systems [J], shape (n,) each."""
@@ -236,6 +241,11 @@ class Trajectory(Columns, RunVerdict):
         return self._named("memory/")
 
     @property
+    def pace(self) -> Pace | None:
+        """How adaptive steps went: the length of the next, pairs that were rejected; None of others."""
+        return read(self.memory)
+
+    @property
     def energy(self) -> Array:
         """Kinetic and potential energy [J], shape (n,)."""
         return np.asarray(self.kinetic + self.potential)
@@ -246,6 +256,18 @@ class Trajectory(Columns, RunVerdict):
         return isinstance(self.model, WorldModel)
 
     @property
+    def source(self) -> Any:
+        """The `World` or `NonsmoothSystem` that was simulated, to be simulated or differentiated again.
+
+        Of a run in a file it is made of what the file says; a ModelError says why there is none: the model
+        has functions of the user's, or the file is from before models were kept.
+        """
+        found = self.model.source
+        if found is None:
+            raise ModelError("the file of this run does not hold its model: it was written before files did")
+        return found() if callable(found) else found
+
+    @property
     def relaxed(self) -> bool:
         """Whether another law stood in the place of the exact one, so that residuals certify nothing."""
         return bool(self.relaxation)
@@ -253,8 +275,8 @@ class Trajectory(Columns, RunVerdict):
     def system(self, name: str) -> SystemView:
         """One system by name: .q, .v, .z, or .x in first order."""
         self._must_be(Model, f"no system {name!r}: this is a run of a world; see body({name!r})")
-        _, q, v, z = self.model.system(name)
-        return SystemView(name, self.q[:, q], self.v[:, v], self.z[:, z])
+        part, q, v, z = self.model.system(name)
+        return SystemView(name, self.q[:, q], self.v[:, v], self.z[:, z], part.integrated)
 
     def interaction(self, name: str) -> InteractionView:
         """One interaction by name: .r, .u, .y, .active, .states, .unique."""
@@ -273,14 +295,29 @@ class Trajectory(Columns, RunVerdict):
         """One body by name: .position, .quaternion, .velocity, .spin, .centre, .centre_velocity."""
         self._must_be(WorldModel, f"no body {name!r}: this is a run of systems; see system({name!r})")
         k = self.model.body(name)
-        q, v = self.q, self.v
+        q, v = self.poses, self.twists
         x, p = q[:, 7 * k : 7 * k + 3], q[:, 7 * k + 3 : 7 * k + 7]
         speed, spin = v[:, 6 * k : 6 * k + 3], turned(p, v[:, 6 * k + 3 : 6 * k + 6])
         arm = turned(p, self.model.origin[k])
         return BodyView(name, x + arm, p, speed + np.cross(spin, arm), spin, x, speed)
 
-    def joint(self, name: str) -> JointView:
-        """One joint by name: .angle or .position, .speed, .force and .moment on the first body, .effort."""
+    @property
+    def poses(self) -> Array:
+        """Centres of mass and unit quaternions of all bodies [m, -], shape (n, 7 nb): `q` of a world."""
+        return np.asarray(self.column("poses") if isinstance(self.model, RobotModel) else self.q)
+
+    @property
+    def twists(self) -> Array:
+        """Velocities of the centres of mass, and spins in the frames of the bodies [m/s, rad/s], shape
+        (n, 6 nb): `v` of a world."""
+        return np.asarray(self.column("twists") if isinstance(self.model, RobotModel) else self.v)
+
+    def joint(self, name: str) -> JointView | CoordinateView:
+        """One joint by name: .angle or .position, .speed, .force and .moment on the first body, .effort. Of a
+        robot .position, .speed and .effort."""
+        if isinstance(self.model, RobotModel):
+            joints = (self.joint_r, self.joint_offset, self.joint_id)
+            return coordinate_view(self.model, name, self.h, self.q, self.v, *joints)
         self._must_be(WorldModel, f"no joint {name!r}: this is a run of systems; see interaction({name!r})")
         columns = (self.t, self.h, self.q, self.v, self.joint_r, self.joint_offset, self.joint_id)
         return joint_view(self.model, name, *columns)
@@ -326,14 +363,21 @@ class Trajectory(Columns, RunVerdict):
         elif memory and self._number(k) != len(self.store) - 1:
             raise IndexError(f"record {k}: a run of a world goes on from its last record, {n - 1}, alone")
         t, index = float(self.t[k]), int(self.index[k])
-        clock = Clock(self.clock.origin, self.clock.h, index) if index >= 0 else Clock(t, self.clock.h)
-        z = self.z[k] if isinstance(self.model, Model) else np.zeros(0)
+        clock = replace(self.clock, index=index) if index >= 0 else self.clock.anew(t)
+        z = self.z[k] if isinstance(self.model, Model | RobotModel) else np.zeros(0)
         return Checkpoint(
             State(t, *map(read_only, (self.q[k], self.v[k], z))),
             {name: np.array(value) for name, value in memory.items()}, clock, self.model, self.scheme,
             self.scheme_options, self.solver, self.tolerance,
             {name: float(self.column(name)[k]) for name in CARRIED if self._has(name)},
         )  # fmt: skip
+
+    def as_world(self, world: World) -> "Trajectory":
+        """Of a run of the equations of a world, with or without other systems: its bodies as a run of the
+        world, to be drawn and read by name. Contacts, and where energy went, stay with the equations."""
+        from stickslip.simulation.world_replay import replayed
+
+        return replayed(self, world)
 
     def to_frame(self, what: str = "states") -> Any:
         """A table of the run as a pandas DataFrame: `states`, `contacts`, `interactions`, `sensors`,

@@ -19,11 +19,13 @@ class SystemView:
     """Velocities [m/s, rad/s], shape (n, nv)."""
     z: Array
     """Discrete parameters [any], shape (n, nz)."""
+    integrated: bool = False
+    """Whether it is of first order and a coupling joins it with others: v is its x, and q the integral."""
 
     @property
     def x(self) -> Array:
         """States of a first-order system [any], shape (n, nx)."""
-        return self.q
+        return self.v if self.integrated else self.q
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,9 +36,16 @@ class WorldForces:
         self.hold(record, 1, lambda _: step, sum(_size(one.problem) for one in step.solves))
 
     def hold(self, first: int, count: int, step: Callable[[int], Step], size: float) -> None:
-        """Hold what gives the steps that records end with, which takes about so much memory [bytes]."""
+        """Hold what gives the steps that records end with, which takes about so much memory [bytes]; of the
+        same first record as the last time: these are more of them."""
+        if self.held and self.held[-1][0] == first:
+            self.held[-1] = first, count, step
+            return
         self.held.append((first, count, step))
         self.size += size
+
+    def relieve(self) -> None:
+        """Choose the impulses of all steps that are held, where these take too much memory."""
         if self.size > MOST_HELD:
             self.settle()
 

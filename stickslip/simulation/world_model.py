@@ -99,6 +99,8 @@ class WorldModel:
     shape (nj, 2)."""
     joint_upper: Array
     """Upper stops, inf for none [m, rad], shape (nj, 2)."""
+    source: Any = field(default=None, repr=False)
+    """The `World` itself, or a function that gives it, of a file; None of a file that does not have it."""
 
     @classmethod
     def of(cls, world: World) -> "WorldModel":
@@ -112,7 +114,7 @@ class WorldModel:
             world.names, world.kind, world.mass, world.inertia, world.origin,
             tuple(records[id(shape)] for shape in shapes.shape), shapes.body, shapes.position,
             shapes.quaternion, world.gravity, joints.names, joints.kind, joints.body, joints.point,
-            joints.frame, joints.length, joints.lower, joints.upper,
+            joints.frame, joints.length, joints.lower, joints.upper, world,
         )  # fmt: skip
 
     def __len__(self) -> int:

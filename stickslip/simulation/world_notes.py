@@ -1,7 +1,8 @@
-"""Bodies that are lost while a run of a world goes on: over the edge of the ground, or below everything.
+"""What is noted while a run of a world goes on: bodies that are lost over the edge of the ground or below
+everything, and steps that were kept although bodies overlap slightly at their end.
 
-Nothing stops such a body, and every step is good: it falls in a free flight without end. That is noted by
-name, with the time, once for each body; the run goes on.
+Nothing stops a body that is lost, and every step is good: it falls in a free flight without end. That is
+noted by name, with the time, once for each body; the run goes on.
 """
 
 import math
@@ -37,6 +38,8 @@ class Lookout:
         self._idle = not self._bodies.size or ((caught or not self._fields) and self._bottom == -math.inf)
         self._inside: BoolArray = np.ones(self._bodies.size, bool)
         self._start = start.t
+        self._overlaps, self._deepest, self._first = 0, 0.0, math.inf
+        """Steps whose answers overlap slightly, how far at most [m], and the end of the first [s]."""
         self.look(start)
 
     @property
@@ -50,10 +53,18 @@ class Lookout:
         told = list(self._notes.values())
         if len(told) > MOST:
             told = [*told[:MOST], f"and so did {len(told) - MOST} more bodies"]
+        if self._overlaps:
+            told.append(
+                f"bodies overlap by up to {self._deepest:.1e} m at the end of {self._overlaps} steps, the"
+                f" first at t = {self._first:.9g} s: with the contacts found there they had no answer"
+            )
         return tuple(told)
 
-    def look(self, state: State) -> None:
-        """Note the bodies that are lost at `state` and were not before."""
+    def look(self, state: State, overlap: float = 0.0) -> None:
+        """Note the bodies that are lost at `state` and were not before, and an overlap that was kept [m]."""
+        if overlap > 0.0:
+            self._overlaps, self._deepest = self._overlaps + 1, max(self._deepest, overlap)
+            self._first = min(self._first, state.t)
         if self._idle:
             return
         x = state.q.reshape(-1, 7)[self._bodies, :3]

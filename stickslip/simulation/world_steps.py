@@ -1,7 +1,7 @@
 """Steps of a world, as the run of any model makes and keeps them."""
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -12,19 +12,16 @@ from stickslip.interrupts import Interrupts
 from stickslip.kernels.steps import bodies as kernels
 from stickslip.mechanics import energy
 from stickslip.mechanics.sensors import Reading
-from stickslip.mechanics.world import World
+from stickslip.problem.checks import all_finite
 from stickslip.problem.solution import Verdict
-from stickslip.schemes import registry
 from stickslip.schemes.body_forces import with_least_forces
-from stickslip.schemes.body_march import BodyMarch, Stretch
-from stickslip.schemes.body_step import BodyScheme
+from stickslip.schemes.body_march import BodyMarch, Strip, memory_of
 from stickslip.schemes.body_world import PreparedWorld
-from stickslip.schemes.step import Memory, Selector, Solver, Step
-from stickslip.simulation.begun import Begun, begun_from, begun_new
-from stickslip.simulation.checkpoint import Checkpoint
-from stickslip.simulation.clock import Clock
+from stickslip.schemes.step import OVERLAP, Memory, Selector, Solver, Step
+from stickslip.simulation.begun import Begun
+from stickslip.simulation.clock import OFF_CLOCK, Clock
 from stickslip.simulation.contacts import CONTACT_WIDTHS, WHOLE
-from stickslip.simulation.recorder import Marched
+from stickslip.simulation.recorder import Lane, Marched, recorded
 from stickslip.simulation.rows import TOTAL, Reduction, Rows, Table, rule
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.world_forces import WorldForces
@@ -47,7 +44,7 @@ JUDGED = {
     "natural": kernels.NATURAL, "natural_scaled": kernels.NATURAL_SCALED, "iterations": kernels.ITERATIONS,
     "penetration": kernels.PENETRATION, "correction": kernels.CORRECTION, "kinetic": kernels.KINETIC,
     "potential": kernels.POTENTIAL, "dissipated": kernels.DISSIPATED, "work": kernels.WORK,
-    "lifted": kernels.LIFTED, "balance": kernels.BALANCE,
+    "lifted": kernels.LIFTED, "balance": kernels.BALANCE, "opening": kernels.OPENING,
 }  # fmt: skip
 """Columns of the numbers of steps made together."""
 
@@ -64,22 +61,19 @@ class _Kept(NamedTuple):
     sensors: tuple[Array, ...]
 
 
-class _Together(NamedTuple):
+@dataclass(eq=False, slots=True)
+class _Together:
     """What rows need of steps made together."""
 
-    room: Any
-    steps: int
-    t: list[float]
-    """Their ends [s]."""
-    h: float
-    number: int
-    """The clock's before the first."""
-    q: Array
-    v: Array
-    ends: list[int]
-    """Which are recorded."""
-    sensors: list[tuple[Array, ...]]
-    """What these show then."""
+    strip: Strip
+    record: int
+    """Number of the first record."""
+    steps: int = 0
+    """How many of the strip are kept: the first ones."""
+    ends: list[int] = field(default_factory=list)
+    """Which of them are recorded."""
+    sensors: list[tuple[Array, ...]] = field(default_factory=list)
+    """What sensors show at their ends."""
 
 
 class WorldSteps:
@@ -99,10 +93,14 @@ class WorldSteps:
         self._lookout = Lookout(prepared.world, begun.state)
         self._march = BodyMarch.of(prepared, begun.scheme, solver)
         """Makes several steps together; None where they are made one by one."""
+        self._growing: _Together | None = None
+        """The last of those, which more may follow."""
         self._inputs: dict[str, Array] = {}
         """Those that were set."""
         self._shapes: list[tuple[int, ...]] = []
         """Of what the sensors show."""
+        self._looks = bool(prepared.world.sensors) or not self._lookout.idle
+        """Whether anything is looked at after steps made together."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -115,32 +113,34 @@ class WorldSteps:
         """The step of length h that begins at `state`."""
         return self.scheme.step(self.prepared, state, memory, h, self.solver)  # type: ignore[no-any-return]
 
-    def again(self, state: State, memory: Memory, h: float) -> Callable[[], Step]:
+    def again(self, state: State, recall: Callable[[], Memory], h: float) -> Callable[[], Step]:
         """What makes a step once more, whatever the inputs are by then."""
-        return partial(self.scheme.step, self.prepared, state, memory, h, self.solver)
+        prepared = self.prepared
+        return lambda: self.scheme.step(prepared, state, recall(), h, self.solver)
 
     def contacts(self, memory: Memory, step: Step | None) -> int:
         """Of the last step; -1 where that is not known."""
         return int(memory["id"].size) if step is None else len(step.contacts)
 
+    def depth(self, state: State) -> float:
+        """Deepest overlap of bodies [m]."""
+        return max(0.0, -float(self.prepared.detector.find(state.q, 0.0).gap.min(initial=0.0)))
+
     def check(self, step: Step, state: State) -> None:
         """Refuse a state that is not finite."""
-        if not (_all_finite(state.q) and _all_finite(state.v)):
+        if not (all_finite(state.q) and all_finite(state.v)):
             self.prepared.world.check_state(state)
 
     def explain(self, state: State, step: Step, raised: bool) -> str:
         """Between which bodies the answer of a step is worst, as part of a sentence."""
-        worst = next((one.residuals.worst for one in step.solves if not one.ok), -1)
-        if not raised or step.reason or not 0 <= worst < len(step.contacts):
-            return ""
-        first, second = (self.model.names[body] for body in step.contacts.body[worst])
-        return f", worst where {first!r} and {second!r} touch"
+        return explain_contact(self.model.names, step, raised)
 
     def march(
-        self, state: State, memory: Memory, clock: Clock, index: int, most: int, every: int, end: int,
-        interrupts: Interrupts,
+        self, state: State, recall: Callable[[], Memory], clock: Clock, index: int, most: int, every: int,
+        end: int, interrupts: Interrupts,
     ) -> Marched | None:  # fmt: skip
-        """Several steps in one compiled call; None where the next is made by itself."""
+        """Several steps in one compiled call; None where the next is made by itself. recall: gives the
+        scheme's memory."""
         if self._march is None:
             return None
         # Least forces are chosen from steps made again, which needs the step before a record.
@@ -148,35 +148,65 @@ class WorldSteps:
             most = min(most, every - index % every) - 1
         if most < 1:
             return None
-        return interrupts.run(self._together, state, memory, clock, index, most, every, end)
-
-    def _together(
-        self, state: State, memory: Memory, clock: Clock, index: int, most: int, every: int, end: int
-    ) -> Marched | None:  # fmt: skip
-        assert self._march is not None
-        stretch = self._march.make(state, memory, clock.h, clock.at, index, every, end, most)
-        if stretch is None:
+        if self._forces is not None:
+            interrupts.run(self._forces.relieve)
+        h, at = clock.length(index + 1), clock.at
+        made = interrupts.run(self._march.make, state, recall, h, at, index, every, end, most)
+        if made is None:
             return None
-        k, n, room = stretch.steps, state.q.size, stretch.room
-        q, v = room.q.reshape(-1, n), room.v.reshape(len(room.v), -1)
-        q.flags.writeable = v.flags.writeable = False
-        t = [clock.at(index + j) for j in range(1, k + 1)]
-        numbers = range(index + 1, index + k + 1)
-        ends = [j for j, number in enumerate(numbers) if number % every == 0 or number == end]
-        if self._forces is not None and ends:
-            again = partial(self._again, stretch, (state.t, *t[:-1]), memory, clock.h)
-            self._forces.hold(self._records, len(ends), again, room.local.nbytes)
-        self._records += len(ends)
-        for j in range(0 if self._lookout.idle else k):
-            self._lookout.look(State(t[j], q[j + 1], v[j + 1]))
-        shown = [self._read(one) for one in self._readings(stretch, state, t, clock.h, ends)]
-        kept = _Together(room, k, t, clock.h, index, q[1 : k + 1], v[1 : k + 1], ends, shown)
-        return Marched(
-            kept, k, State(t[-1], q[k], v[k]),
-            lambda j: stretch.memory if j == k - 1 else stretch.memory_after(j + 1, memory),
-            float(room.numbers[k - 1, kernels.NATURAL_SCALED]),
-            float(room.numbers[:k, kernels.NATURAL_SCALED].max()),
-        )  # fmt: skip
+        strip, done = made
+        first = strip.steps - done
+        ends = [first + k for k in recorded(index, done, every, end)]
+        shown = interrupts.run(self._look, strip, first, ends) if self._looks else []
+        return self._taken(strip, first, ends, shown)
+
+    @property
+    def lane(self) -> Lane | None:
+        """Makes one more step after those of the last strip, to be kept when `followed` is asked; None where
+        somebody looks at every step."""
+        if self._march is None or self._forces is not None or self._looks:
+            return None
+        return self._march.follow
+
+    def followed(self, done: int, index: int, every: int) -> tuple[Marched, Callable[[], Step]]:
+        """So many steps that the lane made from an index of the clock on, and what makes the last again."""
+        strip = None if self._march is None else self._march.strip
+        assert strip is not None
+        before, carried = strip.before
+        again = self.again(before, partial(memory_of, carried), strip.settings.h)
+        first = strip.steps - done
+        ends = [first + k for k in recorded(index, done, every, OFF_CLOCK)]
+        return self._taken(strip, first, ends, []), again
+
+    def _taken(self, strip: Strip, first: int, ends: list[int], shown: list[tuple[Array, ...]]) -> Marched:
+        """Keep the steps of a strip from row `first` on; ends: those that are recorded."""
+        done, carried = strip.steps - first, strip.carried
+        grown, kept = self._growing, None
+        if grown is None or grown.strip is not strip:
+            grown = kept = self._growing = _Together(strip, self._records)
+        grown.steps = first + done
+        if ends:
+            grown.ends += ends
+            grown.sensors += shown
+            self._records += len(ends)
+            if self._forces is not None:
+                again = partial(self._again, self.prepared, strip)
+                self._forces.hold(grown.record, len(grown.ends), again, strip.room.local.nbytes)
+        residual = worst = strip.room.numbers.item(first + done - 1, kernels.NATURAL_SCALED)
+        if done > 1:
+            worst = max(strip.room.numbers[first : first + done, kernels.NATURAL_SCALED].tolist())
+
+        def memory(k: int) -> Memory:
+            return memory_of(carried) if k == done - 1 else strip.memory_after(first + k + 1)
+
+        return Marched(kept, done, strip.state, memory, residual, worst)
+
+    def _look(self, strip: Strip, first: int, ends: list[int]) -> list[tuple[Array, ...]]:
+        """What sensors show at the ends of recorded steps, once lost bodies are noted."""
+        shown = [self._read(one) for one in self._readings(strip, ends)]
+        for k in range(first + 1, strip.steps + 1):
+            self._lookout.look(State(strip.times[k], strip.q[k], strip.v[k]))
+        return shown
 
     def _marched(self, kept: Sequence[_Together]) -> Rows:
         """Rows of steps made together."""
@@ -184,13 +214,16 @@ class WorldSteps:
         def joined(parts: list[Any]) -> Any:
             return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-        table = joined([one.room.numbers[: one.steps] for one in kept])
-        counts = [one.steps for one in kept]
+        strips = [(one.strip, one.steps) for one in kept]
+        counts = [n for _, n in strips]
+        table = joined([one.room.numbers[:n] for one, n in strips])
         columns: dict[str, Any] = {
-            "t": np.concatenate([one.t for one in kept]), "h": np.repeat([one.h for one in kept], counts),
-            "index": joined([one.number + np.arange(1, one.steps + 1) for one in kept]),
-            "verdicts": np.full(len(table), Verdict.CERTIFIED.code, np.int8), "opening": np.zeros(len(table)),
-            "q": joined([one.q for one in kept]), "v": joined([one.v for one in kept]),
+            "t": np.concatenate([one.times[1 : n + 1] for one, n in strips]),
+            "h": np.repeat([one.settings.h for one, _ in strips], counts),
+            "index": joined([one.index + np.arange(1, n + 1) for one, n in strips]),
+            "verdicts": np.full(len(table), Verdict.CERTIFIED.code, np.int8),
+            "q": joined([one.q[1 : n + 1] for one, n in strips]),
+            "v": joined([one.v[1 : n + 1] for one, n in strips]),
         }  # fmt: skip
         columns |= {name: table[:, place].astype(KINDS.get(name, float)) for name, place in JUDGED.items()}
         first = np.cumsum([0, *counts])
@@ -202,20 +235,25 @@ class WorldSteps:
                 column[ends] = [one[i] for one in shown]
             columns[f"sensors/{sensor.name}"] = column
         found = {
-            name: joined([getattr(one.room, name)[: one.room.offset[one.steps]] for one in kept])
+            name: joined([getattr(one.room, name)[: one.room.offset[n]] for one, n in strips])
             for name in CONTACT_WIDTHS
             if name != "choice"
         }
         found["choice"] = np.zeros(len(found["id"]), np.int64)
-        each = joined([np.diff(one.room.offset[: one.steps + 1]) for one in kept])
-        joints = Table(np.zeros(len(table), np.int64), {"r": np.zeros(0), "id": np.zeros(0, np.int64)})
+        each = joined([np.diff(one.room.offset[: n + 1]) for one, n in strips])
+        ends_of = [(one.room, one.room.joint_offset[: n + 1]) for one, n in strips]
+        rows = {
+            "r": joined([room.joint_r[: k[-1]] for room, k in ends_of]),
+            "id": joined([room.joint_id[: k[-1]] for room, k in ends_of]),
+        }
+        joints = Table(joined([np.diff(k) for _, k in ends_of]), rows)
         return Rows(columns, {"contacts": Table(each, found), "joints": joints})
 
-    def _again(self, stretch: Stretch, starts: tuple[float, ...], memory: Memory, h: float, k: int) -> Step:
-        """Step k of a stretch whose steps are all recorded, made by itself; starts: of its steps [s]; memory:
-        before the first."""
-        q, v = stretch.room.q[k].reshape(-1), stretch.room.v[k].reshape(-1)
-        return self.step(State(starts[k], q, v), stretch.memory_after(k, memory), h)
+    def _again(self, prepared: PreparedWorld, strip: Strip, k: int) -> Step:
+        """Step k of a strip whose steps are all recorded, made by itself."""
+        state = State(strip.times[k], strip.q[k], strip.v[k])
+        made: Step = self.scheme.step(prepared, state, strip.memory_after(k), strip.settings.h, self.solver)
+        return made
 
     def set_inputs(self, values: Mapping[str, ArrayLike], state: State) -> State:
         """Give inputs of the world other values from here on; the state, which stays as it is."""
@@ -247,12 +285,13 @@ class WorldSteps:
             if forces is not None and told:
                 step = with_least_forces(step, forces.select)
             elif forces is not None and step.solves:
+                forces.relieve()
                 forces.add(self._records, step)
             self._records += 1
             choice = np.zeros(len(c), np.int64) if step.choice is None else step.choice
             contacts = (c.id, c.body, c.point, c.frame, c.gap, c.law, step.r, step.u, choice)
             joint_r = step.joint_r
-        self._lookout.look(state)
+        self._lookout.look(state, step.measures.get(OVERLAP, 0.0))
         e = step.energy
         code = 0 if step.ok else step.verdict.code
         numbers = (
@@ -265,6 +304,8 @@ class WorldSteps:
     def rows(self, kept: Sequence[Any]) -> Rows:
         """One row per step."""
         if isinstance(kept[0], _Together):
+            for one in kept:
+                one.strip.closed = True
             return self._marched(kept)
         table = np.array([one.numbers for one in kept])
         columns: dict[str, Any] = {
@@ -306,18 +347,16 @@ class WorldSteps:
         """How steps become records."""
         return Reduction({name: sums.get(name, 0.0) for name in TOTALS})
 
-    def _readings(
-        self, stretch: Stretch, before: State, t: list[float], h: float, ends: list[int]
-    ) -> Iterator[Reading]:
-        """Those of the recorded steps of a stretch, which began at `before` and whose steps end at t."""
-        room, times = stretch.room, [before.t, *t]
+    def _readings(self, strip: Strip, ends: list[int]) -> Iterator[Reading]:
+        """Those of recorded steps."""
+        room = strip.room
         for end in ends if self.prepared.world.sensors else ():
-            first, last = (
-                State(times[k], room.q[k].reshape(-1), room.v[k].reshape(-1)) for k in (end, end + 1)
-            )
+            first, last = (State(strip.times[k], strip.q[k], strip.v[k]) for k in (end, end + 1))
             own = slice(int(room.offset[end]), int(room.offset[end + 1]))
             contacts = (room.body[own], room.point[own], room.frame[own], room.r[own])
-            yield Reading(self.prepared.world, last, first, h, *contacts)
+            own = slice(int(room.joint_offset[end]), int(room.joint_offset[end + 1]))
+            links = room.joint_r[own], room.joint_id[own]
+            yield Reading(self.prepared.world, last, first, strip.settings.h, *contacts, *links)
 
     def _read(self, reading: Reading) -> tuple[Array, ...]:
         """What the sensors show; always of the same shape, and never NaN."""
@@ -340,6 +379,8 @@ class WorldSteps:
 
     def parts(self) -> dict[str, Any]:
         """What a trajectory of the records needs beside them."""
+        if self._forces is not None:
+            self._forces.relieve()
         return {"choose": self._forces, "forces": "solver" if self._forces is None else "least"}
 
     def sums(self, of: Trajectory, since: float) -> dict[str, float]:
@@ -358,47 +399,10 @@ NOTHING: tuple[Any, ...] = tuple(
 """No contact, by column."""
 
 
-def begun_world(
-    prepared: PreparedWorld, model: WorldModel, h: float | None, scheme: str | BodyScheme | None, start: Any
-) -> Begun:  # fmt: skip
-    """The scheme, and the state, memory and clock that a run of a world begins with."""
-    world = prepared.world
-
-    def begin(found: BodyScheme) -> Callable[[State, float], Memory]:
-        return lambda state, h: found.begin(prepared, state, h)
-
-    if start is None or isinstance(start, State):
-        found = registry.chosen_for_bodies(scheme)
-        state = world.start if start is None else checked_state(world, start)
-        return begun_new(found, state, h, begin(found))
-    if not isinstance(start, Checkpoint) or not isinstance(start.model, WorldModel):
-        what = "of a system" if isinstance(start, Checkpoint) else type(start).__name__
-        raise ModelError(
-            f"start is {what}; expected a checkpoint of a world, such as trajectory.checkpoint(), or a State"
-            " to begin with"
-        )
-    start.model.check_same(model)
-    checked_state(world, start.state)
-    found = (
-        registry.remade_for_bodies(start.scheme, start.scheme_options)
-        if scheme is None
-        else registry.chosen_for_bodies(scheme)
-    )
-    return begun_from(start, found, h, begin(found), np.isfinite)
-
-
-def checked_state(world: World, state: State) -> State:
-    """A state that the user gives, as a copy that cannot be written to."""
-    try:
-        q, v = np.array(state.q, float), np.array(state.v, float)
-        found = State(float(state.t), q, v)
-    except (TypeError, ValueError) as error:
-        raise ModelError(f"start: t, q and v must be real numbers: {error}") from None
-    world.check_state(found)
-    q.flags.writeable = v.flags.writeable = False
-    return found
-
-
-def _all_finite(x: Array) -> bool:
-    """Whether all numbers are; the sum of their squares tells in one call, unless it is too large."""
-    return math.isfinite(x.dot(x)) or bool(np.isfinite(x).all())
+def explain_contact(names: Sequence[str], step: Step, raised: bool) -> str:
+    """Between which bodies the answer of a step is worst, as part of a sentence."""
+    worst = next((one.residuals.worst for one in step.solves if not one.ok), -1)
+    if not raised or step.reason or not step.summed or not 0 <= worst < len(step.contacts):
+        return ""
+    first, second = (names[body] for body in step.contacts.body[worst])
+    return f", worst where {first!r} and {second!r} touch"

@@ -18,7 +18,6 @@ from stickslip.schemes.step import Scheme, Selector, Solver, Step
 from stickslip.simulation.clock import OFF_CLOCK
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.state import BoolArray, ModelError, State
-from stickslip.systems.mechanical_outputs import WithInput
 from stickslip.systems.relations import FirstOrderOutput
 from stickslip.systems.system import Bound, NonsmoothSystem
 
@@ -63,7 +62,7 @@ class WrittenForces:
         acting = [one for one in self.system.interactions if active[one.blocks].any()]
         if any(isinstance(one.output, FirstOrderOutput) for one in acting):
             return np.zeros(records.size, bool)
-        if any(one.mechanical.compliant or isinstance(one.mechanical, WithInput) for one in acting):
+        if any(one.mechanical.compliant or one.mechanical.has_input for one in acting):
             return np.zeros(records.size, bool)
         if not acting:
             return np.ones(records.size, bool)
@@ -85,18 +84,22 @@ class WrittenForces:
 
     def _again(self, of: Trajectory, k: int) -> tuple[Array, IntArray] | None:
         """Impulses and choice of record k, from its steps made again; None where that does not lead there."""
-        full = of.index[k] - of.index[k - 1] if of.index[k] != OFF_CLOCK and of.index[k - 1] >= 0 else 1
-        if of.index[k] != OFF_CLOCK and of.h[k] != of.clock.h:  # one that was halved
-            return None
+        first, last, clock, lengths = int(of.index[k - 1]), int(of.index[k]), of.clock, [float(of.h[k])]
+        if last != OFF_CLOCK and clock.adaptive is not None:
+            lengths *= last - first
+        elif last != OFF_CLOCK:
+            lengths = [clock.length(i) for i in range(first + 1 if first >= 0 else last, last + 1)]
+            if of.h[k] != lengths[-1]:  # one that was halved
+                return None
         state = State(float(of.t[k - 1]), *(np.array(x[k - 1]) for x in (of.q, of.v, of.z)))
         if not all(np.isfinite(x[j]).all() for x in (of.q, of.v) for j in (k - 1, k)):  # a run that blew up
             return None
         memory = of.checkpoint(k - 1).memory
         r, unique = np.zeros(self.system.size), np.ones(self.system.blocks, bool)
         values = of.model.values
-        for _ in range(int(full)):
+        for h in lengths:
             try:
-                step = self.scheme.step(self.prepared, state, memory, float(of.h[k]), self.solver)
+                step = self.scheme.step(self.prepared, state, memory, h, self.solver)
             except ModelError:
                 return None
             told = _least(self.system, step, self.select)

@@ -35,7 +35,7 @@ def test_gradients_by_its_checker(scheme):
     world = thrown()
     q, v, mu, e = arguments(world, mu=[0.15], e=[0.6])
     f = of_ball(made(world, scheme=scheme, path=True), world)
-    check_grads(f, (q[7:], v[6:], mu, e), order=1, modes=["rev"], eps=1e-5, atol=1e-6, rtol=1e-6)
+    check_grads(f, (q[7:], v[6:], mu, e), order=1, modes=["fwd", "rev"], eps=1e-5, atol=1e-6, rtol=1e-6)
 
 
 @pytest.mark.parametrize("scheme", [ss.schemes.MoreauJean(newton_tolerance=1e-13), "variational"])
@@ -46,7 +46,7 @@ def test_systems_written_as_equations_by_its_checker(scheme):
     how = {"scheme": scheme, "tolerance": 1e-12, "steps": 2, "inputs": ("length", "mu"), "path": True}
     step = ss.step_function(family, 1e-3, "jax", **how)
     given = (np.array(family.system.q0), np.array(family.system.v0), np.array(0.7), np.array(0.3))
-    check_grads(step, given, order=1, modes=["rev"], eps=1e-6, atol=1e-6, rtol=1e-6)
+    check_grads(step, given, order=1, modes=["fwd", "rev"], eps=1e-6, atol=1e-6, rtol=1e-6)
     with pytest.raises(ss.ModelError, match="no input 'mass'; known: length, mu"):
         ss.step_function(family, 1e-3, "jax", inputs="mass")
     with pytest.raises(ss.ModelError, match="no input 'mu'; known: none"):
@@ -67,6 +67,54 @@ def test_compiled_and_mapped():
     np.testing.assert_array_equal(np.array([jax.jit(jax.grad(far))(mu) for mu in some]), plain)
     np.testing.assert_array_equal(jax.vmap(jax.grad(far))(some), plain)
     np.testing.assert_array_equal(jax.jit(jax.vmap(far))(some), [far(mu) for mu in some])
+
+
+@pytest.mark.parametrize("path", [False, True])
+def test_jacobians_forwards_are_those_backwards(path):
+    world = thrown()
+    q, v, mu, e = arguments(world, mu=[0.15], e=[0.6])
+    wrench = np.zeros((2, 2, 6))
+    step = made(world, path=path, inputs=("mu", "e", "wrench"))
+    every = tuple(range(5))
+    forwards = jax.jacfwd(step, argnums=every)(q, v, mu, e, wrench)
+    backwards = jax.jacrev(step, argnums=every)(q, v, mu, e, wrench)
+    compiled = jax.jit(jax.jacfwd(step, argnums=every))(q, v, mu, e, wrench)
+    for one, other, third in zip(
+        *map(jax.tree_util.tree_leaves, (forwards, backwards, compiled)), strict=True
+    ):
+        np.testing.assert_allclose(one, other, atol=1e-10 * max(1.0, np.abs(other).max()))
+        np.testing.assert_array_equal(one, third)
+    assert np.abs(forwards[0][2]).max() > 1e-3  # friction moves the ball
+
+
+def test_mapped_and_differentiated_in_either_order():
+    world = thrown()
+    q, v, _, e = arguments(world, mu=[0.15], e=[0.6])
+    step, some = made(world), np.array([[0.1], [0.15], [0.2]])
+
+    def far(mu):
+        return step(q, v, mu, e)[0][7]
+
+    each = jax.vmap(jax.grad(far))(some)
+    np.testing.assert_array_equal(jax.grad(lambda mu: jax.vmap(far)(mu).sum())(some), each)
+    np.testing.assert_allclose(jax.vmap(jax.jacfwd(far))(some), each, atol=1e-10)
+    _, along = jax.jvp(jax.vmap(far), (some,), (np.ones_like(some),))
+    np.testing.assert_allclose(along, each[:, 0], atol=1e-10)
+    _, linear = jax.linearize(far, some[0])
+    assert linear(np.ones(1)) == pytest.approx(float(each[0, 0]), abs=1e-10)
+
+
+def test_a_second_derivative_is_refused():
+    world = thrown()
+    q, v, mu, e = arguments(world, mu=[0.15], e=[0.6])
+    step = made(world)
+
+    def far(mu):
+        return step(q, v, mu, e)[0][7]
+
+    for second in (jax.jacfwd(jax.jacfwd(far)), jax.hessian(far), jax.jacrev(jax.jacfwd(far))):
+        with pytest.raises(ss.ModelError, match="first derivatives only"):
+            second(mu)
 
 
 def test_single_precision_is_refused_and_single_numbers_are_taken_as_doubles():

@@ -3,10 +3,18 @@
 import numpy as np
 import pytest
 from kill_trials import same, system, world
+from late_signals import every_place
 
 import stickslip as ss
 
 H = 1e-3
+
+
+def linear():
+    """A ball that bounces, no part of it written in Python."""
+    ball = ss.Lagrangian("ball", M=1.0, q0=0.01, v0=-1.0, F_ext=-9.81)
+    gap = ss.systems.LagrangianLinearRelation(C=[[1.0]])
+    return ss.NonsmoothSystem([ball], [ss.Interaction("floor", "ball", gap, ss.NewtonImpact(e=0.9))])
 
 
 @pytest.mark.parametrize("make", [world, system])
@@ -25,6 +33,47 @@ def test_steps_are_those_of_simulate(make, many):
     assert live.residual == whole.natural_scaled[-1]
     more = ss.simulate(model, until=0.09, start=live.checkpoint(), forces="solver")
     np.testing.assert_array_equal(more.q[-1], ss.simulate(model, until=0.09, h=H).q[-1])
+
+
+@pytest.mark.parametrize("make", [world, system, linear])
+@pytest.mark.parametrize("record", [1, 7])
+def test_what_is_asked_between_steps_changes_nothing(make, record):
+    model = make()
+    whole = ss.simulate(model, until=147 * H, h=H, forces="solver", record=record)
+    live = ss.live(model, h=H, record=record)
+    for k in range(147):
+        state = live.step()
+        assert state is live.state
+        assert (live.steps, live.index, live.t) == (k + 1, k + 1, (k + 1) * H)
+        if k % 9 == 4:
+            assert live.residual <= live.checkpoint().tolerance
+        if k % 17 == 5:
+            np.testing.assert_allclose(live.last_step.state.q, state.q, rtol=0.0, atol=1e-12)
+    same(live.run(), whole)
+
+
+@pytest.mark.parametrize("make", [world, linear])
+def test_a_signal_in_a_step_comes_before_it_or_after_it(make):
+    model = make()
+    whole = ss.simulate(model, until=8 * H, h=H, forces="solver")
+
+    def some(live):
+        live.step()
+        live.step()
+        live.step(2)
+        return live.residual
+
+    for places in every_place(some):
+        live = ss.live(model, h=H)
+        live.step()
+        with places:
+            try:
+                places.arm()
+                some(live)
+            except KeyboardInterrupt:
+                assert places.sent
+        live.step(8 - live.steps)
+        same(live.run(), whole)
 
 
 @pytest.mark.parametrize("record", [1, 7])

@@ -164,11 +164,10 @@ def test_a_run_is_relaxed_if_one_of_its_schemes_is():
     assert told(ss.simulate(system, until=0.02, h=0.01, scheme=scheme)) == RELAXED
 
 
-def test_answers_of_the_relaxation_stop_a_run_unless_accepted_and_make_it_relaxed():
-    with pytest.raises(ss.SimulationFailure, match="convex relaxation"):
-        ss.simulate(sliding(0.5), until=0.02, h=0.01, solver="apgd")
+@pytest.mark.parametrize("solver", ["apgd", "bb"])
+def test_answers_of_the_relaxation_make_a_run_relaxed(solver):
     for model in (sliding(0.5), skating(0.5)):
-        run = ss.simulate(model, until=0.02, h=0.01, solver="apgd", on_failure="accept", tolerance=1e-9)
+        run = ss.simulate(model, until=0.02, h=0.01, solver=solver, tolerance=1e-9)
         assert (run.verdict, run.relaxed, run.missed) == (Verdict.RELAXED, True, 0)
         assert not run.ok[1]
         assert "convex relaxation" in run.relaxation

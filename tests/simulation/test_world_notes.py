@@ -1,9 +1,12 @@
 """Bodies that leave the ground or fall below everything are noted by name and time, and the run goes on."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip.schemes.step import OVERLAP
 
 G = 9.81
 
@@ -86,3 +89,20 @@ def test_many_bodies_are_counted():
     run = ss.simulate(terrain(*balls), until=0.1, h=1e-2)
     assert len(run.notes) == 21
     assert run.notes[-1] == "and so did 4 more bodies"
+
+
+def test_overlaps_that_were_kept_are_noted(monkeypatch):
+    """A scheme that keeps 3e-7 m in its second and third step."""
+    step = ss.schemes.VariationalBodies.step
+    kept = iter([0.0, 2e-7, 3e-7, 0.0])
+
+    def overlapping(self, *given):
+        found, depth = step(self, *given), next(kept)
+        return replace(found, measures={OVERLAP: depth} if depth else {})
+
+    monkeypatch.setattr(ss.schemes.VariationalBodies, "step", overlapping)
+    b = ss.WorldBuilder(gravity=(0, 0, -G))
+    b.body("ball", ss.Sphere(0.1))
+    run = ss.simulate(b.build(), until=0.04, h=0.01, scheme="variational")
+    (note,) = run.notes
+    assert note.startswith("bodies overlap by up to 3.0e-07 m at the end of 2 steps, the first at t = 0.02 s")

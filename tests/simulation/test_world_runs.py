@@ -140,8 +140,7 @@ def test_a_checkpoint_of_another_world_is_refused(world, other, words):
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        ({"scheme": "compliant"}, "compliant carries systems, not worlds of bodies; worlds are carried by"),
-        ({"scheme": ss.schemes.MoreauJean()}, "MoreauJean carries systems"),
+        ({"scheme": "euler-moreau"}, "euler-moreau carries systems of first order, not worlds; worlds are"),
         ({"scheme": Drop}, "scheme is"),
         ({"start": 3}, "start is int; expected a checkpoint of a world"),
         ({"solver": 3}, "solver is 3"),

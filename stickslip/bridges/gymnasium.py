@@ -1,0 +1,121 @@
+"""Gymnasium's MuJoCo tasks with exact contact, and any environment of that family.
+
+import gymnasium
+from stickslip.bridges.gymnasium import exact  # this import registers the tasks
+
+env = gymnasium.make("stickslip/Ant-v0")
+env = exact(MyEnv())  # of `gymnasium.envs.mujoco.MujocoEnv`
+"""
+
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from stickslip.bridges.step_function import needed
+from stickslip.bridges.substeps import Contact, Substeps
+from stickslip.state import ModelError
+
+gymnasium = needed("gymnasium")
+for _package in ("glfw", "imageio"):  # Gymnasium's environments do not begin without them
+    needed(_package, extra="gymnasium")
+MujocoEnv: Any = needed("gymnasium.envs.mujoco", extra="gymnasium").MujocoEnv
+Env = TypeVar("Env")
+
+TASKS = (
+    "Ant", "HalfCheetah", "Hopper", "Humanoid", "HumanoidStandup", "InvertedDoublePendulum",
+    "InvertedPendulum", "Pusher", "Reacher", "Swimmer", "Walker2d",
+)  # fmt: skip
+"""Of Gymnasium's version 5; here they are `stickslip/Ant-v0` and so on."""
+
+
+class ExactContact:
+    """To be put before an environment of MuJoCo's: `class Mine(ExactContact, MyEnv)` has hard contact.
+
+    Spaces, observations, rewards and resets are those of the environment. `data` is at the state reached, and
+    its other quantities are at the time at which MuJoCo's integrator of the model leaves them.
+    """
+
+    contact: Contact = Contact()
+    """How contact is; another for a class of your own."""
+    _substeps: Substeps | None = None
+
+    if TYPE_CHECKING:
+        model: Any
+        data: Any
+
+    def _step_mujoco_simulation(self, ctrl: Any, n_frames: int) -> None:
+        """So many steps with these controls."""
+        if self._substeps is None or not self._substeps.fits(self.model):
+            self._substeps = Substeps(self.model, self.contact)
+        self.data.ctrl[:] = ctrl
+        self._substeps.make(self.model, self.data, n_frames)
+
+    def set_state(self, qpos: Any, qvel: Any) -> None:
+        """Go to positions and velocities; nothing is remembered of the steps before."""
+        self._forget()
+        super().set_state(qpos, qvel)  # type: ignore[misc]
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        """Begin another episode."""
+        self._forget()
+        return super().reset(seed=seed, options=options)  # type: ignore[misc]
+
+    @property
+    def residual(self) -> float:
+        """Largest unit-free natural residual of the substeps of the last step [-], by the judge."""
+        return 0.0 if self._substeps is None else self._substeps.residual
+
+    def _forget(self) -> None:
+        if self._substeps is not None:
+            self._substeps.forget()
+
+
+def exact(env: Env, **contact: Any) -> Env:
+    """The environment with exact contact, to be used in the place of the one given, with its model and data.
+
+    Of a wrapped one the innermost is exchanged, and the wrappers stay. The options are those of `Contact`:
+    `exact(env, restitution=0.5)`. What it makes is of a class that cannot be pickled; where that is needed,
+    write a class with `ExactContact` before yours.
+    """
+    inner: Any = getattr(env, "unwrapped", env)
+    if not isinstance(inner, MujocoEnv):
+        raise ModelError(
+            f"{type(inner).__name__} is no environment of MuJoCo's; give a gymnasium.envs.mujoco.MujocoEnv"
+        )
+    kind: Any = type(inner)
+    made: Any = object.__new__(_exact_class(kind, replace(_contact_of(inner), **contact)))
+    made.__dict__.update(inner.__dict__ | {"_substeps": None})
+    if env is inner:
+        return made  # type: ignore[no-any-return]
+    wrapper: Any = env
+    while wrapper.env is not inner:
+        wrapper = wrapper.env
+    wrapper.env = made
+    return env
+
+
+def _contact_of(env: Any) -> Contact:
+    return env.contact if isinstance(env, ExactContact) else Contact()
+
+
+@cache
+def _exact_class(original: Any, contact: Contact) -> type:
+    """The class with such contact."""
+    bases = (original,) if issubclass(original, ExactContact) else (ExactContact, original)
+    doc = f"{original.__name__} with exact contact."
+    return type(original.__name__, bases, {"__module__": __name__, "__doc__": doc, "contact": contact})
+
+
+def _register(task: str) -> type:
+    """The class of a task of Gymnasium's, which is registered under its own name."""
+    spec, name = gymnasium.spec(f"{task}-v5"), f"{task}Env"
+    original = gymnasium.envs.registration.load_env_creator(spec.entry_point)
+    doc = f"Gymnasium's {task}-v5 with exact contact."
+    gymnasium.register(
+        f"stickslip/{task}-v0", f"{__name__}:{name}", reward_threshold=spec.reward_threshold,
+        max_episode_steps=spec.max_episode_steps, kwargs=dict(spec.kwargs),
+    )  # fmt: skip
+    return type(name, (ExactContact, original), {"__module__": __name__, "__doc__": doc})
+
+
+globals().update({f"{_task}Env": _register(_task) for _task in TASKS})

@@ -1,0 +1,219 @@
+"""Steps of a robot on a model and data that belong to somebody else, who goes on with MuJoCo's functions."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stickslip.detection.mujoco_library import load_mujoco
+from stickslip.kernels.robots import layout as at
+from stickslip.kernels.robots.layout import LIMIT
+from stickslip.kernels.robots.rows import LIMIT_OF_TENDON, MOST_OF_A_PAIR
+from stickslip.options import Options, option, tolerance_option
+from stickslip.robots.robot import CONES, Robot
+from stickslip.schemes.robot_prepared import PreparedRobot
+from stickslip.schemes.robots import ReducedMoreauJean, RobotMarch, memory_of, reach_for, restore
+from stickslip.schemes.step import Memory
+from stickslip.simulation.failure import SimulationFailure
+from stickslip.solvers import registry
+from stickslip.state import Array, IntArray, ModelError, State
+
+FORCES = (
+    "qacc", "qacc_smooth", "qfrc_smooth", "qfrc_actuator", "qfrc_constraint",
+    "actuator_force", "act_dot",
+)  # fmt: skip
+"""What MuJoCo's step leaves of its forces and accelerations."""
+GIVEN = ("ctrl", "qfrc_applied", "xfrc_applied", "userdata")
+"""What the owner of the data may write between steps, and positions do not depend on."""
+PLACING = ("mocap_pos", "mocap_quat", "eq_active")
+"""What they do depend on."""
+REFRESHED = ("mj_kinematics", "mj_comPos", "mj_camlight", "mj_tendon", "mj_transmission", "mj_comVel")
+"""MuJoCo's functions of positions and velocities that its last Runge-Kutta stage calls."""
+OF_CONTACTS = (
+    "dist", "pos", "frame", "includemargin", "friction", "solref", "solreffriction", "solimp", "mu", "H",
+    "dim", "geom", "flex", "elem", "vert", "exclude", "efc_address", "adhesion", "surfacevel",
+)  # fmt: skip
+"""Fields of MuJoCo's contacts."""
+TORSION_THIRD = np.array([0, 1, 2, 5, 3, 4])
+"""MuJoCo's order of the rows of a contact."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contact(Options):
+    """How contact in an environment is."""
+
+    tolerance: float = tolerance_option()
+    restitution: float = option(0.0, "of all geoms", low=0.0, high=1.0)
+    limit_restitution: float = option(0.0, "at limits of joints and tendons", low=0.0, high=1.0)
+    cone: str = option("groups", "how sliding, torsion and rolling are limited", choices=CONES)
+    on_failure: str = option(
+        "raise", "what to do about a step that misses its tolerance", choices=("raise", "accept")
+    )
+
+
+class Substeps:
+    """Makes steps on a model, and leaves data as MuJoCo's `mj_step` and `mj_rnePostConstraint` would."""
+
+    def __init__(self, model: Any, contact: Contact):
+        self._mujoco = mujoco = load_mujoco()
+        # The data is laid out by this cone.
+        model.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+        self._image = _image(mujoco, model)
+        robot = Robot.load(
+            model, restitution=contact.restitution, limit_restitution=contact.limit_restitution,
+            cone=contact.cone,
+        )  # fmt: skip
+        self.contact, self.prepared = contact, PreparedRobot(robot, spare=False)  # data is copied
+        self._scheme = ReducedMoreauJean()
+        self._solver: Any = registry.make("auto", tolerance=contact.tolerance)
+        self._march = RobotMarch(self.prepared, self._solver)
+        self._state: State | None = None
+        self._memory: Memory = {}
+        self.residual = 0.0
+        """Largest unit-free natural residual of the last call [-], by the judge."""
+
+    def fits(self, model: Any) -> bool:
+        """Whether the model is as it was. It is compared where a start is new."""
+        return self._state is not None or _image(self._mujoco, model) == self._image
+
+    def forget(self) -> None:
+        """The next step is the first."""
+        self._state = None
+
+    def make(self, model: Any, data: Any, steps: int) -> None:
+        """So many steps of the model's timestep from the state of the data."""
+        if steps < 1:
+            return
+        h = float(model.opt.timestep)
+        self._take(data, h)
+        self.residual = 0.0
+        times = np.add.accumulate([float(data.time)] + [h] * steps).tolist()
+        if steps > 1:
+            self._advance(times[:-1], h)
+        assert self._state is not None
+        reach_for(self.prepared, h, self._state)
+        # What is not the state stays where the last step begins.
+        self._mujoco.mj_copyData(data, self.prepared.model, self.prepared.data)
+        impulses = self._advance(times[-2:], h)
+        self._leave(model, data, h, *impulses)
+
+    def _take(self, data: Any, h: float) -> None:
+        """Go to the state of the data, with all that was written to it."""
+        prepared, state = self.prepared, self._state
+        own = prepared.data
+        same = state is not None and all(
+            np.array_equal(getattr(data, name), getattr(own, name)) for name in ("qpos", "qvel", "act")
+        )
+        placed = same and all(np.array_equal(getattr(data, name), getattr(own, name)) for name in PLACING)
+        if not placed:
+            parts = (data.act, data.ctrl, data.mocap_pos.reshape(-1), data.mocap_quat.reshape(-1))
+            arrays = np.array(data.qpos), np.array(data.qvel), np.concatenate(parts)
+            if not all(np.isfinite(one).all() for one in arrays[:2]):
+                raise ModelError(f"at t = {data.time:.9g} s the state of the environment is not finite")
+            self._state = State(float(data.time), *arrays)
+            own.eq_active[:] = data.eq_active
+            if not same:
+                self._memory = self._scheme.begin(prepared, self._state, h)
+            restore(prepared, self._state, self._memory)
+        for name in GIVEN:
+            getattr(own, name)[:] = getattr(data, name)
+
+    def _advance(self, times: list[float], h: float) -> tuple[IntArray, Array, IntArray, Array]:
+        """Steps that end at these times, the start first: names and impulses of the contacts of the last, and
+        of its other constraints [N s, N m s]."""
+        prepared, k = self.prepared, 0
+        found: Any = None
+        while k < len(times) - 1:
+            state = self._state
+            assert state is not None
+            made = self._march.make(state, lambda: self._memory, h, lambda n: times[n], k, len(times) - 1 - k)
+            if made is None:
+                step = self._scheme.step(prepared, state, self._memory, h, self._solver)
+                if not step.solved and self.contact.on_failure == "raise":
+                    raise SimulationFailure(state.t, step, None)
+                self.residual = max(self.residual, float(step.natural_scaled))
+                self._state, self._memory = step.state, step.memory
+                ids = np.zeros(0, np.int64) if step.joint_id is None else step.joint_id
+                found, k = (step.contacts.id, step.r, ids, step.joint_r), k + 1
+            else:
+                strip, done = made
+                room, n = strip.room, strip.steps
+                judged = room.numbers[n - done : n, at.NATURAL_SCALED]
+                self.residual = max(self.residual, float(judged.max()))
+                self._state, self._memory = strip.state, memory_of(prepared, strip.last_after(n))
+                own, other = slice(*room.offset[n - 1 : n + 1]), slice(*room.joint_offset[n - 1 : n + 1])
+                found, k = (room.id[own], room.r[own], room.joint_id[other], room.joint_r[other]), k + done
+            if not (np.isfinite(self._state.q).all() and np.isfinite(self._state.v).all()):
+                raise ModelError(f"at t = {times[k]:.9g} s the state is not finite; take a smaller timestep")
+        return found  # type: ignore[no-any-return]
+
+    def _leave(
+        self, model: Any, data: Any, h: float, id: IntArray, r: Array, joint_id: IntArray, joint_r: Array
+    ) -> None:
+        """The data, which is where the last step began, as MuJoCo leaves it after such a step."""
+        mujoco, own, as_ours = self._mujoco, self.prepared.data, self.prepared.model
+        for name in FORCES:
+            getattr(data, name)[:] = getattr(own, name)
+        data.qacc_warmstart[:] = own.qacc
+        late = np.repeat(as_ours.sensor_needstage == int(mujoco.mjtStage.mjSTAGE_ACC), as_ours.sensor_dim)
+        data.sensordata[late] = own.sensordata[late]
+        # 1. Forces of constraints, and contacts that are some.
+        data.efc_force[:] = 0.0
+        if joint_r.size:
+            _put_joints(mujoco, as_ours, data, joint_id, joint_r / h)
+        if data.ncon:
+            _put_contacts(data, as_ours.ngeom, self.prepared.reach, id, r / h)
+        # 2. The state at the end.
+        for name in ("qpos", "qvel", "act"):
+            getattr(data, name)[:] = getattr(own, name)
+        data.time = own.time
+        if model.opt.integrator == int(mujoco.mjtIntegrator.mjINT_RK4):
+            for name in REFRESHED:
+                getattr(mujoco, name)(model, data)
+        mujoco.mj_rnePostConstraint(model, data)
+
+
+def _put_joints(mujoco: Any, model: Any, data: Any, id: IntArray, force: Array) -> None:
+    """Forces of equalities, dry friction and limits in the place of MuJoCo's [N, N m]."""
+    always = data.ne + data.nf
+    data.efc_force[:always] = force[:always]
+    if len(force) == always:
+        return
+    sums = np.zeros(data.nefc)
+    mujoco.mj_mulJacVec(model, data, sums, np.ones(model.nv))
+    rows = np.arange(always, always + data.nl)
+    tendon = data.efc_type[rows] == LIMIT_OF_TENDON
+    key = 4 * (4 * data.efc_id[rows] + 2 * tendon + (sums[rows] > 0.0)) + LIMIT
+    row_of = dict(zip(key.tolist(), rows.tolist(), strict=True))
+    for name, value in zip(id[always:].tolist(), force[always:].tolist(), strict=True):
+        data.efc_force[row_of[name]] = value
+
+
+def _put_contacts(data: Any, ngeom: int, reach: float, id: IntArray, force: Array) -> None:
+    """Forces of contacts in the place of MuJoCo's [N, N m]; contacts that are only near are left out."""
+    contact = data.contact
+    contact.includemargin[:] -= reach
+    kept = contact.dist < contact.includemargin
+    taking = np.flatnonzero(contact.efc_address >= 0)
+    pair = contact.geom1[taking].astype(np.int64) * ngeom + contact.geom2[taking]
+    count = np.arange(len(pair))
+    ordinal = count - np.maximum.accumulate(np.where(np.diff(pair, prepend=-1) != 0, count, 0))
+    place = dict(zip((pair * MOST_OF_A_PAIR + ordinal).tolist(), taking.tolist(), strict=True))
+    for name, own in zip(id.tolist(), force, strict=True):
+        c = place[name]
+        kept[c] = True
+        start, dim = int(contact.efc_address[c]), int(contact.dim[c])
+        data.efc_force[start : start + dim] = own[TORSION_THIRD[:dim]]
+    left = int(kept.sum())
+    if left < len(kept):
+        for name in OF_CONTACTS:
+            column = getattr(contact, name)
+            column[:left] = column[kept]
+        data.ncon = left
+
+
+def _image(mujoco: Any, model: Any) -> bytes:
+    """All numbers of a model."""
+    buffer = np.empty(mujoco.mj_sizeModel(model), np.uint8)
+    mujoco.mj_saveModel(model, None, buffer)
+    return buffer.tobytes()

@@ -1,0 +1,236 @@
+"""The derivative of one step of a robot, by the implicit function theorem on its contact problem.
+
+With v⁺ and r linear in the equations (`robot_equations.py`), W and the law are those of the step; the rest is
+`tangent.py`. Beside the kinks of the laws of contact there are those of the scheme: a gap of 0 at the start,
+where what closes and what overlaps differ by q; restitution of what is not approached; and something that
+takes no part in the step but is about to.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from stickslip.gradients.robot_equations import BOUNCES, SHUT, Held, RobotEquations
+from stickslip.gradients.solution_exact import DOUBT
+from stickslip.gradients.solution_linear import ReducedLinearisation
+from stickslip.gradients.solution_rows import Reduced
+from stickslip.gradients.step import checked_kappa, checked_memory, checked_solver
+from stickslip.gradients.tangent import Tangent, TangentDerivative
+from stickslip.kernels import cones
+from stickslip.kernels.robots.impulses import DEEPEST, NEGLIGIBLE
+from stickslip.linalg.threads import single_threaded
+from stickslip.robots.robot import Robot
+from stickslip.schemes import registry
+from stickslip.schemes.robot_prepared import PreparedRobot
+from stickslip.schemes.robots import ReducedMoreauJean
+from stickslip.schemes.step import Memory, Solver, Step
+from stickslip.simulation.clock import length
+from stickslip.state import Array, BoolArray, ModelError, State
+
+REMEMBERED = ("key", "offset", "r", "reach", "qfrc_applied", "xfrc_applied")
+"""What the memory of a step has."""
+STATE = ("q", "v", "act", "ctrl")
+"""Inputs whose two slopes are looked for at once; of others when they are asked for."""
+
+
+class RobotStepDerivative(TangentDerivative):
+    """The derivative of one step of a robot.
+
+    By: `q`, displacements of the start as `mj_integratePos` takes them, nv numbers (of ball joints δθ in the
+    frame of the body, of free joints δx in the inertial frame before it), `v`, `act`, `ctrl`, `force`, a
+    generalised force beside all others [N, N m], `h` [s], `mass` of bodies [kg] with inertia and centre of
+    mass held, and `friction` of geoms, three coefficients each as MuJoCo has them. Of: `q`, `v` and `act` at
+    the end, and the impulses `r` of the problem of the step, in the order of MuJoCo's constraints.
+    """
+
+    def __init__(self, equations: RobotEquations, tolerance: float, kappa: float, carried: bool = False):
+        self._equations, self.step, self.kappa = equations, equations.step, kappa
+        self.by, m = equations.shapes, equations.prepared.model
+        n = equations.K.size
+        self.of = {"q": (m.nv,), "v": (m.nv,), "act": (m.na,), "r": (n,)}
+        self._keep, self._carried = np.arange(n), ("act",)
+        self._tangent = self._linearised(tolerance)
+        core, notes = self._tangent.core, [] if kappa else self._kinks(carried)
+        if not self.step.solved:
+            notes.append(f"the step itself is not good: {_reason(self.step)}")
+        laws = () if core is None else tuple(self._named(note) for note in core.notes)
+        self.exists, self.unique = (core is None or core.exists) and not notes, core is None or core.unique
+        self.notes = (*laws, *notes)
+        self._matrices: dict[str, Array] = {}
+        for name in STATE:
+            self._matrix(name)
+
+    def _linearised(self, tolerance: float) -> Tangent:
+        """The tangent, and what is held while inputs change."""
+        posed, base, kappa, h = self._equations, self._equations.base, self.kappa, self._equations.h
+        core, r, end = None, posed.r, np.array(self.step.state.v)
+        if r.size:
+            W = base.J @ np.linalg.solve(base.A, base.J.T)
+            problem = Reduced(posed.K, W, base.J @ base.v + base.bias)
+            core = ReducedLinearisation(problem, r, tolerance, kappa, share=DOUBT)
+            r = core.r
+        v = base.v + np.linalg.solve(base.A, base.J.T @ r)
+        # What the correction of positions does: w and p are those of the step, exact ones.
+        touching = self._touching() if core is not None and not kappa else np.zeros(r.size, bool)
+        w, p, acting = posed.correction(end, touching)
+        bears = np.isin(acting, posed.normals)
+        free = np.isin(acting, np.flatnonzero(np.repeat(posed.K.kind == cones.FREE, np.diff(posed.K.offset))))
+        within = np.where(free, np.abs(base.gap[acting]) <= DEEPEST, base.gap[acting] >= -DEEPEST)
+        self._held = Held(v, r, end, w, p, acting, bears, within.astype(float))
+        self._by_q, by_v, self._by_w = posed.chart.end_slopes(h, end, w)
+        J = base.J[acting]
+        self._shift = _shift(base.A, J)
+        pulled = np.zeros((base.v.size + acting.size, v.size))
+        pulled[base.v.size :] = np.where(bears[:, None], J, 0.0)
+        sizes = {
+            "balance": v.size, "law": r.size, "coefficient": posed.K.coefficient.size,
+            "lower": len(posed.K), "upper": len(posed.K), "act": base.act.size, "q": v.size,
+        }  # fmt: skip
+        ends = np.cumsum([0, *sizes.values()]).tolist()
+        rows = {name: slice(ends[i], ends[i + 1]) for i, name in enumerate(sizes)}
+        self._closing = posed.closing(end, w)
+        by_v = self._closing @ (by_v + self._by_w @ self._shift @ pulled)
+        return Tangent(v, r, base.A, base.J.T, base.J, by_v, core, rows)
+
+    def _touching(self) -> BoolArray:
+        """Components of contacts and limits that bear, with a gap of 0, and have no restitution to follow."""
+        posed = self._equations
+        out = np.zeros(posed.K.size, bool)
+        shut = (posed.branch == SHUT) & (np.abs(posed.base.gap[posed.normals]) <= NEGLIGIBLE)
+        out[posed.normals] = shut & (posed.r[posed.normals] > 0.0)
+        return out
+
+    def _kinks(self, carried: bool) -> list[str]:
+        """Sentences of the scheme; carried: a gap of 0 is one that the step before left, whatever changes."""
+        posed, core, notes = self._equations, self._tangent.core, []
+        h, v, base, n = posed.h, self._tangent.v, posed.base, posed.normals
+        fast = DOUBT * h * max(1e-3, float(np.abs(base.J @ v).max(initial=0.0)))
+        if core is not None and n.size:
+            blocks = np.searchsorted(posed.K.offset, n, side="right") - 1
+            gap, before, near = base.gap[n], base.J[n] @ posed.state.v, h * core.near[n]
+            bears = core.presses[n]
+            zero = (posed.branch != BOUNCES) & (np.abs(gap) <= np.maximum(NEGLIGIBLE, near))
+            last, offset = posed.memory["key"], posed.memory["offset"][:-1].astype(np.int64)
+            last = last[posed.memory["r"][offset] > 0.0]
+            pressed = np.isin(4 * posed.blocks.key[blocks] + posed.blocks.what[blocks], last)
+            for k in np.flatnonzero(bears & zero & ~(pressed & carried)).tolist():
+                notes.append(
+                    f"{posed.name_of(int(blocks[k]))} has a gap of 0 and bears: by q there is one derivative"
+                    " where it overlaps and another where it gapes (taken: it overlaps); by all else there is"
+                    " one"
+                )
+            grazes = (np.abs(h * before) <= near) | (np.abs(gap + h * before) <= near)
+            for k in np.flatnonzero(bears & (posed.e > 0.0) & grazes).tolist():
+                notes.append(
+                    f"{posed.name_of(int(blocks[k]))} has restitution and is about to be approached, or not"
+                )
+        rows, gaps = posed.left
+        if (np.abs(gaps + h * rows @ v) <= max(fast, NEGLIGIBLE)).any():
+            notes.append(
+                "something that takes no part in the step would touch at its end: it is about to take part"
+            )
+        return list(dict.fromkeys(notes))
+
+    def _named(self, note: str) -> str:
+        """A sentence about a block with its name."""
+        word, _, rest = note.partition(" ")
+        number, _, why = rest.partition(" ")
+        known = word == "contact" and number.isdigit()
+        return f"{self._equations.name_of(int(number))} {why}" if known else note
+
+    def _effects(self, names: Iterable[str]) -> dict[str, Array]:
+        return {name: self._matrix(name) for name in names}
+
+    def _matrix(self, name: str) -> Array:
+        """How the equations change with an input, rows as `Tangent.rows` has them."""
+        if name not in self._matrices:
+            posed, held, tangent = self._equations, self._held, self._tangent
+            lines, bent = posed.effect(name, held)
+            if not np.isfinite(lines).all():
+                raise ModelError(f"the equations of the step are not finite beside this {name}")
+            out = np.zeros((tangent.size, lines.shape[1]))
+            before = tangent.rows["q"].start
+            out[:before] = lines[:before]
+            q = self._by_w @ self._shift @ lines[before:]
+            if name == "q":
+                q += self._by_q
+            elif name == "h":
+                # q ∘ h v ∘ h w turns on with v and w at the end.
+                q[:, 0] += self._by_v_over_h() @ held.end + held.w
+            out[tangent.rows["q"]] = self._closing @ q
+            self._matrices[name] = out
+            self._say(name, bent)
+        return self._matrices[name]
+
+    def _by_v_over_h(self) -> Array:
+        """How displacements of the end follow a motion with v, turned by the correction, shape (nv, nv)."""
+        posed = self._equations
+        return posed.chart.end_slopes(posed.h, np.zeros(posed.base.v.size), self._held.w)[0]
+
+    def _say(self, name: str, bent: list[int]) -> None:
+        """Flags of what has two slopes beside the step, or is not found again there."""
+        posed, notes = self._equations, []
+        if name == "friction" and bent:
+            both = ", ".join(posed.number_of(name, j) for j in bent)
+            self.notes += (
+                f"{both}: a contact has the larger coefficient of its geoms, and these are the same: each has"
+                " half of the derivative",
+            )
+        else:
+            notes = [f"there are two slopes by {posed.number_of(name, j)}" for j in bent]
+        notes += [
+            f"{posed.name_of(i)} is where others take over: it is not found again beside the step"
+            for i in sorted(posed.lost)
+        ]
+        posed.lost.clear()
+        notes = [note for note in dict.fromkeys(notes) if note not in self.notes]
+        self.notes += tuple(notes)
+        self.exists = self.exists and not notes
+
+
+def _shift(A: Array, J: Array) -> Array:
+    """-dw by changes of A w - J' p and of J w + ..., shape (nv, nv + acting); of impulses that are not unique
+    the least."""
+    nv, n = A.shape[0], J.shape[0]
+    if not n:
+        return np.zeros((nv, nv + n))
+    solved = np.linalg.solve(A, np.hstack([np.eye(nv), J.T]))
+    inverse, pushed = solved[:, :nv], solved[:, nv:]
+    answer = np.linalg.pinv(J @ pushed, rcond=1e-10, hermitian=True)
+    return -np.hstack([inverse - pushed @ answer @ J @ inverse, pushed @ answer])
+
+
+def robot_derivative(
+    robot: Robot | PreparedRobot, state: State | None = None, *, h: float | None, solver: Solver,
+    scheme: Any = None, memory: Memory | None = None, kappa: float = 0.0,
+) -> RobotStepDerivative:  # fmt: skip
+    """Make the step of length h [s], that of the model unless given, from `state` (where the robot starts
+    unless given), and differentiate it."""
+    prepared = robot if isinstance(robot, PreparedRobot) else PreparedRobot(robot)
+    made = registry.chosen_for_robots(scheme)
+    begin = prepared.robot.start if state is None else state
+    if not isinstance(begin, State):
+        raise ModelError(f"state is {type(begin).__name__}; expected a State, such as robot.key('home')")
+    prepared.robot.check_state(begin)
+    checked_solver(solver)
+    h = length("h", float(prepared.robot.model.opt.timestep) if h is None else h)
+    kept = made.begin(prepared, begin, h) if memory is None else checked_memory(memory, REMEMBERED)
+    return differentiated_robot(made, prepared, begin, kept, h, solver, checked_kappa(kappa))
+
+
+@single_threaded
+def differentiated_robot(
+    scheme: ReducedMoreauJean, prepared: PreparedRobot, state: State, memory: Memory, h: float,
+    solver: Solver, kappa: float, carried: bool = False,
+) -> RobotStepDerivative:  # fmt: skip
+    """The step, made and differentiated; all that is given was checked. carried: within a run, where a gap of
+    0 is one that the step before left."""
+    step = scheme.step(prepared, state, memory, h, solver)
+    equations = RobotEquations(prepared, state, memory, h, step, every=kappa > 0.0)
+    tolerance = max((one.tolerance for one in step.solves), default=1e-10)
+    return RobotStepDerivative(equations, tolerance, kappa, carried)
+
+
+def _reason(step: Step) -> str:
+    return step.reason or next((one.reason or one.status.value for one in step.solves if not one.ok), "")

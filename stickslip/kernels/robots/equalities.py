@@ -1,0 +1,73 @@
+"""Equalities at the end of a step: positions are moved until they hold.
+
+A step keeps J v⁺ = 0 at its start; since J turns on the way, an equality opens by O(h²). Newton's method on
+gap(q) = 0 closes it, along M⁻¹ J' (a projection in the metric of the kinetic energy, Hairer, Lubich & Wanner
+2006, IV.4).
+"""
+
+import numpy as np
+
+from stickslip.kernels.impulses import cholesky_solve
+from stickslip.kernels.jit import jit
+from stickslip.kernels.robots.impulses import DEEPEST
+from stickslip.kernels.robots.motion import place
+from stickslip.kernels.robots.rows import take_row
+from stickslip.kernels.steps.addresses import call_solve, call_with_step, read_address, read_double, read_int
+
+CLOSED = 1e-12
+"""Openings up to this are left as they are [m, rad]."""
+NEWTONS = 3
+"""Most of its steps."""
+REDUNDANT = 1e-9
+"""Share of the largest entry of W that is added to its diagonal: rows may be redundant or zero [-]."""
+
+
+@jit
+def opening(engine):
+    """Of the equalities at the state of the data [m, rad]."""
+    pos, most = read_address(engine.at.efc_pos), 0.0
+    for i in range(read_int(engine.at.ne)):
+        most = max(most, abs(read_double(pos + 8 * i)))
+    return most
+
+
+@jit
+def close_equalities(engine, motion, traits):
+    """The positions of the data <- where its equalities hold, its stages made there. Openings beyond what one
+    step corrects are left to the next ones."""
+    nv, f = motion.qvel.shape[0], engine.call
+    for _ in range(NEWTONS):
+        open_, ne = opening(engine), read_int(engine.at.ne)
+        if open_ <= CLOSED or open_ > DEEPEST:
+            return
+        # 1. J, M⁻¹ J' and W = J M⁻¹ J'.
+        J, X, W, p = np.empty((ne, nv)), np.empty((ne, nv)), np.empty((ne, ne)), np.empty(ne)
+        pos = read_address(engine.at.efc_pos)
+        for i in range(ne):
+            take_row(engine, traits, i, 1.0, J[i])
+            p[i] = -read_double(pos + 8 * i)
+        call_solve(f.solve_m, engine.model, engine.data, X.ctypes.data, J.ctypes.data, np.int32(ne))
+        most = 0.0
+        for i in range(ne):
+            for j in range(i + 1):
+                total = 0.0
+                for c in range(nv):
+                    total += J[i, c] * X[j, c]
+                W[i, j] = total
+            most = max(most, W[i, i])
+        for i in range(ne):
+            W[i, i] += REDUNDANT * most
+        # 2. The shift M⁻¹ J' p with W p = -gap.
+        if not cholesky_solve(W, p):
+            return
+        shift, before = np.zeros(nv), motion.qpos.copy()
+        for i in range(ne):
+            for c in range(nv):
+                shift[c] += X[i, c] * p[i]
+        call_with_step(f.integrate_pos, engine.model, motion.qpos.ctypes.data, shift.ctypes.data, 1.0)
+        place(engine)
+        # 3. Back, where they contradict each other.
+        if not opening(engine) < open_:
+            motion.qpos[:] = before
+            place(engine)
+            return

@@ -1,0 +1,143 @@
+"""Motion of a robot without its constraints: MuJoCo's stages, and velocities implicit in dampers, springs and
+servos."""
+
+import math
+
+import numpy as np
+
+from stickslip.kernels.jit import jit
+from stickslip.kernels.robots.layout import Free
+from stickslip.kernels.robots.rows import set_laws
+from stickslip.kernels.steps.addresses import call_solve, call_with_flag, call_with_two, write_int
+
+
+@jit
+def place(engine):
+    """MuJoCo's position and velocity stages at the state of the data."""
+    f, m, d = engine.call, engine.model, engine.data
+    call_with_two(f.kinematics, m, d)
+    call_with_two(f.com_pos, m, d)
+    call_with_two(f.camlight, m, d)
+    call_with_two(f.tendon, m, d)
+    call_with_two(f.make_m, m, d)
+    call_with_two(f.factor_m, m, d)
+    call_with_two(f.collision, m, d)
+    set_laws(engine)
+    call_with_two(f.make_constraint, m, d)
+    call_with_two(f.transmission, m, d)
+    call_with_two(f.energy_pos, m, d)
+    if engine.sensors:
+        call_with_two(f.sensor_pos, m, d)
+    call_with_two(f.fwd_velocity, m, d)
+    if engine.sensors:
+        call_with_two(f.sensor_vel, m, d)
+    write_int(engine.at.flags, np.int32(0))  # energies and momenta are not up to date
+
+
+@jit
+def has_entry(traits, i, j):
+    """Whether M has the entry i, j, j <= i."""
+    start, found = traits.row_start[i], False
+    for entry in range(start, start + traits.row_count[i]):
+        found = found or traits.column[entry] == j
+    return found
+
+
+@jit
+def add_stiffness(traits, k, h, count, start, column, values, v, M, shift):
+    """M <- M + h² k j j', shift <- shift + h k j (j' v), j a sparse row. Nothing where M has not all of these
+    entries, since j ties branches: a part of them would be inertia in the place of a spring."""
+    for p in range(start, start + count):
+        for s in range(start, start + count):
+            if column[s] <= column[p] and not has_entry(traits, column[p], column[s]):
+                return
+    along = 0.0
+    for p in range(start, start + count):
+        along += values[p] * v[column[p]]
+    for p in range(start, start + count):
+        i = column[p]
+        shift[i] += h * k * values[p] * along
+        for s in range(start, start + count):
+            j = column[s]
+            if j <= i:
+                row = traits.row_start[i]
+                for entry in range(row, row + traits.row_count[i]):
+                    if traits.column[entry] == j:
+                        M[entry] += h * h * k * values[p] * values[s]
+
+
+@jit
+def move_freely(engine, motion, traits, h):
+    """`Free`: MuJoCo's factor is that of M + h D + h² K from here on."""
+    f, m, d, nv = engine.call, engine.model, engine.data, motion.qvel.shape[0]
+    call_with_two(f.fwd_actuation, m, d)
+    call_with_flag(f.smooth_vel, m, d, np.int32(0))
+    M, inertia, shift = motion.M, motion.M.copy(), np.zeros(nv)
+    for entry in range(M.shape[0]):
+        M[entry] -= h * motion.derivative[traits.of_derivative[entry]]
+    for i in range(nv):
+        M[traits.row_start[i] + traits.row_count[i] - 1] += h * h * traits.stiffness[i]
+        shift[i] = h * traits.stiffness[i] * motion.qvel[i]
+    for a in range(traits.actuator_stiffness.shape[0]):
+        k, force = traits.actuator_stiffness[a], motion.actuator_force[a]
+        if k > 0.0 and traits.actuator_lower[a] < force < traits.actuator_upper[a]:
+            add_stiffness(
+                traits, k, h, motion.moment_count[a], motion.moment_start[a], motion.moment_column,
+                motion.moment, motion.qvel, M, shift,
+            )  # fmt: skip
+    for t in range(traits.tendon_stiffness.shape[0]):
+        k, length = traits.tendon_stiffness[t], motion.tendon_length[t]
+        if k > 0.0 and (length < traits.tendon_lower[t] or length > traits.tendon_upper[t]):
+            add_stiffness(
+                traits, k, h, traits.tendon_count[t], traits.tendon_start[t], traits.tendon_column,
+                motion.tendon, motion.qvel, M, shift,
+            )  # fmt: skip
+    call_with_two(f.factor_m, m, d)
+    call_with_two(f.fwd_acceleration, m, d)
+    for i in range(nv):
+        motion.qfrc_smooth[i] -= shift[i]
+    call_solve(f.solve_m, m, d, motion.qacc_smooth.ctypes.data, motion.qfrc_smooth.ctypes.data, np.int32(1))
+    v_free, more = np.empty(nv), np.empty(M.shape[0])
+    for i in range(nv):
+        v_free[i] = motion.qvel[i] + h * motion.qacc_smooth[i]
+        motion.qfrc_smooth[i] += shift[i]
+    for entry in range(M.shape[0]):
+        more[entry], M[entry] = (M[entry] - inertia[entry]) / h, inertia[entry]
+    return Free(v_free, shift, more)
+
+
+@jit
+def times_symmetric(traits, entries, x):
+    """The matrix with these lower rows, times x."""
+    n = x.shape[0]
+    y = np.zeros(n)
+    for i in range(n):
+        start = traits.row_start[i]
+        for entry in range(start, start + traits.row_count[i]):
+            j = traits.column[entry]
+            y[i] += entries[entry] * x[j]
+            if j != i:
+                y[j] += entries[entry] * x[i]
+    return y
+
+
+@jit
+def dot(x, y):
+    """x · y, in order."""
+    total = 0.0
+    for k in range(x.shape[0]):
+        total += x[k] * y[k]
+    return total
+
+
+@jit
+def fastest(motion, traits):
+    """About the largest speed of a body [m/s]."""
+    most = 0.0
+    for b in range(1, traits.moved.shape[0]):
+        if traits.moved[b]:
+            s = 0.0
+            for k in range(3):
+                s += motion.cvel[b, 3 + k] * motion.cvel[b, 3 + k]
+            most = max(most, math.sqrt(s))
+    return most

@@ -1,0 +1,122 @@
+"""What is kept of a step of a robot: its state, bodies, contacts and impulses."""
+
+from stickslip.kernels.jit import jit
+from stickslip.kernels.robots.layout import CONTACT
+from stickslip.kernels.robots.rows import restitution_of
+from stickslip.kernels.steps.addresses import read_address, read_double, read_int
+
+
+@jit
+def deepest(engine, reach):
+    """(overlap, opening) of the constraints of the data [m, rad]."""
+    places, overlap, opening = engine.at, 0.0, 0.0
+    ne, nf, nefc = read_int(places.ne), read_int(places.nf), read_int(places.nefc)
+    pos, margin = read_address(places.efc_pos), read_address(places.efc_margin)
+    kinds = read_address(places.efc_type)
+    for i in range(ne):
+        opening = max(opening, abs(read_double(pos + 8 * i)))
+    for i in range(ne + nf, nefc):
+        if read_int(kinds + 4 * i) < 5:
+            overlap = max(overlap, -(read_double(pos + 8 * i) - (read_double(margin + 8 * i) - reach)))
+    first = read_address(places.contact)
+    for k in range(read_int(places.ncon)):
+        own = first + k * places.stride
+        gap = read_double(own + places.dist) - (read_double(own + places.includemargin) - reach)
+        overlap = max(overlap, -gap)
+    return overlap, opening
+
+
+@jit
+def tell_bodies(motion, traits, poses, twists):
+    """poses, twists <- of all bodies, as worlds have them: centres of mass, spins in the bodies' frames."""
+    for b in range(traits.moved.shape[0]):
+        root = traits.root_of_body[b]
+        spin = motion.cvel[b, :3]
+        for k in range(3):
+            poses[b, k] = motion.xipos[b, k]
+            p, q = (k + 1) % 3, (k + 2) % 3
+            arm_p = motion.xipos[b, p] - motion.subtree_com[root, p]
+            arm_q = motion.xipos[b, q] - motion.subtree_com[root, q]
+            twists[b, k] = motion.cvel[b, 3 + k] + spin[p] * arm_q - spin[q] * arm_p
+        for k in range(4):
+            poses[b, 3 + k] = motion.xquat[b, k]
+        # Spin in the frame of the body: conjugate of the quaternion times it.
+        w, x, y, z = motion.xquat[b, 0], -motion.xquat[b, 1], -motion.xquat[b, 2], -motion.xquat[b, 3]
+        a, c, e = spin[0], spin[1], spin[2]
+        tx, ty, tz = 2.0 * (y * e - z * c), 2.0 * (z * a - x * e), 2.0 * (x * c - y * a)
+        twists[b, 3] = a + w * tx + y * tz - z * ty
+        twists[b, 4] = c + w * ty + z * tx - x * tz
+        twists[b, 5] = e + w * tz + x * ty - y * tx
+
+
+@jit
+def write_state(motion, traits, room, row):
+    """Row of `room` <- the state of the data."""
+    na = motion.act.shape[0]
+    for k in range(motion.qpos.shape[0]):
+        room.q[row, k] = motion.qpos[k]
+    for k in range(motion.qvel.shape[0]):
+        room.v[row, k] = motion.qvel[k]
+    for k in range(na):
+        room.z[row, k] = motion.act[k]
+    for k in range(motion.ctrl.shape[0]):
+        room.z[row, na + k] = motion.ctrl[k]
+    n, first = motion.mocap_pos.shape[0], na + motion.ctrl.shape[0]
+    for b in range(n):
+        for k in range(3):
+            room.z[row, first + 3 * b + k] = motion.mocap_pos[b, k]
+        for k in range(4):
+            room.z[row, first + 3 * n + 4 * b + k] = motion.mocap_quat[b, k]
+    for k in range(motion.sensordata.shape[0]):
+        room.sensors[row, k] = motion.sensordata[k]
+    tell_bodies(motion, traits, room.poses[row], room.twists[row])
+
+
+@jit
+def write_contacts(engine, traits, settings, rows, r, u, room, step):
+    """Whether there is room for the contacts and the other impulses of a step, which are written there."""
+    offset, places, h = rows.K[1], engine.at, settings.h
+    first, first_joint = room.offset[step], room.joint_offset[step]
+    contacts = read_address(places.contact)
+    nc = nj = 0
+    for i in range(rows.what.shape[0]):
+        size = offset[i + 1] - offset[i]
+        if rows.what[i] != CONTACT:
+            if first_joint + nj + size > room.joint_r.shape[0]:
+                return False
+            for k in range(size):
+                room.joint_id[first_joint + nj] = 4 * rows.key[i] + rows.what[i]
+                room.joint_r[first_joint + nj] = r[offset[i] + k]
+                nj += 1
+            continue
+        c = first + nc
+        if c >= room.gap.shape[0]:
+            return False
+        own, a = contacts + rows.contact[i] * places.stride, offset[i]
+        room.id[c], room.gap[c] = rows.key[i], rows.gap[a]
+        geoms = read_int(own + places.geom), read_int(own + places.geom + 4)
+        # MuJoCo's normal goes from the first geom to the second, ours from the second body to the first.
+        room.body[c, 0], room.body[c, 1] = traits.body_of_geom[geoms[1]], traits.body_of_geom[geoms[0]]
+        for k in range(3):
+            room.point[c, k] = read_double(own + places.pos + 8 * k)
+            for j in range(3):
+                room.frame[c, k, j] = read_double(own + places.frame + 8 * (3 * k + j))
+        mu = own + places.friction
+        for k in range(6):
+            room.r[c, k] = room.u[c, k] = 0.0
+        for k in range(4):
+            room.law[c, k] = 0.0
+        if size > 1:
+            room.law[c, 0] = read_double(mu)
+        if size > 3:
+            room.law[c, 2] = read_double(mu + 16)
+        if size > 4:
+            room.law[c, 1] = read_double(mu + 24)
+        room.law[c, 3] = restitution_of(engine, traits, geoms[0], geoms[1])
+        for k in range(size):
+            to = k if k < 3 else (5 if k == 3 else k - 1)  # torsion comes last here
+            room.r[c, to] = rows.scale[a + k] * r[a + k]
+            room.u[c, to] = (u[a + k] - rows.bias[a + k]) / rows.scale[a + k]
+        nc += 1
+    room.offset[step + 1], room.joint_offset[step + 1] = first + nc, first_joint + nj
+    return h > 0.0

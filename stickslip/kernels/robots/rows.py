@@ -1,0 +1,288 @@
+"""The constraints of a robot as blocks of one contact problem.
+
+    equalities     u = 0
+    dry friction   |r| <= h frictionloss, against the motion
+    limits         0 <= u + gap / h ⟂ r >= 0
+    contacts       the same along the normal, and Coulomb's law across it
+
+Where something arrives with restitution e, u + e u⁻ stands in the place of u + gap / h (Moreau 1988). Only
+blocks whose gap may close in the step take part. J, gaps and friction are MuJoCo's.
+"""
+
+import numpy as np
+
+from stickslip.kernels import cones
+from stickslip.kernels.jit import jit
+from stickslip.kernels.robots.layout import (
+    CONTACT,
+    DRY_FRICTION,
+    EQUALITY,
+    LAW_CONDIM,
+    LAW_RESTITUTION,
+    LIMIT,
+    Rows,
+)
+from stickslip.kernels.steps.addresses import read_address, read_double, read_int, write_double, write_int
+
+LIMIT_OF_TENDON, FRICTIONLESS, ELLIPTIC = 4, 5, 7
+"""Types of MuJoCo's constraints; contacts are the last ones."""
+DRY_TENDON = 2
+SLACK = 1e-4
+"""Gaps that close up to so much more than forecast take part [m, rad]."""
+NO_FRICTION = 1e-5
+"""MuJoCo raises smaller coefficients of friction to this; here it stands for none."""
+MOST_OF_A_PAIR = 64
+"""Contacts of two geoms that are told apart by name."""
+
+
+@jit
+def times(engine, i, v):
+    """Row i of MuJoCo's Jacobian times v."""
+    at, total, nv = engine.at, 0.0, v.shape[0]
+    values = read_address(at.efc_J)
+    if not engine.sparse:
+        for c in range(nv):
+            total += read_double(values + 8 * (i * nv + c)) * v[c]
+        return total
+    start, columns = read_int(read_address(at.efc_J_rowadr) + 4 * i), read_address(at.efc_J_colind)
+    for k in range(start, start + read_int(read_address(at.efc_J_rownnz) + 4 * i)):
+        total += read_double(values + 8 * k) * v[read_int(columns + 4 * k)]
+    return total
+
+
+@jit
+def take_row(engine, traits, i, scale, row):
+    """row (nv,) <- row i of MuJoCo's Jacobian, scaled; (first, last): beyond these columns neither it nor the
+    dofs that carry its own have entries."""
+    at, nv = engine.at, row.shape[0]
+    values, first, last = read_address(at.efc_J), nv, 0
+    if not engine.sparse:
+        for c in range(nv):
+            row[c] = scale * read_double(values + 8 * (i * nv + c))
+            if row[c] != 0.0:
+                first, last = min(first, np.int64(traits.column[traits.row_start[c]])), c + 1
+        return first, last
+    start, columns = read_int(read_address(at.efc_J_rowadr) + 4 * i), read_address(at.efc_J_colind)
+    for c in range(nv):
+        row[c] = 0.0
+    for k in range(start, start + read_int(read_address(at.efc_J_rownnz) + 4 * i)):
+        c = read_int(columns + 4 * k)
+        row[c] = scale * read_double(values + 8 * k)
+        first, last = min(first, np.int64(traits.column[traits.row_start[c]])), max(last, c + 1)
+    return first, last
+
+
+@jit
+def set_laws(engine):
+    """Friction and rows of MuJoCo's contacts <- those that are given for pairs of geoms."""
+    laws, places = engine.laws, engine.at
+    if laws.kind.shape[0] == 0:
+        return
+    first = read_address(places.contact)
+    for c in range(read_int(places.ncon)):
+        own = first + c * places.stride
+        i, j = read_int(own + places.geom), read_int(own + places.geom + 4)
+        law = laws.law[laws.kind[i], laws.kind[j]]
+        for k in range(5):
+            if law[k] >= 0.0:
+                write_double(own + places.friction + 8 * k, max(law[k], NO_FRICTION))
+        if law[LAW_CONDIM] > 0.0:
+            write_int(own + places.dim, np.int32(law[LAW_CONDIM]))
+
+
+@jit
+def restitution_of(engine, traits, first, second):
+    """Of a contact of two geoms: the one that is given for them, or the smaller one of theirs."""
+    laws = engine.laws
+    if laws.kind.shape[0]:
+        given = laws.law[laws.kind[first], laws.kind[second], LAW_RESTITUTION]
+        if given >= 0.0:
+            return given
+    return min(traits.restitution[first], traits.restitution[second])
+
+
+@jit
+def friction_of(at, places, separate, size, group_size, coefficient, g, scale, n):
+    """How many groups a contact of so many rows has; their sizes and coefficients from g on, and how its rows
+    are scaled from n on."""
+    mu = at + places.friction
+    first = read_double(mu)
+    if not separate:
+        group_size[g], coefficient[g] = size - 1, first if first > NO_FRICTION else 0.0
+        for k in range(1, size):
+            scale[n + k] = read_double(mu + 8 * (k - 1)) / first
+        return 1
+    group_size[g], coefficient[g] = 2, first if first > NO_FRICTION else 0.0
+    scale[n + 1], scale[n + 2] = 1.0, read_double(mu + 8) / first
+    if size > 3:
+        spin = read_double(mu + 16)
+        group_size[g + 1], coefficient[g + 1], scale[n + 3] = 1, spin if spin > NO_FRICTION else 0.0, 1.0
+    if size > 4:
+        roll = read_double(mu + 24)
+        group_size[g + 2], coefficient[g + 2] = 2, roll if roll > NO_FRICTION else 0.0
+        scale[n + 4], scale[n + 5] = 1.0, read_double(mu + 32) / roll
+        return 3
+    return 2 if size > 3 else 1
+
+
+@jit
+def add_carried(at, places, motion, traits, carried, scale, size, bias):
+    """bias (size,) <- with the velocities of mocap bodies at a contact, along its axes and about them."""
+    for side in range(2):
+        b = traits.body_of_geom[read_int(at + places.geom + 4 * side)]
+        sign = 1.0 if side == 1 else -1.0
+        v, w = carried.velocity[b, :3], carried.velocity[b, 3:]
+        x0 = read_double(at + places.pos) - motion.xpos[b, 0]
+        x1 = read_double(at + places.pos + 8) - motion.xpos[b, 1]
+        x2 = read_double(at + places.pos + 16) - motion.xpos[b, 2]
+        speed = v[0] + w[1] * x2 - w[2] * x1, v[1] + w[2] * x0 - w[0] * x2, v[2] + w[0] * x1 - w[1] * x0
+        for k in range(size):
+            axis = at + places.frame + 24 * (k % 3)
+            for j in range(3):
+                along = speed[j] if k < 3 else w[j]
+                bias[k] += sign * scale[k] * read_double(axis + 8 * j) * along
+
+
+@jit
+def tell_islands(offset, first, last, nv, island):
+    """How many parts the blocks fall into that have no columns in common; island (nb,) <- their numbers.
+
+    Parts are ranges of columns: what lies between two that are tied counts as tied.
+    """
+    covers = np.zeros(nv + 1, np.int64)
+    for i in range(offset.shape[0] - 1):
+        low, high = nv, np.int64(0)
+        for k in range(offset[i], offset[i + 1]):
+            low, high = min(low, first[k]), max(high, last[k])
+        island[i] = low
+        if low < high:
+            covers[low] += 1
+            covers[high - 1] -= 1
+    # covers[c] <- the part of column c; a part ends where no block goes on, and is counted where one begins.
+    count, over, new, tied = np.int64(0), np.int64(0), True, np.zeros(nv + 1, np.bool_)
+    for i in range(offset.shape[0] - 1):
+        tied[island[i]] = True
+    for c in range(nv):
+        over += covers[c]
+        if new and tied[c]:
+            count, new = count + 1, False
+        covers[c] = max(count - 1, 0)
+        if over == 0:
+            new = True
+    for i in range(offset.shape[0] - 1):
+        island[i] = covers[island[i]] if island[i] < nv else 0
+    return max(count, 1)
+
+
+@jit
+def gather(engine, motion, traits, settings, carried, v_free, forced):
+    """`Rows` of the blocks that take part: those whose gap may close, and those that are `forced` (nefc,)."""
+    v = motion.qvel
+    places, h, reach = engine.at, settings.h, settings.reach
+    nv, ngeom = v.shape[0], traits.body_of_geom.shape[0]
+    ne, nf, nefc = read_int(places.ne), read_int(places.nf), read_int(places.nefc)
+    kinds, ids = read_address(places.efc_type), read_address(places.efc_id)
+    pos, margin = read_address(places.efc_pos), read_address(places.efc_margin)
+    loss, contacts = read_address(places.efc_frictionloss), read_address(places.contact)
+    J, floats, ints = np.empty((nefc, nv)), np.empty((8, nefc)), np.empty((10, nefc), np.int64)
+    lower, upper, coefficient, left_gap = floats[0], floats[1], floats[2], floats[3]
+    bias, gap, scale, u_free = floats[4], floats[5], floats[6], floats[7]
+    kind, group_size, what, key, row = ints[0], ints[1], ints[2], ints[3], ints[4]
+    contact, left, first_column, last_column, island = ints[5], ints[6], ints[7], ints[8], ints[9]
+    offset, group_offset = np.zeros(nefc + 1, np.int64), np.zeros(nefc + 1, np.int64)
+    ones = np.ones(nv)
+    nb, n, ng, skipped, i, last_pair, ordinal = 0, 0, 0, 0, 0, np.int64(-1), np.int64(0)
+    while i < nefc:
+        size, groups, active, of, kind_of = 1, 0, True, read_int(ids + 4 * i), read_int(kinds + 4 * i)
+        kind[nb], lower[nb], upper[nb], contact[nb] = cones.NONNEGATIVE, 0.0, np.inf, -1
+        gap[n], bias[n], scale[n] = 0.0, 0.0, 1.0
+        if i < ne:
+            while i + size < ne and read_int(ids + 4 * (i + size)) == of:
+                size += 1
+            what[nb], kind[nb], lower[nb], key[nb] = EQUALITY, cones.FREE, -np.inf, of
+            for k in range(size):
+                gap[n + k], bias[n + k], scale[n + k] = read_double(pos + 8 * (i + k)), 0.0, 1.0
+                if carried.moving:
+                    bias[n + k] = carried.rate[i + k]
+        elif i < ne + nf:
+            bound = h * read_double(loss + 8 * i)
+            what[nb], kind[nb], lower[nb], upper[nb] = DRY_FRICTION, cones.INTERVAL, -bound, bound
+            key[nb] = 2 * of + (1 if kind_of == DRY_TENDON else 0)
+        else:
+            at = contacts
+            if kind_of <= LIMIT_OF_TENDON:
+                # Two limits of one joint differ by the sign of their rows.
+                total = times(engine, i, ones)
+                tendon = kind_of == LIMIT_OF_TENDON
+                what[nb], key[nb] = LIMIT, 4 * of + (2 if tendon else 0) + (1 if total > 0.0 else 0)
+                gap[n] = read_double(pos + 8 * i) - (read_double(margin + 8 * i) - reach)
+                e = traits.joint_restitution[of + (traits.joints if tendon else 0)]
+            else:
+                at = contacts + of * places.stride
+                size, contact[nb] = read_int(at + places.dim), of
+                first, second = read_int(at + places.geom), read_int(at + places.geom + 4)
+                pair = np.int64(first) * ngeom + second
+                ordinal = ordinal + 1 if pair == last_pair else np.int64(0)
+                last_pair = pair
+                what[nb], key[nb] = CONTACT, pair * MOST_OF_A_PAIR + ordinal
+                gap[n] = read_double(at + places.dist) - (read_double(at + places.includemargin) - reach)
+                e = restitution_of(engine, traits, first, second)
+                if size > 1:
+                    kind[nb] = cones.FRICTION
+                    groups = friction_of(
+                        at, places, settings.separate, size, group_size, coefficient, ng, scale, n
+                    )
+                    for k in range(1, size):
+                        gap[n + k] = bias[n + k] = 0.0
+                    for k in range(1, min(size, 4)):
+                        bias[n + k] = scale[n + k] * read_double(at + places.surfacevel + 8 * (k - 1))
+            given = 0.0
+            if carried.moving and contact[nb] >= 0:
+                own = np.zeros(6)
+                add_carried(at, places, motion, traits, carried, scale[n : n + size], size, own)
+                given = own[0]
+                for k in range(1, size):
+                    bias[n + k] += own[k]
+            free = times(engine, i, v_free) + given
+            bias[n] = given + max(gap[n], 0.0) / h
+            if e > 0.0:
+                before = times(engine, i, v) + given
+                if before < 0.0 and gap[n] + h * before <= 0.0:
+                    bias[n] = given + e * before
+            active = forced[i] or gap[n] <= max(0.0, -h * free) + SLACK
+        if active:
+            for k in range(n, n + size):
+                row[k] = i + k - n
+                first_column[k], last_column[k] = take_row(engine, traits, row[k], scale[k], J[k])
+                total = bias[k]
+                for c in range(first_column[k], last_column[k]):
+                    total += J[k, c] * v_free[c]
+                u_free[k] = total
+            n, ng, nb = n + size, ng + groups, nb + 1
+            offset[nb], group_offset[nb] = n, ng
+        else:
+            left[skipped], left_gap[skipped] = i, gap[n]
+            skipped += 1
+        i += size
+    islands = tell_islands(offset[: nb + 1], first_column, last_column, nv, island)
+    K = (
+        kind[:nb], offset[: nb + 1], lower[:nb], upper[:nb], group_offset[: nb + 1], group_size[:ng],
+        coefficient[:ng],
+    )  # fmt: skip
+    return Rows(
+        J[:n], K, u_free[:n], bias[:n], gap[:n], scale[:n], what[:nb], key[:nb], row[:n], contact[:nb],
+        left[:skipped], left_gap[:skipped], first_column[:n], last_column[:n], island[:nb], islands,
+    )  # fmt: skip
+
+
+@jit
+def find_missed(engine, rows, h, v, forced):
+    """Whether something that was left out would overlap after a step with v; it is marked in `forced`."""
+    if rows.left.shape[0] == 0:
+        return False
+    found = False
+    for k in range(rows.left.shape[0]):
+        i = rows.left[k]
+        if rows.left_gap[k] + h * times(engine, i, v) < -SLACK * 1e-6:
+            forced[i], found = True, True
+    return found

@@ -1,0 +1,190 @@
+"""Steps of robots: Moreau-Jean in reduced coordinates, velocities implicit in dampers, springs and servos.
+
+    (M + h D + h² K) (v⁺ - v) = h (f(q, v, ctrl) - h K v) + J' r,    q⁺ = q ∘ h (v⁺ + w)
+
+u = J v⁺ + bias and r obey the laws of `rows.py`. D is minus MuJoCo's derivative of the smooth forces by
+velocity (Todorov's `implicitfast`), K has the stiffness of joints, tendons and servos, both on the entries of
+M. w moves apart what overlaps and closes equalities: it is no velocity of the robot. MuJoCo's functions give
+M, f, J and the gaps; the data is left as after its `mj_forward` at the end of the step.
+"""
+
+import numpy as np
+
+from stickslip.kernels import residuals
+from stickslip.kernels.held import recall
+from stickslip.kernels.jit import jit, jit_without_lock
+from stickslip.kernels.robots import layout as at
+from stickslip.kernels.robots.equalities import close_equalities
+from stickslip.kernels.robots.impulses import (
+    correct,
+    delassus,
+    guess,
+    last_in,
+    remember,
+    remember_in,
+    solve_parts,
+)
+from stickslip.kernels.robots.motion import dot, fastest, move_freely, place, times_symmetric
+from stickslip.kernels.robots.outputs import deepest, write_contacts, write_state
+from stickslip.kernels.robots.rows import find_missed, gather
+from stickslip.kernels.steps.addresses import (
+    call_solve,
+    call_with_step,
+    call_with_two,
+    read_address,
+    read_int,
+    write_double,
+)
+
+DONE, NO_ROOM, LEFT, TOO_FAST, NOT_FINITE, NO_MEMORY = range(6)
+"""How a march ended: all steps are made; there is no room for the contacts of the next; the solver has to be
+asked; bodies move further in a step than contacts are looked for; velocities are not finite; MuJoCo needs
+more memory."""
+SPARE = 4
+"""MuJoCo ends the process where its memory is full: a step needs so many times what was used at most."""
+REPEATS = 5
+"""Most times that a step is made again with what had been left out."""
+
+
+@jit
+def begin_step(engine, motion, traits, settings, carried, forced):
+    """(free motion, rows, W): the problem of the step from the state of the data."""
+    free = move_freely(engine, motion, traits, settings.h)
+    rows = gather(engine, motion, traits, settings, carried, free.v, forced)
+    return free, rows, delassus(motion, traits, rows)
+
+
+@jit
+def apply(engine, motion, traits, settings, rows, r):
+    """qacc, qfrc_constraint and MuJoCo's forces of constraints <- those of impulses r; the new velocity."""
+    h, nv, places = settings.h, motion.qvel.shape[0], engine.at
+    forces, change = read_address(places.efc_force), np.zeros(nv)
+    for i in range(read_int(places.nefc)):
+        write_double(forces + 8 * i, 0.0)
+    for c in range(nv):
+        motion.qfrc_constraint[c] = 0.0
+    for k in range(r.shape[0]):
+        write_double(forces + 8 * rows.row[k], rows.scale[k] * r[k] / h)
+        force = r[k] / h
+        for c in range(rows.first[k], rows.last[k]):
+            motion.qfrc_constraint[c] += rows.J[k, c] * force
+    if r.shape[0]:
+        call_solve(
+            engine.call.solve_m, engine.model, engine.data, change.ctypes.data,
+            motion.qfrc_constraint.ctypes.data, np.int32(1),
+        )  # fmt: skip
+    v = np.empty(nv)
+    for c in range(nv):
+        motion.qacc[c] = motion.qacc_smooth[c] + change[c]
+        v[c] = motion.qvel[c] + h * motion.qacc[c]
+    return v
+
+
+@jit
+def end_step(engine, motion, traits, settings, free, rows, W, u, numbers):
+    """The state of the data <- the end of the step; `numbers` of it, but those of the solver."""
+    h, nv, f = settings.h, motion.qvel.shape[0], engine.call
+    # 1. What forces have done over the step, at the mean velocity.
+    before = motion.qvel.copy()
+    mean, change = np.empty(nv), np.empty(nv)
+    for c in range(nv):
+        change[c] = h * motion.qacc[c]
+        mean[c] = before[c] + 0.5 * change[c]
+    kinetic = 0.5 * dot(before, times_symmetric(traits, motion.M, before))
+    potential, lost, driven = motion.energy[0], 0.0, 0.0
+    implicit = times_symmetric(traits, free.more, change)
+    for c in range(nv):
+        damping = traits.damping[c] * change[c]
+        springs = h * traits.stiffness[c] * (before[c] + change[c])
+        damped = motion.qfrc_damper[c] + motion.qfrc_fluid[c] - damping
+        lost -= mean[c] * (motion.qfrc_constraint[c] + damped)
+        # What is neither bias, springs nor dampers: actuators and applied forces, with their implicit part.
+        given = motion.qfrc_smooth[c] + motion.qfrc_bias[c] - motion.qfrc_passive[c] + motion.qfrc_gravcomp[c]
+        driven += mean[c] * (given - (free.shift[c] + implicit[c] - damping - springs))
+    # 2. The correction of positions, at the velocities of the step.
+    p, need = correct(rows, W, u, h)
+    push, shift = np.zeros(nv), np.zeros(nv)
+    if need > 0.0:
+        for k in range(p.shape[0]):
+            if p[k] != 0.0:
+                for c in range(rows.first[k], rows.last[k]):
+                    push[c] += rows.J[k, c] * p[k]
+        call_solve(f.solve_m, engine.model, engine.data, shift.ctypes.data, push.ctypes.data, np.int32(1))
+    if engine.sensors:
+        call_with_two(f.sensor_acc, engine.model, engine.data)
+    # 3. MuJoCo moves on: velocities, activations, positions, time.
+    call_with_two(f.euler, engine.model, engine.data)
+    if need > 0.0:
+        call_with_step(f.integrate_pos, engine.model, motion.qpos.ctypes.data, shift.ctypes.data, h)
+    place(engine)
+    close_equalities(engine, motion, traits)
+    # 4. The account of energy.
+    numbers[at.KINETIC] = 0.5 * dot(motion.qvel, times_symmetric(traits, motion.M, motion.qvel))
+    numbers[at.POTENTIAL], numbers[at.LIFTED] = motion.energy[0], 0.0
+    numbers[at.DISSIPATED], numbers[at.WORK] = h * lost, h * driven
+    gained = numbers[at.KINETIC] - kinetic + numbers[at.POTENTIAL] - potential
+    numbers[at.BALANCE] = gained + numbers[at.DISSIPATED] - numbers[at.WORK]
+    numbers[at.CORRECTION] = need
+    numbers[at.PENETRATION], numbers[at.OPENING] = deepest(engine, settings.reach)
+
+
+@jit_without_lock
+def march(robot, run, held_room, first, most):
+    """(steps made, how it ended): at most so many, from row `first` of a `Room` on, which is the state of the
+    data, placed.
+
+    `Held`: robot has engine, motion and traits, run has settings and what mocap bodies do, and the room.
+    """
+    engine, motion, traits = recall(robot)
+    settings, carried = recall(run)
+    (room,) = recall(held_room)
+    return make_steps(engine, motion, traits, settings, carried, room, first, most)
+
+
+@jit
+def make_steps(engine, motion, traits, settings, carried, room, first, most):
+    """What `march` does."""
+    for made in range(most):
+        step, again, finite = first + made, True, True
+        if 2.0 * settings.h * fastest(motion, traits) > settings.reach:
+            return made, TOO_FAST
+        if SPARE * read_address(engine.at.maxuse_arena) > read_address(engine.at.narena):
+            return made, NO_MEMORY
+        forced = np.zeros(read_int(engine.at.nefc), np.bool_)
+        numbers = room.numbers[step]
+        # 1. Free motion, and the problem of what may touch.
+        free, rows, W = begin_step(engine, motion, traits, settings, carried, forced)
+        r, u = guess(rows, last_in(room, step)), np.empty(0)
+        # 2. Impulses, judged; once more with what was left out although it would overlap.
+        for _ in range(REPEATS):
+            u = np.empty(r.shape[0])
+            numbers[at.NATURAL] = numbers[at.NATURAL_SCALED] = numbers[at.ITERATIONS] = 0.0
+            if r.shape[0]:
+                measures, iterations, solved = solve_parts(
+                    rows.K, W, rows.u_free, settings.tolerance, rows.island, rows.islands, r, u
+                )
+                if not solved:
+                    return made, LEFT
+                numbers[at.NATURAL], numbers[at.ITERATIONS] = measures[residuals.NATURAL], iterations
+                numbers[at.NATURAL_SCALED] = measures[residuals.SCALED]
+            v = apply(engine, motion, traits, settings, rows, r)
+            finite = abs(v.sum()) < np.inf
+            again = finite and not carried.moving and find_missed(engine, rows, settings.h, v, forced)
+            if not again:
+                break
+            kept = remember(rows, r)
+            rows = gather(engine, motion, traits, settings, carried, free.v, forced)
+            W, r = delassus(motion, traits, rows), guess(rows, kept)
+        if not finite:
+            return made, NOT_FINITE
+        if again:
+            return made, LEFT
+        # 3. The end of the step, and what is kept of it.
+        if not (
+            write_contacts(engine, traits, settings, rows, r, u, room, step)
+            and remember_in(room, step, rows, r)
+        ):
+            return made, NO_ROOM
+        end_step(engine, motion, traits, settings, free, rows, W, u, numbers)
+        write_state(motion, traits, room, step + 1)
+    return most, DONE

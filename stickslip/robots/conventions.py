@@ -1,0 +1,60 @@
+"""What MuJoCo's models have that hard contact does not use, and what is refused."""
+
+from typing import Any
+
+import numpy as np
+
+from stickslip.detection.mujoco_library import load_mujoco
+from stickslip.state import ModelError
+
+SOLREF, SOLIMP = (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0)
+"""MuJoCo's defaults."""
+SOFT = (
+    ("geom", "ngeom", "geom_solref", "geom_solimp"), ("joint limit", "njnt", "jnt_solref", "jnt_solimp"),
+    ("joint friction", "nv", "dof_solref", "dof_solimp"), ("equality", "neq", "eq_solref", "eq_solimp"),
+    ("tendon limit", "ntendon", "tendon_solref_lim", "tendon_solimp_lim"),
+    ("pair", "npair", "pair_solref", "pair_solimp"),
+)  # fmt: skip
+
+
+def unused(model: Any) -> tuple[str, ...]:
+    """What the model says that hard contact has no use for, a sentence each."""
+    mujoco, said = load_mujoco(), []
+    for what, _, ref, imp in SOFT:
+        for name, default in ((ref, SOLREF), (imp, SOLIMP)):
+            given = getattr(model, name, np.zeros((0, len(default))))
+            count = int((np.abs(given - np.array(default)) > 1e-12).any(axis=1).sum())
+            if count:
+                short = name.split("_")[1]
+                said.append(f"{short} of {count} {what}{'s' if count > 1 else ''}: contact here is hard")
+    option = model.opt
+    for name, usual, why in (
+        ("impratio", 1.0, "friction here is exact"),
+        ("noslip_iterations", 0.0, "friction here does not creep"),
+    ):
+        if getattr(option, name) != usual:
+            said.append(f"option {name} = {getattr(option, name):g}: {why}")
+    integrator = mujoco.mjtIntegrator(option.integrator)
+    if integrator != mujoco.mjtIntegrator.mjINT_EULER:
+        name = integrator.name.removeprefix("mjINT_").lower()
+        said.append(f"option integrator = {name}: steps are those of the scheme")
+    if option.enableflags & int(mujoco.mjtEnableBit.mjENBL_OVERRIDE):
+        said.append("flag override: contacts keep the parameters of their geoms")
+    return tuple(said)
+
+
+def check(model: Any, name: str) -> None:
+    """A ModelError that names what of the model is not supported."""
+    mujoco = load_mujoco()
+    for count, what in (
+        (model.nflex, "flexible bodies (flex)"), (model.nplugin, "plugins"),
+        (getattr(model, "nhistory", 0), "delays of actuators or sensors"),
+    ):  # fmt: skip
+        if count:
+            raise ModelError(f"{name}: {what} are not supported; remove them from the model")
+    body = int(mujoco.mjtTrn.mjTRN_BODY)
+    for k in np.flatnonzero(model.actuator_trntype == body).tolist():
+        called = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_ACTUATOR, k) or f"number {k}"
+        raise ModelError(f"{name}: actuator {called!r}: adhesion is not supported; remove the actuator")
+    if not model.nv:
+        raise ModelError(f"{name}: nothing in it can move; give a body a joint")

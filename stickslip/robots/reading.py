@@ -1,0 +1,194 @@
+"""Files of robots, read so that nothing is opened but what the model names and the user allows.
+
+A model file may come from anyone. All files that it names (included models, meshes, height fields, textures)
+are found by us within its own folder or the user's search path, read with a limit on their size, and handed
+to MuJoCo in memory. Entities of XML are refused.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from stickslip.state import ModelError
+
+MOST_BYTES = 2**28
+"""Of all files of a model together."""
+MOST_TEXT = 2**24
+"""Of one file of XML."""
+MOST_FILES = 4096
+MOST_DEPTH = 32
+"""Of files that include others."""
+FOLDERS = {"mesh": "meshdir", "skin": "meshdir", "texture": "texturedir", "hfield": "meshdir"}
+"""Elements of MJCF that name files, and the folder that the compiler's options give for them."""
+PACKAGE = re.compile(r"^(?:package|model)://([^/]+)/(.+)$")
+NAMED = ("file", "filename", "fileright", "fileleft", "fileup", "filedown", "filefront", "fileback")
+"""Attributes that name files."""
+
+
+@dataclass
+class Source:
+    """A model as text, with the files that it names."""
+
+    name: str
+    """For messages."""
+    text: str
+    kind: str
+    """MJCF or URDF."""
+    includes: dict[str, bytes] = field(default_factory=dict)
+    assets: dict[str, bytes] = field(default_factory=dict)
+
+
+def read_source(source: str | PathLike[str], search: Sequence[str | PathLike[str]] = ()) -> Source:
+    """The model in a file, or in a text that begins with `<`."""
+    given = fspath(source)
+    if given.lstrip().startswith("<"):
+        return _Reader("the model", None, search).read(given)
+    path = Path(given)
+    if not path.is_file():
+        raise ModelError(f"{path}: there is no such file; give the path or the text of an MJCF or URDF model")
+    reader = _Reader(str(path), path.resolve().parent, search)
+    return reader.read(reader.text_of(path))
+
+
+def checked_text(text: str, name: str) -> None:
+    """A ModelError for a text of XML that is too long, or has entities."""
+    if len(text) > MOST_TEXT:
+        raise ModelError(f"{name}: {len(text):,} characters; at most {MOST_TEXT:,} are read")
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise ModelError(f"{name}: document types and entities are not read; remove <!DOCTYPE ...>")
+
+
+class _Reader:
+    """Collects what a model names."""
+
+    def __init__(self, name: str, folder: Path | None, search: Sequence[str | PathLike[str]]):
+        self.name, self.folder = name, folder
+        self.search = [Path(fspath(one)).resolve() for one in search]
+        self.found = Source(name, "", "")
+        self.bytes = 0
+
+    def read(self, text: str) -> Source:
+        """The model with all of its files."""
+        root = self.parsed(text, self.name)
+        kinds = {"mujoco": "MJCF", "robot": "URDF"}
+        if root.tag not in kinds:
+            raise ModelError(
+                f"{self.name}: the first element is <{root.tag}>; expected <mujoco> (MJCF) or <robot> (URDF)"
+            )
+        self.found.kind = kinds[root.tag]
+        self.found.text = self.collected(text, root, self.folder, self.name, {}, 0)
+        return self.found
+
+    def parsed(self, text: str, name: str) -> Any:
+        """The tree of a text of XML without entities."""
+        checked_text(text, name)
+        try:
+            return ElementTree.fromstring(text)
+        except ElementTree.ParseError as error:
+            line, column = error.position
+            raise ModelError(f"{name}: line {line}, column {column + 1}: malformed XML ({error})") from None
+
+    def text_of(self, path: Path) -> str:
+        """A file of XML."""
+        try:
+            return self.content(path, MOST_TEXT).decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise ModelError(f"{path}: not text in UTF-8 ({error.reason} at byte {error.start})") from None
+
+    def content(self, path: Path, most: int = MOST_BYTES) -> bytes:
+        """What is in a file, up to the limits."""
+        try:
+            size = path.stat().st_size
+            if size > most or self.bytes + size > MOST_BYTES:
+                raise ModelError(f"{path}: {size:,} bytes; the files of a model may have {MOST_BYTES:,}")
+            self.bytes += size
+            return path.read_bytes()
+        except OSError as error:
+            raise ModelError(f"{path}: cannot be read ({error.strerror})") from None
+
+    def collected(
+        self, text: str, root: Any, folder: Path | None, name: str, options: Mapping[str, str], depth: int
+    ) -> str:
+        """The text, with names of files that MuJoCo can tell apart; the files themselves are kept."""
+        if depth > MOST_DEPTH:
+            raise ModelError(f"{name}: files include each other more than {MOST_DEPTH} deep")
+        options = dict(options)
+        for compiler in root.iter("compiler"):
+            directory = compiler.get("assetdir")
+            if directory is not None:
+                options |= {"meshdir": directory, "texturedir": directory}
+            options |= {key: compiler.get(key) for key in ("meshdir", "texturedir") if compiler.get(key)}
+        # MuJoCo looks for included files beside the first one.
+        for element in root.iter("include"):
+            self.include(element.get("file") or "", name, options, depth)
+        for element in root.iter():
+            for attribute in NAMED:
+                named = element.get(attribute)
+                if named and element.tag != "include" and (attribute == "file" or element.tag in FILED):
+                    text = self.asset(text, element, named, name, options)
+        return text
+
+    def include(self, named: str, name: str, options: Mapping[str, str], depth: int) -> None:
+        """Keep a model that another includes."""
+        if named in self.found.includes:
+            return
+        path = self.resolved(named, "", f"{name}: <include file={named!r}>")
+        inner = self.text_of(path)
+        self.found.includes[named] = b""
+        tree = self.parsed(inner, str(path))
+        made = self.collected(inner, tree, self.folder, str(path), options, depth + 1)
+        self.found.includes[named] = made.encode()
+
+    def asset(self, text: str, element: Any, named: str, name: str, options: Mapping[str, str]) -> str:
+        """Keep a file; the text, with another name for it where that of a file in another folder is taken."""
+        directory = options.get(FOLDERS.get(element.tag, "meshdir"), "")
+        where = f"{name}: <{element.tag} name={element.get('name', '')!r}> file {named!r}"
+        content = self.content(self.resolved(named, directory, where))
+        key = re.split(r"[\\/]", named)[-1]
+        if self.found.assets.get(key, content) != content:
+            count = len(self.found.assets)
+            stem, dot, ending = key.rpartition(".")
+            key = f"{stem}_{count}{dot}{ending}"
+            quoted = re.escape(named)
+            text = re.sub(rf"([\"']){quoted}\1", lambda m: f"{m.group(1)}{key}{m.group(1)}", text)
+        if len(self.found.assets) >= MOST_FILES:
+            raise ModelError(f"{self.name}: more than {MOST_FILES} files")
+        self.found.assets[key] = content
+        return text
+
+    def resolved(self, named: str, directory: str, where: str) -> Path:
+        """The file of that name within the model's folder or the search path."""
+        package = PACKAGE.match(named)
+        roots = ([] if self.folder is None else [self.folder]) + self.search
+        if not roots:
+            raise ModelError(f"{where}: a model given as text has no folder; give search=[folder]")
+        tried: list[Path] = []
+        if package:
+            for root in roots:
+                tried += [root / package[1] / package[2]] + (
+                    [root / package[2]] if root.name == package[1] else []
+                )
+        else:
+            for root in roots:
+                tried += [root / directory / named, root / named]
+        tail = re.split(r"[\\/]", named)[-1]
+        for root in roots:  # as MuJoCo does for URDF, whose paths are those of another machine
+            tried.append(root / directory / tail)
+        for path in tried:
+            real = path.resolve()
+            if real.is_file():
+                if any(real.is_relative_to(root) for root in roots):
+                    return real
+                raise ModelError(
+                    f"{where}: {real} is outside the model's folder; allow its folder with search=[...]"
+                )
+        asked = " (search=[...] names the folders of packages)" if package else ""
+        raise ModelError(f"{where}: not found in {', '.join(map(str, roots))}{asked}")
+
+
+FILED = frozenset((*FOLDERS, "model", "filename"))
+"""Elements whose attributes name files."""

@@ -1,0 +1,320 @@
+"""`Robot`: a model in reduced coordinates, read from MJCF or URDF."""
+
+import copy
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib import import_module
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.detection.mujoco_library import Warnings, load_mujoco
+from stickslip.mechanics.world import World
+from stickslip.names import LISTED, alternatives
+from stickslip.robots import conventions
+from stickslip.robots.laws import PairLaws, law_row
+from stickslip.robots.reading import Source, read_source
+from stickslip.state import Array, IntArray, ModelError, State, UnknownNameError
+
+CONES = ("groups", "joint")
+"""How sliding, torsion and rolling are limited: a limit for each group, or one ellipsoid for all, as MuJoCo
+has it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Robot:
+    """A robot and its surroundings: bodies on joints, in reduced coordinates.
+
+    robot = ss.Robot.load("scene.xml")
+    run = ss.simulate(robot, until=2.0, h=0.002, start=robot.key("home"))
+    run.joint("knee").position
+    """
+
+    model: Any = field(repr=False)
+    """MuJoCo's, not to be changed."""
+    name: str
+    restitution: Array = field(repr=False)
+    """Of geoms; a contact has the smaller one of its two [-], shape (ngeom,)."""
+    limit_restitution: Array = field(repr=False)
+    """At limits of joints, then of tendons [-], shape (njnt + ntendon,)."""
+    laws: PairLaws = field(repr=False)
+    """Friction and restitution of pairs of geoms, where they are given."""
+    cone: str = "groups"
+    """One of `CONES`."""
+    unused: tuple[str, ...] = ()
+    """What the model has that hard contact has no use for, a sentence each."""
+    source: Source | None = field(default=None, repr=False)
+    """What it was read from; None for a model of MuJoCo's given as such."""
+    world: World | None = field(default=None, repr=False)
+    """Bodies around it, which the model has too."""
+
+    @classmethod
+    def load(
+        cls, source: Any, *, search: Sequence[str | PathLike[str]] = (),
+        restitution: float | Mapping[str, float] | ArrayLike = 0.0,
+        limit_restitution: float | Mapping[str, float] | ArrayLike = 0.0, cone: str = "groups",
+    ) -> "Robot":  # fmt: skip
+        """From the path or the text of an MJCF or URDF file, an MjSpec or an MjModel.
+
+        search              folders in which files and packages (`package://`) are looked for, beside that of
+                            the model; nothing else is read
+        restitution         of geoms, which MJCF lacks: one number, one per geom, or by name of the geom
+        limit_restitution   at limits of joints and tendons, likewise
+        cone                `groups`: sliding, torsion and rolling have a limit each; `joint`: one ellipsoid
+                            for all, as MuJoCo has it
+        """
+        mujoco = load_mujoco()
+        name, read = "the model", None
+        if isinstance(source, mujoco.MjModel):
+            model, said = copy.copy(source), tuple[str, ...]()
+        elif isinstance(source, mujoco.MjSpec):
+            model, said = _compiled(source.copy(), name)
+            assets = {key: bytes(value) for key, value in source.assets.items()}
+            read = Source(name, source.to_xml(), "MJCF", {}, assets)
+        elif isinstance(source, str | PathLike):
+            read = read_source(source, search)
+            name = read.name
+            model, said = _compiled(read, name)
+        else:
+            raise ModelError(
+                f"a robot is loaded from a path, a text, an MjSpec or an MjModel, not {type(source).__name__}"
+            )
+        return cls._of(model, said, name, restitution, limit_restitution, cone, read)
+
+    @classmethod
+    def of_source(
+        cls, source: Source, restitution: Any, limit_restitution: Any, cone: str,
+        laws: PairLaws | None = None, world: World | None = None,
+    ) -> "Robot":  # fmt: skip
+        """From a model that was read; the numbers are those of the model with the world."""
+        model, said = _compiled(source, source.name, world)
+        robot = cls._of(model, said, source.name, restitution, limit_restitution, cone, source, world)
+        if laws is None:
+            return robot
+        if laws.kind.shape != (model.ngeom,):
+            raise ModelError(f"laws of pairs are of {laws.kind.shape} geoms, and the model has {model.ngeom}")
+        return replace(robot, laws=laws)
+
+    @classmethod
+    def _of(
+        cls, model: Any, said: tuple[str, ...], name: str, restitution: Any, limit_restitution: Any,
+        cone: str, read: Source | None, world: World | None = None,
+    ) -> "Robot":  # fmt: skip
+        mujoco = load_mujoco()
+        conventions.check(model, name)
+        if cone not in CONES:
+            raise ModelError(f"cone is {cone!r}; expected one of {', '.join(CONES)}")
+        obj = mujoco.mjtObj
+        geoms = [mujoco.mj_id2name(model, obj.mjOBJ_GEOM, k) or "" for k in range(model.ngeom)]
+        joints = [mujoco.mj_id2name(model, obj.mjOBJ_JOINT, k) or "" for k in range(model.njnt)]
+        joints += [mujoco.mj_id2name(model, obj.mjOBJ_TENDON, k) or "" for k in range(model.ntendon)]
+        return cls(
+            model, name, _given("restitution", "geom", restitution, geoms),
+            _given("limit_restitution", "joint", limit_restitution, joints), PairLaws.none(model.ngeom), cone,
+            (*conventions.unused(model), *said), read, world,
+        )  # fmt: skip
+
+    def with_world(self, world: World) -> "Robot":
+        """The robot with the bodies of a world around it, in one simulation.
+
+        Shapes, masses, materials, names, start poses and velocities are those of the world. Contacts between
+        its bodies have the laws of its materials; contacts with the robot have the larger friction of both,
+        as MuJoCo mixes it, and the smaller restitution, unless `with_pair` gives others.
+        """
+        from stickslip.robots import surroundings
+
+        surroundings.check_world(self, world)
+        assert self.source is not None
+        model, said = _compiled(self.source, self.name, world)
+        surroundings.check_joined(self, model, world)
+        e, njnt, of = np.diagonal(world.materials.e), self.model.njnt, world.shapes.material
+        limits, more = self.limit_restitution, np.zeros(model.njnt - njnt)
+        robot = self._of(
+            model, said, self.name, np.concatenate([self.restitution, e[of]]),
+            np.concatenate([limits[:njnt], more, limits[njnt:]]), self.cone, self.source, world,
+        )  # fmt: skip
+        return replace(robot, laws=self.laws.joined(world.materials.law, of))
+
+    def with_pair(
+        self, first: str, second: str, *, friction: ArrayLike | None = None, restitution: float | None = None,
+        condim: int | None = None,
+    ) -> "Robot":  # fmt: skip
+        """The robot with a law of its own where two geoms touch, or all geoms of two bodies.
+
+        friction      1 number: sliding; 3: sliding, torsion, rolling; 5: along and about both axes
+                      [-, -, m, m, m]
+        restitution   [-]
+        condim        rows of the contact, as in MJCF: 1, 3, 4 or 6
+
+        What is not given stays as it was.
+        """
+        owner = f"pair {first!r}, {second!r}"
+        row = law_row(owner, friction, restitution, condim)
+        sets = self._geoms(first), self._geoms(second)
+        if friction is not None and row[0] > 0.0 and condim is None:
+            own = np.array(self.model.geom_condim)
+            if np.maximum.outer(own[sets[0]], own[sets[1]]).min() == 1:
+                raise ModelError(f"{owner}: geoms of condim 1 have no friction; give condim=3 too")
+        return replace(self, laws=self.laws.with_pair(*sets, row))
+
+    def _geoms(self, name: str) -> IntArray:
+        """Numbers of the geom of that name, or of all geoms of the body of that name."""
+        geoms, bodies = self.names("geom"), self.names("body")
+        if name in geoms:
+            return np.array([geoms.index(name)])
+        if name not in bodies:
+            known = alternatives(name, (*geoms, *bodies), most=LISTED)
+            raise UnknownNameError(f"no geom or body {name!r}; {known}")
+        found = np.flatnonzero(self.model.geom_bodyid == bodies.index(name))
+        if not found.size:
+            raise ModelError(f"body {name!r} has no geoms")
+        return found
+
+    def names(self, kind: str) -> tuple[str, ...]:
+        """Names of its `body`, `joint`, `geom`, `actuator`, `sensor`, `key`, ...; a thing without one is
+        called by its kind and number."""
+        mujoco = load_mujoco()
+        what = getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}")
+        count = {
+            "body": self.model.nbody, "joint": self.model.njnt, "geom": self.model.ngeom,
+            "actuator": len(self.model.actuator_trntype), "sensor": self.model.nsensor,
+            "key": self.model.nkey, "equality": self.model.neq, "tendon": self.model.ntendon,
+        }[kind]  # fmt: skip
+        return tuple(mujoco.mj_id2name(self.model, what, k) or f"{kind}{k}" for k in range(count))
+
+    @property
+    def start(self) -> State:
+        """Where the model is as it was written, and the bodies of the world as they were placed."""
+        return self._state(self.model.qpos0, self._velocity)
+
+    @cached_property
+    def _velocity(self) -> Array:
+        """At the start [m/s, rad/s], shape (nv,): the bodies of the world may move."""
+        if self.world is None:
+            return np.zeros(self.model.nv)
+        from stickslip.robots.surroundings import start_velocity
+
+        return start_velocity(self.model, self.world)
+
+    def key(self, name: str, t: float = 0.0) -> State:
+        """The state of a keyframe."""
+        known = self.names("key")
+        if name not in known:
+            listed = alternatives(name, known, most=LISTED) if known else "the model has none"
+            raise UnknownNameError(f"no key {name!r}; {listed}")
+        k, m = known.index(name), self.model
+        mocap = np.concatenate([m.key_mpos[k].reshape(-1), m.key_mquat[k].reshape(-1)])
+        v = m.key_qvel[k] + self._velocity  # keys know nothing of the bodies of the world
+        return self._state(m.key_qpos[k], v, m.key_act[k], m.key_ctrl[k], mocap, t)
+
+    def state(
+        self, qpos: ArrayLike | None = None, qvel: ArrayLike | None = None, t: float = 0.0,
+        ctrl: ArrayLike | None = None,
+    ) -> State:  # fmt: skip
+        """A state from positions, velocities and controls in MuJoCo's order [m, -, rad; m/s, rad/s; any]."""
+        m = self.model
+        q = m.qpos0 if qpos is None else np.asarray(qpos, float)
+        v = self._velocity if qvel is None else np.asarray(qvel, float)
+        made = self._state(q, v, t=t, ctrl=None if ctrl is None else np.asarray(ctrl, float))
+        self.check_state(made)
+        return made
+
+    def check_state(self, state: State) -> None:
+        """A ModelError where a state is not one of this robot."""
+        m = self.model
+        nz = m.na + m.nu + 7 * m.nmocap
+        for key, size in (("q", m.nq), ("v", m.nv), ("z", nz)):
+            value = np.asarray(getattr(state, key), float)
+            if value.shape != (size,):
+                raise ModelError(f"start: {key} has shape {value.shape}, expected ({size},)")
+            if not np.isfinite(value).all():
+                raise ModelError(f"start: {key} is not finite: {value}")
+        for j in range(m.njnt):
+            at = {0: m.jnt_qposadr[j] + 3, 1: m.jnt_qposadr[j]}.get(int(m.jnt_type[j]))
+            if at is not None and not abs(np.linalg.norm(state.q[at : at + 4]) - 1.0) < 1e-3:
+                raise ModelError(
+                    f"start: the quaternion of joint {self.names('joint')[j]!r} is {state.q[at : at + 4]},"
+                    " not of unit length"
+                )
+
+    def _state(
+        self, q: Array, v: Array, act: Array | None = None, ctrl: Array | None = None,
+        mocap: Array | None = None, t: float = 0.0,
+    ) -> State:  # fmt: skip
+        m = self.model
+        act = np.zeros(m.na) if act is None else act
+        ctrl = np.zeros(m.nu) if ctrl is None else ctrl
+        if mocap is None:
+            bodies = [int(np.flatnonzero(m.body_mocapid == k)[0]) for k in range(m.nmocap)]
+            mocap = np.concatenate([m.body_pos[bodies].reshape(-1), m.body_quat[bodies].reshape(-1)])
+        arrays = [np.array(one, float) for one in (q, v, np.concatenate([act, ctrl, mocap]))]
+        for one in arrays:
+            one.flags.writeable = False
+        return State(float(t), *arrays)
+
+    def live(self, **how: Any) -> Any:
+        """A run that goes on step by step, with MuJoCo's data behind it: `ss.live(robot, ...)`."""
+        return import_module("stickslip.runs").live(self, **how)
+
+    def __str__(self) -> str:
+        m = self.model
+        parts = [
+            f"robot {self.name}: {m.nbody - 1} bodies, {m.njnt} joints, {m.nv} degrees of freedom,"
+            f" {m.nu} controls, {m.ngeom} geoms, {m.nsensor} sensors, {m.neq} equality constraints"
+        ]
+        if self.world is not None:
+            parts.append(f"with {len(self.world.names)} bodies of a world around it")
+        if m.nkey:
+            parts.append(f"keys: {', '.join(self.names('key'))}")
+        parts += [f"not used: {sentence}" for sentence in self.unused]
+        return "\n".join(parts)
+
+
+def _compiled(source: Any, name: str, world: World | None = None) -> tuple[Any, tuple[str, ...]]:
+    """MuJoCo's model of a spec or a source, and what MuJoCo warns of, a sentence each; what it says of a bad
+    one in one sentence."""
+    mujoco = load_mujoco()
+    try:
+        # A warning comes twice, and would be written to a file in the folder of the user.
+        with Warnings() as said, warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            if isinstance(source, Source):
+                source = mujoco.MjSpec.from_string(source.text, include=source.includes, assets=source.assets)
+            model = source.compile()
+            if world is not None:
+                from stickslip.robots.surroundings import add_world
+
+                add_world(source, world)
+                model = source.compile()
+            return model, tuple(f"MuJoCo warns: {' '.join(one.split())}" for one in dict.fromkeys(said))
+    except (ValueError, RuntimeError, mujoco.FatalError) as error:
+        text = " ".join(str(error).removeprefix("XML Error: ").removeprefix("Error: ").split())
+        raise ModelError(f"{name}: {text}") from None
+
+
+def _given(what: str, kind: str, given: Any, names: Sequence[str]) -> Array:
+    """One number for each, from one for all, a list, or a table by name."""
+    values = np.zeros(len(names))
+    if isinstance(given, Mapping):
+        for name, value in given.items():
+            if name not in names:
+                known = [one for one in names if one]
+                raise UnknownNameError(
+                    f"{what}: no {kind} {name!r}; {alternatives(name, known, most=LISTED)}"
+                )
+            values[names.index(name)] = value
+    else:
+        try:
+            values[:] = np.asarray(given, float)
+        except (TypeError, ValueError):
+            raise ModelError(
+                f"{what} is {given!r}; expected a number, {len(names)} of them, or by name"
+            ) from None
+    if not ((values >= 0.0) & (values <= 1.0)).all():
+        raise ModelError(f"{what} is {given!r}; expected numbers from 0 to 1")
+    values.flags.writeable = False
+    return values

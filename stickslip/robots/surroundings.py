@@ -1,0 +1,177 @@
+"""Bodies of a world around a robot, as bodies of MuJoCo's: one model of both.
+
+Dynamic bodies get a free joint, of their name; their frames stand in their centres of mass, as in the world.
+Hulls and height fields become meshes and height fields of MuJoCo's. The laws of pairs of the world's
+materials are kept as they are; a contact of a body of the world with the robot has MuJoCo's mixture of both.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stickslip.detection.general import ITERATIONS, TOLERANCE, collision_patterns, geom_of
+from stickslip.detection.mujoco_library import load_mujoco
+from stickslip.mechanics.world import BodyKind, World
+from stickslip.rotations import matrices
+from stickslip.state import Array, IntArray, ModelError
+
+if TYPE_CHECKING:
+    from stickslip.robots.robot import Robot
+
+BITS = 31
+"""Of the filters of geoms."""
+SAME = 1e-12
+"""To which masses and inertias are those that were given, relative [-]."""
+
+
+def check_world(robot: "Robot", world: Any) -> None:
+    """A ModelError that names what of a world cannot stand around a robot."""
+    if not isinstance(world, World):
+        hint = "; call .build()" if hasattr(world, "build") else ""
+        raise ModelError(f"with_world takes a World, not {type(world).__name__}{hint}")
+    if robot.world is not None:
+        raise ModelError("the robot has a world around it; place all bodies with one WorldBuilder")
+    if robot.source is None:
+        raise ModelError("a robot that was given as an MjModel takes no world; load its file, text or MjSpec")
+    moved = [world.names[k] for k in np.flatnonzero(world.kind == BodyKind.KINEMATIC)]
+    for what, names, instead in (
+        ("kinematic bodies", moved, "write them as mocap bodies of the robot's file"),
+        ("joints", world.joints.names, "write what they join in the robot's file"),
+        ("forces", _force_names(world), "use actuators of the robot's file, or data.xfrc_applied"),
+        ("sensors", tuple(one.name for one in world.sensors), "write them in the robot's file"),
+    ):
+        if names:
+            raise ModelError(f"{what} of a world do not stand around a robot ({', '.join(names)}): {instead}")
+    own = np.array(robot.model.opt.gravity)
+    if not np.array_equal(own, world.gravity):
+        raise ModelError(
+            f"gravity is {own.tolist()} in the robot's file and {world.gravity.tolist()} in the world; make"
+            " them the same"
+        )
+    for kind in ("body", "joint", "geom"):
+        known = set(robot.names(kind))
+        for name in world.names:
+            if name in known:
+                raise ModelError(
+                    f"body {name!r} of the world: the robot has a {kind} of that name; rename it"
+                )
+
+
+def add_world(spec: Any, world: World) -> None:
+    """Add the bodies of a world to a spec that was compiled once."""
+    _keep_inertias(spec)
+    spec.option.ccd_tolerance = min(spec.option.ccd_tolerance, TOLERANCE)
+    spec.option.ccd_iterations = max(spec.option.ccd_iterations, ITERATIONS)
+    contype, conaffinity = _filters(spec, world)
+    bodies = []
+    for i, name in enumerate(world.names):
+        x, p = world.start.q[7 * i : 7 * i + 3], world.start.q[7 * i + 3 : 7 * i + 7]
+        body = spec.worldbody.add_body(name=name, pos=x, quat=p)
+        if world.kind[i] == BodyKind.DYNAMIC:
+            body.mass, body.explicitinertial, J = world.mass[i], True, world.inertia[i]
+            body.ipos, body.iquat = [0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]
+            if np.array_equal(J, np.diag(np.diag(J))):
+                body.inertia = np.diag(J)
+            else:
+                body.fullinertia = [J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]]
+            body.add_freejoint(name=name)
+        bodies.append(body)
+    shapes, law = world.shapes, world.materials.law
+    for s, name in enumerate(geom_names(world)):
+        shape, material = shapes.shape[s], shapes.material[s]
+        geom = geom_of(spec, f"{name} shape {s}", shape, 1.0)
+        if geom is None:
+            raise ModelError(f"shape {name!r}: MuJoCo knows no shape {type(shape).__name__}")
+        mu, roll, spin, _ = law[material, material]
+        bodies[shapes.body[s]].add_geom(
+            name=name, pos=shapes.position[s] + matrices(shapes.quaternion[s]) @ geom.shift,
+            quat=shapes.quaternion[s], contype=contype[s], conaffinity=conaffinity[s],
+            friction=[mu, spin, roll], condim=6 if roll > 0.0 else 4 if spin > 0.0 else 3,
+            rgba=[0.6, 0.6, 0.65, 1.0], **geom.arguments,
+        )  # fmt: skip
+    for b, c in world.filters.apart:
+        spec.add_exclude(bodyname1=world.names[b], bodyname2=world.names[c])
+
+
+def geom_names(world: World) -> list[str]:
+    """Of the geoms of its shapes: the name of the body, with a number where it has several."""
+    count = np.bincount(world.shapes.body, minlength=len(world.names))
+    seen: dict[int, int] = {}
+    names = []
+    for b in world.shapes.body.tolist():
+        k = seen[b] = seen.get(b, -1) + 1
+        names.append(world.names[b] if count[b] == 1 else f"{world.names[b]}/{k}")
+    return names
+
+
+def start_velocity(model: Any, world: World) -> Array:
+    """Of the bodies of the world as they were placed, 0 of all else [m/s, rad/s], shape (nv,)."""
+    v = np.zeros(model.nv)
+    for i in np.flatnonzero(world.kind == BodyKind.DYNAMIC).tolist():
+        at = int(model.joint(world.names[i]).dofadr[0])
+        v[at : at + 6] = world.start.v[6 * i : 6 * i + 6]
+    return v
+
+
+def check_joined(robot: Any, model: Any, world: World) -> None:
+    """A ModelError where the robot, or a body of the world, is not what it was."""
+    own = robot.model
+    for name in ("body_mass", "body_inertia", "body_pos", "geom_size", "geom_pos", "jnt_range", "qpos0"):
+        before = getattr(own, name)
+        if not np.array_equal(getattr(model, name)[: len(before)], before):
+            raise ModelError(
+                f"{robot.name}: with bodies around it {name} of the robot changes; is the compiler told a"
+                " settotalmass?"
+            )
+    for i in np.flatnonzero(world.kind == BodyKind.DYNAMIC).tolist():
+        body = model.body(world.names[i])
+        R = matrices(body.iquat)
+        J = R @ np.diag(body.inertia) @ R.T
+        if (
+            abs(body.mass[0] - world.mass[i]) > SAME * world.mass[i]
+            or np.abs(J - world.inertia[i]).max() > SAME * np.abs(world.inertia[i]).max()
+        ):
+            raise ModelError(
+                f"body {world.names[i]!r} of the world: MuJoCo makes its mass {body.mass[0]:.9g} kg and its"
+                f" moments of inertia {body.inertia}; remove boundmass, boundinertia and balanceinertia from"
+                " the compiler's options of the robot"
+            )
+
+
+def _keep_inertias(spec: Any) -> None:
+    """Masses of the robot's bodies as they were, those of more bodies as they are given."""
+    kinds = load_mujoco().mjtInertiaFromGeom
+    spec.compiler.fusestatic = False
+    if spec.compiler.inertiafromgeom == kinds.mjINERTIAFROMGEOM_TRUE:
+        for body in spec.bodies:
+            body.explicitinertial = False
+        spec.compiler.inertiafromgeom = kinds.mjINERTIAFROMGEOM_AUTO
+
+
+def _filters(spec: Any, world: World) -> tuple[IntArray, IntArray]:
+    """contype and conaffinity of the world's shapes, shape (ns,). A geom of the robot that may touch anything
+    may touch all of them: it gets a bit that no geom of the robot looks for."""
+    geoms = list(spec.geoms)
+    used = 0
+    for geom in geoms:
+        used |= int(geom.contype) | int(geom.conaffinity)
+    free = [1 << k for k in range(BITS) if not used & (1 << k)]
+    pattern, touches = collision_patterns(world)
+    if len(free) <= len(touches):
+        raise ModelError(
+            f"the world's groups need {len(touches) + 1} bits of contype, and the robot leaves {len(free)};"
+            " use fewer groups"
+        )
+    for geom in geoms:
+        if geom.contype or geom.conaffinity:
+            geom.contype = int(geom.contype) | free[0]
+    own = free[1:]
+    seen = [free[0] | sum(own[k] for k in np.flatnonzero(row)) for row in touches]
+    kind = np.array([own[k] for k in pattern], np.int64), np.array([seen[k] for k in pattern], np.int64)
+    return kind
+
+
+def _force_names(world: World) -> list[str]:
+    forces = world.forces
+    names = [name for part in (forces.springs, forces.dampers) if part is not None for name in part.names]
+    return names + [one.name for one in forces.written]

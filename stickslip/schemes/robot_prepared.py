@@ -1,0 +1,253 @@
+"""A robot prepared for steps: MuJoCo's model and data as kernels take them, and the state they are in."""
+
+import copy
+
+import numpy as np
+
+from stickslip.detection.mujoco_library import Warnings, load_mujoco
+from stickslip.detection.mujoco_memory import addresses_of, function_of, set_arena
+from stickslip.kernels.held import Held
+from stickslip.kernels.robots.layout import Carried, Engine, Functions, Laws, Motion, Places, Settings, Traits
+from stickslip.kernels.robots.motion import place
+from stickslip.kernels.robots.steps import SPARE
+from stickslip.robots.robot import Robot
+from stickslip.state import Array, ModelError, State
+
+REACH = 0.01
+"""How far contacts and limits are looked for at least [m, rad]."""
+ARENA, ARENA_PER_DOF = 12 * 2**20, 60 * 2**10
+"""Memory for contacts and constraints that MuJoCo takes by itself, about [bytes]."""
+FUNCTIONS = {
+    "kinematics": "mj_kinematics", "com_pos": "mj_comPos", "camlight": "mj_camlight", "tendon": "mj_tendon",
+    "make_m": "mj_makeM", "factor_m": "mj_factorM", "collision": "mj_collision",
+    "make_constraint": "mj_makeConstraint", "transmission": "mj_transmission", "sensor_pos": "mj_sensorPos",
+    "energy_pos": "mj_energyPos", "fwd_velocity": "mj_fwdVelocity", "sensor_vel": "mj_sensorVel",
+    "fwd_actuation": "mj_fwdActuation", "fwd_acceleration": "mj_fwdAcceleration",
+    "smooth_vel": "mjd_smooth_vel", "sensor_acc": "mj_sensorAcc", "euler": "mj_Euler",
+    "solve_m": "mj_solveM", "integrate_pos": "mj_integratePos",
+}  # fmt: skip
+"""Of the kernels' names those of MuJoCo."""
+
+
+class PreparedRobot:
+    """A robot with data of MuJoCo's, which is at one state at a time."""
+
+    def __init__(self, robot: Robot, spare: bool = True):
+        """spare: with more memory for contacts than the model says; what is not used costs nothing."""
+        self.robot = robot
+        self._mujoco = mujoco = load_mujoco()
+        self.model = m = copy.copy(robot.model)
+        """MuJoCo's, with margins as wide as contacts are looked for."""
+        flags = mujoco.mjtDisableBit
+        m.opt.cone, m.opt.integrator = mujoco.mjtCone.mjCONE_ELLIPTIC, mujoco.mjtIntegrator.mjINT_EULER
+        m.opt.solver = mujoco.mjtSolver.mjSOL_NEWTON
+        m.opt.disableflags |= int(flags.mjDSBL_EULERDAMP) | int(flags.mjDSBL_ISLAND)
+        m.opt.enableflags &= ~int(mujoco.mjtEnableBit.mjENBL_OVERRIDE)
+        m.opt.enableflags &= ~int(mujoco.mjtEnableBit.mjENBL_SLEEP)
+        self._margins = [np.array(getattr(m, name)) for name in _WIDENED]
+        self.reach = 0.0
+        if spare:
+            set_arena(mujoco, m, SPARE * max(int(m.narena), ARENA + ARENA_PER_DOF * m.nv))
+        self.data = mujoco.MjData(m)
+        """MuJoCo's: controls, applied forces and poses of mocap bodies may be written between steps."""
+        self.widen(REACH)
+        self.traits = self._traits()
+        self.motion = self._motion()
+        self.engine = self._engine()
+        self._still = Carried(False, np.zeros((m.nbody, 6)), np.zeros(0))
+        self._mocaps = int(m.nmocap)
+        self._held: Held | None = None
+        self._run: tuple[tuple[float, float, float], Held] | None = None
+        self._like: Held | None = None
+        self._mocap = np.array(self.data.mocap_pos), np.array(self.data.mocap_quat)
+        self.at: State | None = None
+        """The state that the data is at, its stages made; None where it is at none."""
+
+    def widen(self, reach: float) -> None:
+        """Look for contacts and limits so far beyond their margins [m, rad]."""
+        m, mujoco = self.model, self._mujoco
+        for name, own in zip(_WIDENED, self._margins, strict=True):
+            getattr(m, name)[:] = own + (0.5 * reach if name == "geom_margin" else reach)
+        mujoco.mj_setConst(m, mujoco.MjData(m))  # margins of bodies follow those of their geoms
+        self.reach, self.at = reach, None
+
+    @property
+    def held(self) -> Held:
+        """Engine, motion and traits, for kernels."""
+        if self._held is None:
+            self._held = Held(self.engine, self.motion, self.traits)
+        return self._held
+
+    def held_run(self, h: float, tolerance: float) -> tuple[Held, bool]:
+        """Settings and what mocap bodies do in the next step, for kernels; whether they move."""
+        carried = self.carried(h) if self._mocaps else self._still
+        key = h, tolerance, self.reach
+        known = self._run
+        if known is not None and known[0] == key and not carried.moving:
+            return known[1], False
+        held = Held(self.settings(h, tolerance), carried, like=self._like)
+        self._like = held
+        if not carried.moving:
+            self._run = key, held
+        return held, carried.moving
+
+    def settings(self, h: float, tolerance: float) -> Settings:
+        """Of steps of length h [s]."""
+        if self._run is not None and self._run[0][0] != h:
+            self._run = None
+        self.model.opt.timestep = h
+        return Settings(float(h), float(tolerance), float(self.reach), self.robot.cone == "groups")
+
+    def place(self, state: State) -> None:
+        """Bring the data to a state, with the stages of positions and velocities made."""
+        d, m = self.data, self.model
+        na, nu, n = m.na, m.nu, m.nmocap
+        d.time, d.qpos[:], d.qvel[:] = state.t, state.q, state.v
+        d.act[:], d.ctrl[:] = state.z[:na], state.z[na : na + nu]
+        mocap = state.z[na + nu :]
+        d.mocap_pos[:], d.mocap_quat[:] = mocap[: 3 * n].reshape(n, 3), mocap[3 * n :].reshape(n, 4)
+        self.check_memory()
+        place(self.engine)
+        self.at = state
+        self.settle()
+
+    def renew(self, state: State) -> None:
+        """Make the stages at `state`, where the data is, once more; what was written to it is kept."""
+        d = self.data
+        given = np.array(d.mocap_pos), np.array(d.mocap_quat)
+        d.mocap_pos[:], d.mocap_quat[:] = self._mocap
+        self.place(self.reading())
+        d.mocap_pos[:], d.mocap_quat[:] = given
+        self.at = state
+
+    @property
+    def crowded(self) -> bool:
+        """Whether MuJoCo's memory is too full for a step."""
+        return SPARE * int(self.data.maxuse_arena) > int(self.data.narena)
+
+    def check_memory(self) -> None:
+        """A ModelError where MuJoCo's memory is too full for the next step. Positions are looked at by its
+        Python functions: there an error of MuJoCo's is an exception, in compiled code it ends the process."""
+        d, failure = self.data, ""
+        try:
+            with Warnings():
+                self._mujoco.mj_fwdPosition(self.model, d)
+        except self._mujoco.FatalError as error:
+            failure = " ".join(str(error).split())
+        if failure and "memory" not in failure:
+            raise ModelError(f"at t = {d.time:.9g} s MuJoCo says: {failure}")
+        if failure or self.crowded:
+            needed = int(np.ceil(2 * max(int(d.narena), SPARE * int(d.maxuse_arena)) / 2**20))
+            raise ModelError(
+                f"{self.robot.name}: at t = {d.time:.9g} s the memory of MuJoCo is too small for its"
+                f' contacts, {d.ncon} so far; give it more: <size memory="{needed}M"/>'
+            )
+
+    def settle(self) -> None:
+        """Take note that mocap bodies are where the data has them."""
+        if self._mocaps:
+            self._mocap = np.array(self.data.mocap_pos), np.array(self.data.mocap_quat)
+
+    def carried(self, h: float) -> Carried:
+        """What mocap bodies do in a step of length h [s] to where they were put since the last one."""
+        m, d = self.model, self.data
+        if not self._mocaps:
+            return self._still
+        pos, quat = np.array(d.mocap_pos), np.array(d.mocap_quat)
+        before, turned = self._mocap
+        if not (np.isfinite(pos).all() and np.isfinite(quat).all()):
+            raise ModelError(f"at t = {d.time:.9g} s the pose of a mocap body is not finite")
+        if np.array_equal(pos, before) and np.array_equal(quat, turned):
+            return self._still
+        mujoco, spin = self._mujoco, np.zeros((m.nmocap, 3))
+        for k in range(m.nmocap):
+            goal = quat[k] / np.linalg.norm(quat[k])
+            mujoco.mju_subQuat(spin[k], goal, turned[k] / np.linalg.norm(turned[k]))
+            mujoco.mju_rotVecQuat(spin[k], spin[k].copy(), turned[k] / np.linalg.norm(turned[k]))
+        spin /= h
+        velocity = np.zeros((m.nbody, 6))
+        # Bodies without joints move with the mocap body that they are on.
+        for b in range(1, m.nbody):
+            root = b
+            while root and m.body_mocapid[root] < 0 and m.body_dofnum[root] == 0:
+                root = int(m.body_parentid[root])
+            k = int(m.body_mocapid[root]) if root else -1
+            if k >= 0:
+                arm = d.xpos[b] - before[k]
+                velocity[b, :3] = (pos[k] - before[k]) / h + np.cross(spin[k], arm)
+                velocity[b, 3:] = spin[k]
+        return Carried(True, velocity, self._rates(h, pos, quat))
+
+    def _rates(self, h: float, pos: Array, quat: Array) -> Array:
+        """Changes of the errors of equalities with mocap bodies, over h [m/s, rad/s], shape (ne,)."""
+        d = self.data
+        if not d.ne:
+            return np.zeros(0)
+        place(self.engine)  # where they go
+        after = np.array(d.efc_pos[: d.ne])
+        d.mocap_pos[:], d.mocap_quat[:] = self._mocap
+        place(self.engine)
+        before = np.array(d.efc_pos[: d.ne])
+        d.mocap_pos[:], d.mocap_quat[:] = pos, quat
+        return (after - before) / h
+
+    def reading(self) -> State:
+        """The state that the data is at now."""
+        d = self.data
+        z = np.concatenate([d.act, d.ctrl, d.mocap_pos.reshape(-1), d.mocap_quat.reshape(-1)])
+        arrays = np.array(d.qpos), np.array(d.qvel), z
+        for one in arrays:
+            one.flags.writeable = False
+        return State(float(d.time), *arrays)
+
+    def _engine(self) -> Engine:
+        m, d, mujoco = self.model, self.data, self._mujoco
+        found = addresses_of(m, d, [name for name in Places._fields if name not in _OF_CONTACT], _OF_CONTACT)
+        if found is None:
+            raise ModelError(
+                f"MuJoCo {mujoco.__version__} keeps its data elsewhere than it says; robots need another"
+            )
+        functions = {name: function_of(mujoco, there) for name, there in FUNCTIONS.items()}
+        return Engine(
+            int(m._address), int(d._address), Functions(**functions), Places(**found),
+            bool(mujoco.mj_isSparse(m)), m.nsensor > 0, self._laws(),
+        )  # fmt: skip
+
+    def _laws(self) -> Laws:
+        laws = self.robot.laws
+        return Laws(laws.kind if laws.given else np.zeros(0, np.int64), laws.law)
+
+    def _motion(self) -> Motion:
+        d = self.data
+        names = {
+            "derivative": "qDeriv", "factor": "qLD", "inverse": "qLDiagInv", "moment": "actuator_moment",
+            "moment_count": "moment_rownnz", "moment_start": "moment_rowadr",
+            "moment_column": "moment_colind", "tendon": "ten_J", "tendon_length": "ten_length",
+        }  # fmt: skip
+        return Motion(**{name: getattr(d, names.get(name, name)) for name in Motion._fields})
+
+    def _traits(self) -> Traits:
+        m, mujoco, robot = self.model, self._mujoco, self.robot
+        stiffness = np.zeros(m.nv)
+        for j in np.flatnonzero(m.jnt_type >= int(mujoco.mjtJoint.mjJNT_SLIDE)).tolist():
+            stiffness[m.jnt_dofadr[j]] = m.jnt_stiffness[j]
+        affine = m.actuator_biastype == int(mujoco.mjtBias.mjBIAS_AFFINE)
+        kp = np.where(affine, np.maximum(-m.actuator_biasprm[:, 1], 0.0), 0.0)
+        limited = np.asarray(m.actuator_forcelimited, bool)
+        lower = np.where(limited, m.actuator_forcerange[:, 0], -np.inf)
+        upper = np.where(limited, m.actuator_forcerange[:, 1], np.inf)
+        moved = m.body_weldid != 0
+        return Traits(
+            m.M_rownnz, m.M_rowadr, m.M_colind, m.mapD2M, stiffness, np.array(m.dof_damping), kp, lower,
+            upper, np.array(m.tendon_stiffness),
+            m.tendon_lengthspring[:, 0].copy(), m.tendon_lengthspring[:, 1].copy(), m.ten_J_rownnz,
+            m.ten_J_rowadr, m.ten_J_colind, m.geom_bodyid.astype(np.int64),
+            m.body_rootid.astype(np.int64), np.array(robot.restitution), np.array(robot.limit_restitution),
+            int(m.njnt), np.ascontiguousarray(moved),
+        )  # fmt: skip
+
+
+_WIDENED = ("geom_margin", "pair_margin", "jnt_margin", "tendon_margin")
+_OF_CONTACT = (
+    "stride", "dist", "pos", "frame", "includemargin", "friction", "surfacevel", "dim", "geom",
+)  # fmt: skip

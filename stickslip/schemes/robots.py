@@ -1,0 +1,328 @@
+"""Moreau-Jean's scheme for robots in reduced coordinates; the equations are in `kernels/robots/steps.py`.
+
+Velocities are implicit in dampers, springs and servos, contact is hard. Many steps are made in one compiled
+call (`RobotMarch`); one that its solver leaves is made here, with the solver that was asked for.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stickslip.compilation import JIT
+from stickslip.detection.contacts import ContactSet
+from stickslip.detection.mujoco_library import Warnings
+from stickslip.kernels.held import Held
+from stickslip.kernels.jit import entry
+from stickslip.kernels.robots import layout as at
+from stickslip.kernels.robots import steps as kernels
+from stickslip.kernels.robots.impulses import delassus, guess, remember
+from stickslip.kernels.robots.layout import LastImpulses, Room
+from stickslip.kernels.robots.motion import fastest
+from stickslip.kernels.robots.outputs import write_contacts
+from stickslip.kernels.robots.rows import find_missed, gather
+from stickslip.options import Options, option
+from stickslip.problem.contact import ContactProblem
+from stickslip.problem.operator import DenseDelassus
+from stickslip.problem.sets import ProductSet
+from stickslip.problem.solution import Solution
+from stickslip.schemes.body_step import BodyPart, EnergyTerms
+from stickslip.schemes.robot_prepared import REACH, PreparedRobot
+from stickslip.schemes.step import Memory, Solver, Step
+from stickslip.state import ModelError, State
+
+_NOT_FINITE = "from t = {:.9g} s on the velocities of the robot are not finite; take a smaller h"
+FASTER = 4.0
+"""A reach that is too short becomes so many times what the next step needs."""
+ROWS = 256
+"""Of the room for steps that are asked for one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReducedMoreauJean(Options):
+    """Moreau-Jean's scheme for robots."""
+
+    reach: float = option(
+        REACH, "how far contacts and limits are looked for at least [m, rad]; more where bodies are fast",
+        low=0.0, high=100.0,
+    )  # fmt: skip
+
+    def begin(self, prepared: PreparedRobot, state: State, h: float) -> Memory:
+        """The memory of the first step."""
+        if not JIT:
+            raise ModelError("robots need compiled kernels: unset STICKSLIP_JIT")
+        model = prepared.model
+        return {
+            "key": np.zeros(0), "offset": np.zeros(1), "r": np.zeros(0), "reach": np.array([self.reach]),
+            "qfrc_applied": np.zeros(model.nv), "xfrc_applied": np.zeros((model.nbody, 6)),
+        }  # fmt: skip
+
+    def step(self, prepared: PreparedRobot, state: State, memory: Memory, h: float, solver: Solver) -> Step:
+        """The step of length h that begins at `state`."""
+        with Warnings() as said:
+            made = self._made(prepared, state, memory, h, solver)
+        check_warnings(said, state.t)
+        return made
+
+    def _made(self, prepared: PreparedRobot, state: State, memory: Memory, h: float, solver: Solver) -> Step:
+        # 1. The data at the start, and the free motion over the step.
+        restore(prepared, state, memory)
+        room = room_for(prepared, 1, 8)
+        reach_for(prepared, h, state)
+        if prepared.crowded:
+            prepared.check_memory()
+        settings = prepared.settings(h, float(getattr(solver, "tolerance", 0.0)))
+        engine, motion, traits = prepared.engine, prepared.motion, prepared.traits
+        forced = np.zeros(prepared.data.nefc, np.bool_)
+        carried = prepared.carried(h)
+        free, rows, W = kernels.begin_step(engine, motion, traits, settings, carried, forced)
+        r, u = guess(rows, last_of(memory)), np.zeros(rows.u_free.size)
+        solves: tuple[Solution, ...] = ()
+        reason = "contacts that were not expected to close keep on overlapping; take a smaller h"
+        for _ in range(kernels.REPEATS):
+            # 2. Impulses, and what was left out although it would overlap.
+            if r.size:
+                problem = ContactProblem.unchecked(
+                    DenseDelassus(W), np.array(rows.u_free), ProductSet(*map(np.array, rows.K))
+                )
+                found = solver.solve(problem, guess=r)
+                r, u, solves = np.array(found.r), np.array(found.u), (found,)
+            v = kernels.apply(engine, motion, traits, settings, rows, r)
+            if not np.isfinite(v).all():
+                raise ModelError(_NOT_FINITE.format(state.t))
+            if carried.moving or not find_missed(engine, rows, h, v, forced):
+                reason = ""
+                break
+            kept = remember(rows, r)
+            rows = gather(engine, motion, traits, settings, carried, free.v, forced)
+            W, r = delassus(motion, traits, rows), guess(rows, kept)
+            u = np.zeros(r.size)
+        if reason:
+            kernels.apply(engine, motion, traits, settings, rows, r)
+        # 3. The end of the step.
+        while not write_contacts(engine, traits, settings, rows, r, u, room, 0):
+            room = room_for(prepared, 1, 2 * room.gap.size)
+        kernels.end_step(engine, motion, traits, settings, free, rows, W, u, room.numbers[0])
+        end = prepared.at = prepared.reading()
+        prepared.settle()
+        last = remember(rows, r)
+        return _step(room, end, h, memory_of(prepared, last), solves, reason)
+
+
+def _step(
+    room: Room, end: State, h: float, memory: Memory, solves: tuple[Solution, ...], reason: str
+) -> Step:
+    """What a step left in the first row of a room."""
+    nc, nj, numbers = int(room.offset[1]), int(room.joint_offset[1]), room.numbers[0]
+    given: Any = (room.id, np.zeros_like(room.body), room.body, room.point, room.frame, room.gap, room.law)
+    contacts = ContactSet(*(one[:nc].copy() for one in given))
+    energy = EnergyTerms(*(float(numbers[k]) for k in (
+        at.KINETIC, at.POTENTIAL, at.DISSIPATED, at.WORK, at.LIFTED, at.BALANCE,
+    )))  # fmt: skip
+    part = BodyPart(
+        contacts, room.joint_r[:nj].copy(), energy, float(numbers[at.PENETRATION]),
+        float(numbers[at.OPENING]), float(numbers[at.CORRECTION]), joint_id=room.joint_id[:nj].copy(),
+    )  # fmt: skip
+    return Step(
+        end, h, room.r[:nc].copy(), room.u[:nc].copy(), memory, bodies=part, solves=solves, reason=reason
+    )
+
+
+@dataclass(eq=False, slots=True)
+class RobotStrip:
+    """Steps of a robot that follow each other: row k of `room` is the end of step k."""
+
+    room: Room
+    """Kernels alone write to it."""
+    held: Held
+    """The same for kernels."""
+    index: int
+    """The clock's at the start."""
+    h: float
+    most: int
+    """Steps that there is room for."""
+    times: list[float]
+    """Start, and ends of the steps [s]."""
+    state: State
+    """At the end of the last step."""
+    steps: int = 0
+    closed: bool = False
+    """Whether no step may follow: what is here was read."""
+
+    def can_follow(self, state: State, h: float) -> bool:
+        """Whether there is room for a step of length h [s] from `state`."""
+        return self.state is state and self.h == h and not self.closed and self.steps < self.most
+
+    def state_after(self, step: int) -> State:
+        """The state after so many steps."""
+        room = self.room
+        return State(self.times[step], room.q[step], room.v[step], room.z[step])
+
+    def last_after(self, step: int) -> LastImpulses:
+        """The impulses of so many steps after the start."""
+        room = self.room
+        b, end = room.block_offset[step : step + 2].tolist()
+        first = room.first[b + step : end + step + 1]
+        return LastImpulses(room.key[b:end], first - first[0], room.impulse[first[0] : first[-1]])
+
+
+class RobotMarch:
+    """Makes steps of one run in compiled calls."""
+
+    def __init__(self, prepared: PreparedRobot, solver: Solver):
+        self.prepared, self.tolerance = prepared, float(getattr(solver, "tolerance", 0.0))
+        self.strip: RobotStrip | None = None
+        self.contacts = 8
+        """Of the last step, about."""
+        self._call: Any = None
+        self._held: Held | None = None
+        """The last room, for kernels."""
+
+    def make(
+        self, state: State, recall: Callable[[], Memory], h: float, at: Callable[[int], float], index: int,
+        most: int,
+    ) -> tuple[RobotStrip, int] | None:  # fmt: skip
+        """At most so many steps of length h from `state`: the strip that ends with them, and how many; None
+        where the solver has to be asked for the next."""
+        prepared, strip = self.prepared, self.strip
+        if prepared.at is not state:
+            restore(prepared, state, recall())
+        if strip is None or not strip.can_follow(state, h):
+            strip = self._begin(state, recall(), index, h, most)
+        first = strip.steps
+        run, moving = prepared.held_run(h, self.tolerance)
+        steps = 1 if moving else min(most, strip.most - first)
+        done, ending = self._made(run, strip, steps)
+        if ending == kernels.NOT_FINITE:
+            raise ModelError(_NOT_FINITE.format(at(index + done)))
+        self.strip = strip
+        if ending == kernels.NO_ROOM:
+            self.contacts *= 2
+            strip.closed = True
+        if not done:
+            prepared.at, strip.closed = state, True
+            if ending == kernels.LEFT:
+                return None
+            if ending == kernels.TOO_FAST:
+                reach_for(prepared, h, state)
+            if ending == kernels.NO_MEMORY:
+                prepared.check_memory()
+            return self.make(state, recall, h, at, index, most)
+        self._follow(strip, [at(k) for k in range(index + 1, index + done + 1)])
+        return strip, done
+
+    def follow(self, state: State, index: int, every: int, t: float) -> State | None:
+        """The end, at t [s], of one more step of the last strip, as `make` has it; None where there is no
+        room for it, or `make` has to see to it."""
+        prepared, strip = self.prepared, self.strip
+        if strip is None or prepared.at is not state or not strip.can_follow(state, strip.h):
+            return None
+        run, moving = prepared.held_run(strip.h, self.tolerance)
+        if moving:
+            return None
+        done, _ = self._made(run, strip, 1)
+        if not done:
+            prepared.at = state
+            return None
+        return self._follow(strip, [t])
+
+    def _made(self, run: Held, strip: RobotStrip, steps: int) -> tuple[int, int]:
+        """How many of at most so many more steps of a strip were made, and how that ended. What is raised
+        leaves data that is at no state."""
+        prepared = self.prepared
+        if self._call is None:
+            self._call = entry(kernels.march, prepared.held, run, strip.held, strip.steps, steps)
+        prepared.at = None
+        with Warnings() as said:
+            found: tuple[int, int] = self._call(prepared.held, run, strip.held, strip.steps, steps)
+        if said:
+            check_warnings(said, strip.state.t)
+        return found
+
+    def _follow(self, strip: RobotStrip, times: list[float]) -> State:
+        """Take in steps that end at these times [s]; the state at the end of the last."""
+        room, t, end = strip.room, times[-1], strip.steps + len(times)
+        state = State(t, room.q[end], room.v[end], room.z[end])
+        self.prepared.settle()
+        self.prepared.data.time = t
+        # Nothing is called from here on, so that a signal comes before all of it or after.
+        strip.times += times
+        strip.steps, strip.state, self.prepared.at = end, state, state
+        return state
+
+    def _begin(self, state: State, memory: Memory, index: int, h: float, most: int) -> RobotStrip:
+        steps, last = min(max(most, ROWS), 512), last_of(memory)
+        room = room_for(self.prepared, steps, steps * (self.contacts + 8), last)
+        room.q[0], room.v[0], room.z[0] = state.q, state.v, state.z
+        self._held = held = Held(room, like=self._held)
+        for array in room:
+            array.flags.writeable = False
+        return RobotStrip(room, held, index, h, steps, [state.t], state)
+
+
+def check_warnings(said: list[str], t: float) -> None:
+    """A ModelError with what MuJoCo warned of: a buffer that is full, from which contacts are missing."""
+    if said:
+        raise ModelError(f"at t = {t:.9g} s MuJoCo warns: {' '.join(said[0].split())}")
+
+
+def restore(prepared: PreparedRobot, state: State, memory: Memory) -> None:
+    """Bring the data to a state with the forces that were applied then, and look as far as then."""
+    reach = float(memory["reach"][0])
+    if reach != prepared.reach:
+        prepared.widen(reach)
+    if prepared.at is not state:
+        prepared.data.qfrc_applied[:] = memory["qfrc_applied"]
+        prepared.data.xfrc_applied[:] = memory["xfrc_applied"].reshape(-1, 6)
+        prepared.place(state)
+
+
+def reach_for(prepared: PreparedRobot, h: float, state: State) -> None:
+    """Look further for contacts where bodies move too fast for it in steps of length h [s]."""
+    needed = 2.0 * h * float(fastest(prepared.motion, prepared.traits))
+    if needed > prepared.reach:
+        prepared.widen(FASTER * needed)
+        prepared.renew(state)
+
+
+def memory_of(prepared: PreparedRobot, last: LastImpulses) -> Memory:
+    """The scheme's memory after a step."""
+    made = {
+        "key": last.key.astype(float), "offset": last.offset.astype(float), "r": np.array(last.r),
+        "reach": np.array([prepared.reach]), "qfrc_applied": np.array(prepared.data.qfrc_applied),
+        "xfrc_applied": np.array(prepared.data.xfrc_applied),
+    }  # fmt: skip
+    for array in made.values():
+        array.flags.writeable = False
+    return made
+
+
+def last_of(memory: Memory) -> LastImpulses:
+    """The impulses that a memory has."""
+    return LastImpulses(
+        memory["key"].astype(np.int64), memory["offset"].astype(np.int64),
+        np.ascontiguousarray(memory["r"], float),
+    )  # fmt: skip
+
+
+def room_for(prepared: PreparedRobot, steps: int, most: int, last: LastImpulses | None = None) -> Room:
+    """Room for so many steps and contacts, with the impulses before the first."""
+    m = prepared.model
+    rows = steps * (8 * m.neq + m.nv + 2 * m.njnt + 2 * m.ntendon) + 16
+    n, blocks, impulses = steps + 1, most + rows, 6 * most + rows
+    if last is not None:
+        blocks, impulses = blocks + last.key.size, impulses + last.r.size
+    room = Room(
+        np.empty((n, m.nq)), np.empty((n, m.nv)), np.empty((n, m.na + m.nu + 7 * m.nmocap)),
+        np.empty((n, m.nbody, 7)), np.empty((n, m.nbody, 6)), np.empty((n, m.nsensordata)),
+        np.zeros((steps, at.NUMBERS)), np.zeros(n, np.int64), np.empty(most, np.int64),
+        np.empty((most, 2), np.int64), np.empty((most, 3)), np.empty((most, 3, 3)), np.empty(most),
+        np.empty((most, 4)), np.empty((most, 6)), np.empty((most, 6)), np.zeros(n, np.int64),
+        np.empty(rows, np.int64), np.empty(rows), np.zeros(n + 1, np.int64), np.empty(blocks, np.int64),
+        np.zeros(blocks + n, np.int64), np.empty(impulses),
+    )  # fmt: skip
+    if last is not None:
+        nb = room.block_offset[1] = last.key.size
+        room.key[:nb], room.first[: nb + 1], room.impulse[: last.r.size] = last.key, last.offset, last.r
+    return room

@@ -1,0 +1,155 @@
+"""What a robot was, in so far as a trajectory must know it to be read and drawn without it."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from stickslip.detection.mujoco_library import load_mujoco
+from stickslip.kernels.robots.layout import DRY_FRICTION, LIMIT
+from stickslip.mechanics.world import BodyKind
+from stickslip.names import LISTED, alternatives
+from stickslip.robots.robot import Robot
+from stickslip.rotations import matrices
+from stickslip.simulation.world_model import ShapeRecord, WorldModel
+from stickslip.state import Array, IntArray, UnknownNameError
+
+KINDS = ("free", "ball", "slide", "hinge")
+"""Of joints, in MuJoCo's order."""
+SIZES = {"free": (7, 6), "ball": (4, 3), "slide": (1, 1), "hinge": (1, 1)}
+"""Coordinates and velocities of each."""
+
+
+@dataclass(frozen=True, eq=False)
+class RobotModel(WorldModel):
+    """Bodies and shapes of a robot as plain data, and its coordinates."""
+
+    coordinates: tuple[str, ...] = ()
+    """Names of the joints."""
+    coordinate_kind: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Of `KINDS` [-], shape (nj,)."""
+    coordinate_place: IntArray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+    """Where the coordinates and velocities of each begin [-], shape (nj, 2)."""
+    sensor_names: tuple[str, ...] = ()
+    sensor_place: IntArray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+    """Where the numbers of each begin, and how many there are [-], shape (ns, 2)."""
+    sizes: tuple[int, int, int] = (0, 0, 0)
+    """Of q, v and z."""
+
+    @classmethod
+    def of_robot(cls, robot: Robot) -> "RobotModel":
+        """What a trajectory keeps of a robot."""
+        m = robot.model
+        turn = matrices(np.array(m.body_iquat))
+        inertia = np.einsum("bij,bj,bkj->bik", turn, m.body_inertia, turn)
+        moved = m.body_weldid != 0
+        kind = np.where(moved, int(BodyKind.DYNAMIC), int(BodyKind.FIXED)).astype(np.int64)
+        shown = [k for k in range(m.ngeom) if m.geom_rgba[k, 3] > 0.0]
+        records = [_shape(m, k) for k in shown]
+        kept = [(k, one) for k, one in zip(shown, records, strict=True) if one is not None]
+        geoms = [k for k, _ in kept]
+        body = m.geom_bodyid[geoms].astype(np.int64)
+        origin = -np.array(m.body_ipos)
+        if robot.world is not None:  # bodies of a world are placed by the frames of their shapes
+            origin[[m.body(name).id for name in robot.world.names]] = robot.world.origin
+        none = np.zeros(0, np.int64)
+        return cls(
+            robot.names("body"), kind, np.where(moved, m.body_mass, 0.0), inertia, origin,
+            tuple(one for _, one in kept), body, np.array(m.geom_pos[geoms]) - m.body_ipos[body],
+            np.array(m.geom_quat[geoms]), np.array(m.opt.gravity), (), none, np.zeros((0, 2), np.int64),
+            np.zeros((0, 2, 3)), np.zeros((0, 2, 3, 3)), np.zeros(0), np.zeros((0, 2)), np.zeros((0, 2)),
+            robot, robot.names("joint"), m.jnt_type.astype(np.int64),
+            np.stack([m.jnt_qposadr, m.jnt_dofadr], axis=1).astype(np.int64), robot.names("sensor"),
+            np.stack([m.sensor_adr, m.sensor_dim], axis=1).astype(np.int64),
+            (int(m.nq), int(m.nv), int(m.na + m.nu + 7 * m.nmocap)),
+        )  # fmt: skip
+
+    def coordinate(self, name: str) -> tuple[str, slice, slice]:
+        """Kind of the joint of that name, its coordinates and its velocities."""
+        if name not in self.coordinates:
+            known = alternatives(name, self.coordinates, most=LISTED)
+            raise UnknownNameError(f"no joint {name!r}; {known}")
+        j = self.coordinates.index(name)
+        kind, (q, v) = KINDS[int(self.coordinate_kind[j])], self.coordinate_place[j].tolist()
+        nq, nv = SIZES[kind]
+        return kind, slice(q, q + nq), slice(v, v + nv)
+
+
+def _shape(m: Any, k: int) -> ShapeRecord | None:
+    """A geom as viewers draw it; None for kinds that they do not."""
+    kinds = load_mujoco().mjtGeom
+    size, kind = m.geom_size[k], int(m.geom_type[k])
+    if kind == int(kinds.mjGEOM_PLANE):
+        return ShapeRecord("plane")
+    if kind == int(kinds.mjGEOM_SPHERE):
+        return ShapeRecord("sphere", (float(size[0]),))
+    if kind in (int(kinds.mjGEOM_CAPSULE), int(kinds.mjGEOM_CYLINDER)):
+        name = "capsule" if kind == int(kinds.mjGEOM_CAPSULE) else "cylinder"
+        return ShapeRecord(name, (float(size[0]), 2.0 * float(size[1])))
+    if kind == int(kinds.mjGEOM_BOX):
+        return ShapeRecord("cuboid", tuple((2.0 * size).tolist()))
+    if kind == int(kinds.mjGEOM_ELLIPSOID):
+        return ShapeRecord("ellipsoid", tuple(size.tolist()))
+    if kind == int(kinds.mjGEOM_MESH):
+        mesh = int(m.geom_dataid[k])
+        first = int(m.mesh_vertadr[mesh])
+        points = np.array(m.mesh_vert[first : first + int(m.mesh_vertnum[mesh])], float)
+        return ShapeRecord("convex-hull", (), points)
+    if kind == int(kinds.mjGEOM_HFIELD):
+        field = int(m.geom_dataid[k])
+        rows, columns, first = (int(x[field]) for x in (m.hfield_nrow, m.hfield_ncol, m.hfield_adr))
+        heights = np.array(m.hfield_data[first : first + rows * columns], float).reshape(rows, columns)
+        width, depth, top, _ = m.hfield_size[field].tolist()
+        return ShapeRecord("height-field", (2.0 * width, 2.0 * depth), top * heights.T)
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class CoordinateView:
+    """One joint of a robot over a trajectory."""
+
+    name: str
+    kind: str
+    """free, ball, slide or hinge."""
+    position: Array
+    """Its coordinates: of slide and hinge joints [m, rad], shape (n,); of others position and quaternion
+    [m, -], shape (n, 4 or 7)."""
+    speed: Array
+    """Its velocities [m/s, rad/s], shape (n,), or (n, 3 or 6)."""
+    effort: Array
+    """What its limits and dry friction did over the last step of each record [N, N m], shape (n,)."""
+
+    @property
+    def angle(self) -> Array:
+        """Of a hinge [rad], shape (n,)."""
+        if self.kind != "hinge":
+            raise AttributeError(f"joint {self.name!r} is of kind {self.kind}, and has no angle")
+        return self.position
+
+    @property
+    def velocity(self) -> Array:
+        """The same as `speed`."""
+        return self.speed
+
+
+def coordinate_view(
+    model: RobotModel, name: str, h: Array, q: Array, v: Array, joint_r: Array, joint_offset: IntArray,
+    joint_id: IntArray,
+) -> CoordinateView:  # fmt: skip
+    """The joint of that name over the n records of a trajectory, whose columns the arguments are."""
+    kind, of_q, of_v = model.coordinate(name)
+    number, single = model.coordinates.index(name), of_q.stop - of_q.start == 1
+    # Names of blocks, as `kernels/robots/rows.py` makes them: of limits of this joint, and of its friction.
+    what, key = joint_id % 4, joint_id // 4
+    own = np.zeros(joint_id.shape)
+    own[(what == LIMIT) & (key // 4 == number) & (key % 4 == 0)] = -1.0
+    own[(what == LIMIT) & (key // 4 == number) & (key % 4 == 1)] = 1.0
+    friction = (what == DRY_FRICTION) & (key % 2 == 0) & (key // 2 >= of_v.start) & (key // 2 < of_v.stop)
+    own[friction] = 1.0
+    record = np.repeat(np.arange(len(h)), np.diff(joint_offset))
+    effort = np.zeros(len(h))
+    if single:
+        np.add.at(effort, record, own * joint_r)
+        effort /= np.where(h > 0.0, h, 1.0)
+    pick = (lambda x, part: x[:, part.start]) if single else (lambda x, part: x[:, part])
+    return CoordinateView(name, kind, pick(q, of_q), pick(v, of_v), effort)

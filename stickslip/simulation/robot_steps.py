@@ -1,0 +1,383 @@
+"""Steps of a robot, as the run of any model makes and keeps them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.interrupts import Interrupts
+from stickslip.kernels.robots import layout as at
+from stickslip.kernels.robots.motion import dot, times_symmetric
+from stickslip.kernels.robots.outputs import deepest, tell_bodies
+from stickslip.mechanics.given import called
+from stickslip.names import LISTED, alternatives
+from stickslip.problem.solution import Verdict
+from stickslip.schemes import registry
+from stickslip.schemes.robot_prepared import PreparedRobot
+from stickslip.schemes.robots import ReducedMoreauJean, RobotMarch, RobotStrip, memory_of, restore
+from stickslip.schemes.step import Memory, Solver, Step
+from stickslip.simulation.begun import Begun, begun_from, begun_new
+from stickslip.simulation.checkpoint import Checkpoint
+from stickslip.simulation.clock import OFF_CLOCK, Clock, Stride
+from stickslip.simulation.contacts import CONTACT_WIDTHS
+from stickslip.simulation.recorder import Marched
+from stickslip.simulation.robot_model import RobotModel
+from stickslip.simulation.rows import Reduction, Rows, Table
+from stickslip.simulation.trajectory import Trajectory
+from stickslip.simulation.world_steps import KINDS, NOTHING, NUMBERS, TOTALS, explain_contact
+from stickslip.state import Array, IntArray, ModelError, State, UnknownNameError
+
+JUDGED = {
+    "natural": at.NATURAL, "natural_scaled": at.NATURAL_SCALED, "iterations": at.ITERATIONS,
+    "penetration": at.PENETRATION, "opening": at.OPENING, "correction": at.CORRECTION,
+    "kinetic": at.KINETIC, "potential": at.POTENTIAL, "dissipated": at.DISSIPATED, "work": at.WORK,
+    "lifted": at.LIFTED, "balance": at.BALANCE,
+}  # fmt: skip
+"""Columns of the numbers of steps made together."""
+Control = Callable[[Any], Any]
+"""Given MuJoCo's data before each step, it returns the controls, or writes them to `data.ctrl` itself."""
+
+
+class _Kept(NamedTuple):
+    """What rows need of a step."""
+
+    numbers: tuple[float, ...]
+    arrays: dict[str, Array]
+    """q, v, z, poses, twists and sensors."""
+    contacts: tuple[Any, ...]
+    joint_r: Array
+    joint_id: IntArray
+
+
+class _Together(NamedTuple):
+    """What rows need of steps made together."""
+
+    strip: RobotStrip
+    ends: list[int]
+    """Which steps are recorded."""
+
+
+class RobotSteps:
+    """Makes the steps of one run of a robot, and the rows of its records."""
+
+    notes: tuple[str, ...] = ()
+    marches_watched = True
+    """Steps by themselves have other bits, and those of a run do not depend on who looks."""
+
+    def __init__(
+        self, prepared: PreparedRobot, model: RobotModel, begun: Begun, solver: Solver,
+        control: Control | None,
+    ):  # fmt: skip
+        self.prepared, self.scheme, self.solver, self.model = prepared, begun.scheme, solver, model
+        self.every = 1
+        """Every how many steps are recorded."""
+        self.control = control
+        compiled = bool(getattr(solver, "compiled_steps", False))
+        self._march = RobotMarch(prepared, solver) if compiled else None
+        self._growing: _Together | None = None
+        """The last steps made together, which more may follow."""
+
+    # 1. The step.
+
+    def step(self, state: State, memory: Memory, h: float) -> Step:
+        """The step of length h that begins at `state`."""
+        self._ask(state)
+        made: Step = self.scheme.step(self.prepared, state, memory, h, self.solver)
+        return made
+
+    def again(self, state: State, recall: Callable[[], Memory], h: float) -> Callable[[], Step]:
+        """What makes a step once more, on data of its own."""
+        return partial(self._again, state, recall, h, self.prepared.motion.ctrl.copy())
+
+    def _again(self, state: State, recall: Callable[[], Memory], h: float, controls: Array) -> Step:
+        z, na = np.array(state.z), self.prepared.model.na
+        z[na : na + controls.size] = controls
+        begin = State(state.t, state.q, state.v, z)
+        made: Step = self.scheme.step(PreparedRobot(self.prepared.robot), begin, recall(), h, self.solver)
+        return made
+
+    def contacts(self, memory: Memory, step: Step | None) -> int:
+        """Blocks of the last step."""
+        return int(memory["key"].size) if step is None else len(step.contacts)
+
+    def check(self, step: Step, state: State) -> None:
+        """Refuse a state that is not finite."""
+        if not all(np.isfinite(one).all() for one in (state.q, state.v, state.z)):
+            raise ModelError(f"at t = {state.t:.9g} s the state is not finite; take a smaller h")
+
+    def depth(self, state: State) -> float:
+        """Deepest overlap of what must not overlap [m, rad]."""
+        if self.prepared.at is not state:
+            self.prepared.place(state)
+        return float(deepest(self.prepared.engine, self.prepared.reach)[0])
+
+    def explain(self, state: State, step: Step, raised: bool) -> str:
+        """Between which bodies the answer of a step is worst, as part of a sentence."""
+        return explain_contact(self.model.names, step, raised)
+
+    def march(
+        self, state: State, recall: Callable[[], Memory], clock: Clock, index: int, most: int, every: int,
+        end: int, interrupts: Interrupts,
+    ) -> Marched | None:  # fmt: skip
+        """Several steps in one compiled call; None where the next is made by itself."""
+        if self._march is None:
+            return None
+        # The memory is known at the end of a call alone, and a record needs it.
+        most = 1 if self.control is not None else most
+        return interrupts.run(self._together, state, recall, clock, index, most, every, end)
+
+    def _together(
+        self, state: State, recall: Callable[[], Memory], clock: Clock, index: int, most: int, every: int,
+        end: int,
+    ) -> Marched | None:  # fmt: skip
+        assert self._march is not None
+        self._ask(state)
+        made = self._march.make(state, recall, clock.length(index + 1), clock.at, index, most)
+        if made is None:
+            return None
+        return self._taken(*made, index, every, end)
+
+    @property
+    def lane(self) -> Callable[[State, int, int, float], State | None] | None:
+        """Makes one more step after those of the last strip, to be kept when `followed` is asked; None where
+        the user's function is asked before every step."""
+        return None if self._march is None or self.control is not None else self._march.follow
+
+    def followed(self, done: int, index: int, every: int) -> tuple[Marched, Callable[[], Step]]:
+        """So many steps that the lane made from an index of the clock on, and what makes the last again."""
+        strip = None if self._march is None else self._march.strip
+        assert strip is not None
+        stop, na, nu = strip.steps, self.prepared.model.na, self.prepared.model.nu
+        recall = partial(self._memory, strip, stop - 1, 0)
+        controls = strip.room.z[stop, na : na + nu]
+        again = partial(self._again, strip.state_after(stop - 1), recall, strip.h, controls)
+        return self._taken(strip, done, index, every, OFF_CLOCK), again
+
+    def _taken(self, strip: RobotStrip, done: int, index: int, every: int, end: int) -> Marched:
+        """Keep the last so many steps of a strip."""
+        stop, numbers = strip.steps, strip.room.numbers
+        grown = self._growing
+        if grown is None or grown.strip is not strip:
+            grown = self._growing = _Together(strip, [])
+        steps = range(index + 1, index + done + 1)
+        grown.ends.extend([stop - done + k for k, n in enumerate(steps) if n % every == 0 or n == end])
+        residual = worst = numbers.item(stop - 1, at.NATURAL_SCALED)
+        if done > 1:
+            worst = float(numbers[stop - done : stop, at.NATURAL_SCALED].max())
+        kept = grown if stop == done else None
+        return Marched(kept, done, strip.state, partial(self._memory, strip, stop), residual, worst)
+
+    def _memory(self, strip: RobotStrip, stop: int, k: int) -> Memory:
+        """After `stop` steps of a strip."""
+        return memory_of(self.prepared, strip.last_after(stop))
+
+    def _ask(self, state: State) -> None:
+        """Ask the user's function for the controls of the next step."""
+        if self.control is None:
+            return
+        data = self.prepared.data
+        if self.prepared.at is not state:
+            self.prepared.place(state)
+        given = called("the run", "control", self.control, (data,), state.t)
+        if given is not None:
+            values = np.asarray(given, float).reshape(-1)
+            if values.shape != data.ctrl.shape or not np.isfinite(values).all():
+                raise ModelError(
+                    f"control: at t = {state.t:.9g} s it gives {given!r}; expected {data.ctrl.size} finite"
+                    " numbers, one for each control"
+                )
+            data.ctrl[:] = values
+
+    def set_inputs(self, values: Mapping[str, ArrayLike], state: State) -> State:
+        """Give actuators other controls, and mocap bodies other poses; the state with them."""
+        if self.prepared.at is not state:
+            self.prepared.place(state)
+        data, model = self.prepared.data, self.prepared.model
+        actuators, bodies = self.prepared.robot.names("actuator"), self.model.names
+        for name, value in values.items():
+            given = np.asarray(value, float).reshape(-1)
+            if not np.isfinite(given).all():
+                raise ModelError(f"input {name!r}: {value!r} is not finite")
+            if name in actuators and given.size == 1:
+                data.ctrl[actuators.index(name)] = given[0]
+            elif name in bodies and model.body_mocapid[bodies.index(name)] >= 0 and given.size in (3, 7):
+                k = int(model.body_mocapid[bodies.index(name)])
+                data.mocap_pos[k] = given[:3]
+                if given.size == 7:
+                    data.mocap_quat[k] = given[3:]
+            else:
+                known = alternatives(name, tuple(self.inputs(state)), most=LISTED)
+                raise UnknownNameError(f"no input {name!r} of {given.size} numbers; {known}")
+        return state
+
+    def inputs(self, state: State) -> dict[str, Array]:
+        """Controls of actuators [any], and poses of mocap bodies [m, -], shape (7,), by name."""
+        data, model = self.prepared.data, self.prepared.model
+        found = {name: np.array(data.ctrl[k]) for k, name in enumerate(self.prepared.robot.names("actuator"))}
+        for body in np.flatnonzero(model.body_mocapid >= 0).tolist():
+            k = int(model.body_mocapid[body])
+            found[self.model.names[body]] = np.concatenate([data.mocap_pos[k], data.mocap_quat[k]])
+        return found
+
+    # 2. What is kept of it.
+
+    def keep(self, step: Step, before: State, state: State, index: int, closes: bool, told: bool) -> _Kept:
+        """What rows need of a step that ended at `state`."""
+        c, e = step.contacts, step.energy
+        contacts = (c.id, c.body, c.point, c.frame, c.gap, c.law, step.r, step.u, np.zeros(len(c), np.int64))
+        numbers = (
+            state.t, step.h, index, 0 if step.ok else step.verdict.code, step.natural, step.natural_scaled,
+            step.iterations, step.penetration, step.opening, step.correction, e.kinetic, e.potential,
+            e.dissipated, e.work, e.lifted, e.balance,
+        )  # fmt: skip
+        joint_id = np.zeros(0, np.int64) if step.joint_id is None else step.joint_id
+        if not closes:
+            return _Kept(numbers, self._arrays(state), NOTHING, np.zeros(0), joint_id[:0])
+        return _Kept(numbers, self._arrays(state), contacts, step.joint_r, joint_id)
+
+    def _arrays(self, state: State) -> dict[str, Array]:
+        """What the data says of bodies and sensors at a state, which it is at."""
+        nb, data = len(self.model), self.prepared.data
+        poses, twists = np.empty((nb, 7)), np.empty((nb, 6))
+        tell_bodies(self.prepared.motion, self.prepared.traits, poses, twists)
+        shown = {
+            f"sensors/{name}": np.array(data.sensordata[first : first + count])
+            for name, (first, count) in zip(
+                self.model.sensor_names, self.model.sensor_place.tolist(), strict=True
+            )
+        }
+        return {
+            "q": state.q, "v": state.v, "z": state.z, "poses": poses.reshape(-1),
+            "twists": twists.reshape(-1), **shown,
+        }  # fmt: skip
+
+    def rows(self, kept: Sequence[Any]) -> Rows:
+        """One row per step."""
+        if isinstance(kept[0], _Together):
+            return self._marched(kept)
+        table = np.array([one.numbers for one in kept])
+        columns: dict[str, Any] = {
+            name: table[:, k].astype(KINDS.get(name, float)) for k, name in enumerate(NUMBERS)
+        }
+        columns |= {name: np.stack([one.arrays[name] for one in kept]) for name in kept[0].arrays}
+        contacts = {
+            name: np.concatenate([one.contacts[k] for one in kept]) for k, name in enumerate(CONTACT_WIDTHS)
+        }
+        joints = {
+            "r": np.concatenate([one.joint_r for one in kept]),
+            "id": np.concatenate([one.joint_id for one in kept]),
+        }
+        return Rows(columns, {
+            "contacts": Table(np.array([len(one.contacts[0]) for one in kept]), contacts),
+            "joints": Table(np.array([len(one.joint_r) for one in kept]), joints),
+        })  # fmt: skip
+
+    def _marched(self, kept: Sequence[_Together]) -> Rows:
+        """Rows of steps made together."""
+        parts = []
+        for strip, ends in kept:
+            strip.closed = True
+            n, room = strip.steps, strip.room
+            index = strip.index + np.arange(1, n + 1)
+            columns: dict[str, Any] = {
+                "t": np.array(strip.times[1:]), "h": np.full(n, strip.h), "index": index,
+                "verdicts": np.full(n, Verdict.CERTIFIED.code, np.int8), "q": room.q[1 : n + 1],
+                "v": room.v[1 : n + 1], "z": room.z[1 : n + 1],
+                "poses": room.poses[1 : n + 1].reshape(n, -1),
+                "twists": room.twists[1 : n + 1].reshape(n, -1),
+            }  # fmt: skip
+            numbers = room.numbers[:n]
+            columns |= {name: numbers[:, k].astype(KINDS.get(name, float)) for name, k in JUDGED.items()}
+            for name, (first, count) in zip(
+                self.model.sensor_names, self.model.sensor_place.tolist(), strict=True
+            ):
+                columns[f"sensors/{name}"] = room.sensors[1 : n + 1, first : first + count]
+            closes = np.zeros(n, bool)
+            closes[ends] = True
+            parts.append(Rows(columns, _tables(room, n, closes)))
+        if len(parts) == 1:
+            return parts[0]
+        joined = {name: np.concatenate([one.columns[name] for one in parts]) for name in parts[0].columns}
+        tables = {}
+        for name, table in parts[0].tables.items():
+            counts = np.concatenate([one.tables[name].counts for one in parts])
+            found = {
+                key: np.concatenate([one.tables[name].columns[key] for one in parts]) for key in table.columns
+            }
+            tables[name] = Table(counts, found)
+        return Rows(joined, tables)
+
+    def first(self, state: State, memory: Memory, index: int, sums: dict[str, float]) -> Rows:
+        """The record of the start."""
+        restore(self.prepared, state, memory)
+        motion, traits = self.prepared.motion, self.prepared.traits
+        kinetic, potential = sums.get("kinetic"), sums.get("potential")
+        if kinetic is None or potential is None:
+            kinetic = 0.5 * dot(motion.qvel, times_symmetric(traits, motion.M, motion.qvel))
+            potential = float(motion.energy[0])
+        totals = (sums.get(name, 0.0) for name in TOTALS)
+        numbers = (state.t, 0.0, index, *(0.0,) * 7, kinetic, potential, *totals)
+        none = np.zeros(0), np.zeros(0, np.int64)
+        return self.rows([_Kept(numbers, self._arrays(state), NOTHING, *none)])
+
+    def reduction(self, sums: dict[str, float]) -> Reduction:
+        """How steps become records."""
+        return Reduction({name: sums.get(name, 0.0) for name in TOTALS})
+
+    # 3. What is made of records when they are asked for.
+
+    def parts(self) -> dict[str, Any]:
+        """What a trajectory of the records needs beside them."""
+        return {"choose": None, "forces": "solver"}
+
+    def sums(self, of: Trajectory, since: float) -> dict[str, float]:
+        """Energies beside those that add up over the steps: none."""
+        return {}
+
+    def written(self, of: Trajectory) -> None:
+        """Take note that records are in a file."""
+
+
+def _tables(room: Any, n: int, closes: Any) -> dict[str, Table]:
+    """Contacts and other impulses of the recorded ones of n steps."""
+    made = {}
+    for name, offset, columns in (
+        ("contacts", room.offset, {key: getattr(room, key) for key in CONTACT_WIDTHS if key != "choice"}),
+        ("joints", room.joint_offset, {"r": room.joint_r, "id": room.joint_id}),
+    ):
+        counts = np.diff(offset[: n + 1])
+        rows = np.repeat(closes, counts)
+        found = {key: value[: offset[n]][rows] for key, value in columns.items()}
+        if name == "contacts":
+            found["choice"] = np.zeros(len(found["id"]), np.int64)
+        made[name] = Table(np.where(closes, counts, 0), found)
+    return made
+
+
+def begun_robot(
+    prepared: PreparedRobot, model: RobotModel, h: Stride | None, scheme: Any, start: Any
+) -> Begun:
+    """The scheme, and the state, memory and clock that a run of a robot begins with."""
+    robot = prepared.robot
+
+    def begin(found: ReducedMoreauJean) -> Callable[[State, float], Memory]:
+        return lambda state, h: found.begin(prepared, state, h)
+
+    if start is None or isinstance(start, State):
+        found = registry.chosen_for_robots(scheme)
+        state = robot.start if start is None else start
+        robot.check_state(state)
+        h = float(prepared.robot.model.opt.timestep) if h is None else h
+        return begun_new(found, state, h, begin(found))
+    if not isinstance(start, Checkpoint) or not isinstance(start.model, RobotModel):
+        what = "of another kind of model" if isinstance(start, Checkpoint) else type(start).__name__
+        raise ModelError(
+            f"start is {what}; expected a checkpoint of a robot, such as trajectory.checkpoint(), or a State,"
+            " such as robot.key('home')"
+        )
+    start.model.check_same(model)
+    robot.check_state(start.state)
+    found = registry.chosen_for_robots(start.scheme if scheme is None else scheme)
+    return begun_from(start, found, h, begin(found), np.isfinite)

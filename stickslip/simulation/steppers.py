@@ -1,0 +1,45 @@
+"""What makes the steps of a run, by the kind of its model."""
+
+from collections.abc import Callable
+from typing import Any
+
+from stickslip.mechanics.world import World
+from stickslip.robots.robot import Robot
+from stickslip.schemes.body_world import PreparedWorld
+from stickslip.schemes.prepared_system import PreparedSystem
+from stickslip.schemes.robot_prepared import PreparedRobot
+from stickslip.schemes.step import Selector, Solver
+from stickslip.simulation.begun import Begun, begun_system, begun_world
+from stickslip.simulation.clock import Stride
+from stickslip.simulation.robot_model import RobotModel
+from stickslip.simulation.robot_steps import RobotSteps, begun_robot
+from stickslip.simulation.system_steps import SystemSteps
+from stickslip.simulation.world_model import WorldModel
+from stickslip.simulation.world_steps import WorldSteps
+from stickslip.systems.system import NonsmoothSystem
+
+Steps = SystemSteps | WorldSteps | RobotSteps
+
+
+def prepared_model(model: NonsmoothSystem | World | Robot) -> Any:
+    """A model as its steps take it."""
+    if isinstance(model, World):
+        return PreparedWorld(model)
+    return PreparedRobot(model) if isinstance(model, Robot) else PreparedSystem(model)
+
+
+def begun_steps(
+    prepared: Any, h: Stride | None, scheme: Any, start: Any, solver: Solver, select: Selector | None,
+    control: Callable[[Any], Any] | None,
+) -> tuple[Begun, Steps]:  # fmt: skip
+    """Where a run of a prepared model begins, and what makes its steps."""
+    if isinstance(prepared, PreparedRobot):
+        robot = RobotModel.of_robot(prepared.robot)
+        begun = begun_robot(prepared, robot, h, scheme, start)
+        return begun, RobotSteps(prepared, robot, begun, solver, control)
+    if isinstance(prepared, PreparedWorld):
+        model = WorldModel.of(prepared.world)
+        begun = begun_world(prepared, model, h, scheme, start)
+        return begun, WorldSteps(prepared, model, begun, solver, select)
+    begun = begun_system(prepared, h, scheme, start)
+    return begun, SystemSteps(prepared, begun, solver, select)

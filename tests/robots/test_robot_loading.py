@@ -1,0 +1,123 @@
+"""Files of robots: what is read, what is said of it, and what is refused."""
+
+from pathlib import Path
+
+import mujoco
+import pytest
+from robot_models import FLOOR, ball, scene
+
+import stickslip as ss
+from stickslip import Robot
+
+OBJ = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+URDF = """<robot name="arm"><link name="base"/><link name="tip"><inertial><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>{}</link>
+<joint name="elbow" type="revolute"><parent link="base"/><child link="tip"/><axis xyz="0 1 0"/>
+<limit lower="-1" upper="1" effort="5" velocity="2"/></joint></robot>"""
+
+
+def test_text_path_spec_and_model_are_the_same(tmp_path: Path):
+    text = ball(1.0)
+    (tmp_path / "ball.xml").write_text(text)
+    spec = mujoco.MjSpec.from_string(text)
+    sources = (text, tmp_path / "ball.xml", spec, mujoco.MjModel.from_xml_string(text))
+    ends = {ss.simulate(Robot.load(one), until=0.1, h=1e-3).q[-1].tobytes() for one in sources}
+    assert len(ends) == 1
+
+
+def test_urdf_is_known_by_its_content():
+    robot = Robot.load(URDF.format(""))
+    assert robot.source is not None
+    assert robot.source.kind == "URDF"
+    assert robot.names("joint") == ("elbow",)
+
+
+def test_meshes_and_includes_are_found_beside_the_file(tmp_path: Path):
+    (tmp_path / "meshes").mkdir()
+    (tmp_path / "meshes" / "part.obj").write_text(OBJ)
+    (tmp_path / "body.xml").write_text(
+        '<mujoco><worldbody><body name="b"><freejoint/><geom type="mesh" mesh="part"/></body></worldbody>'
+        "</mujoco>"
+    )
+    (tmp_path / "scene.xml").write_text(
+        '<mujoco><compiler meshdir="meshes"/><asset><mesh name="part" file="part.obj"/></asset>'
+        '<include file="body.xml"/></mujoco>'
+    )
+    assert Robot.load(tmp_path / "scene.xml").names("body") == ("world", "b")
+
+
+def test_packages_are_found_on_the_search_path(tmp_path: Path):
+    folder = tmp_path / "ws" / "arm_description" / "meshes"
+    folder.mkdir(parents=True)
+    (folder / "tip.obj").write_text(OBJ)
+    mesh = '<collision><geometry><mesh filename="package://arm_description/meshes/tip.obj"/></geometry></collision>'
+    (tmp_path / "arm").mkdir()
+    path = tmp_path / "arm" / "arm.urdf"
+    path.write_text(URDF.format(mesh))
+    with pytest.raises(ss.ModelError, match=r"arm_description/meshes/tip.obj.*search="):
+        Robot.load(path)
+    assert Robot.load(path, search=[tmp_path / "ws"]).model.nmesh == 1
+
+
+def test_files_outside_the_folder_are_not_read(tmp_path: Path):
+    (tmp_path / "secret.obj").write_text(OBJ)
+    (tmp_path / "model").mkdir()
+    path = tmp_path / "model" / "m.xml"
+    path.write_text(
+        '<mujoco><asset><mesh name="m" file="../secret.obj"/></asset><worldbody><body><freejoint/>'
+        '<geom type="mesh" mesh="m"/></body></worldbody></mujoco>'
+    )
+    with pytest.raises(ss.ModelError, match="outside the model's folder"):
+        Robot.load(path)
+    assert Robot.load(path, search=[tmp_path]).model.nmesh == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("<mujoco>\n<worldbody>\n<geom size='1' typ='box'/></worldbody></mujoco>", "typ.*line 3"),
+        ("<mujoco>\n<worldbody", "line 2.*malformed XML"),
+        ('<!DOCTYPE x [<!ENTITY a "b">]><mujoco/>', "entities"),
+        ("<sdf/>", "<sdf>.*<mujoco>"),
+        ("<mujoco/>", "nothing in it can move"),
+        (scene(FLOOR + "<body><joint/></body>"), "mass and inertia"),
+    ],
+)
+def test_mistakes_are_named(text: str, said: str):
+    with pytest.raises(ss.ModelError, match=f"(?s){said}") as caught:
+        Robot.load(text)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_not_supported_is_refused_by_name():
+    sticky = scene(
+        '<body name="b"><freejoint/><geom size=".1"/></body>',
+        '<actuator><adhesion name="gecko" body="b" ctrlrange="0 1"/></actuator>',
+    )
+    with pytest.raises(ss.ModelError, match=r"gecko.*adhesion"):
+        Robot.load(sticky)
+
+
+def test_what_has_no_use_is_told():
+    text = ball(1.0).replace('size=".05"', 'size=".05" solref=".01 1"')
+    text = text.replace("<option ", '<option impratio="10" integrator="implicitfast" ')
+    said = str(Robot.load(text))
+    for word in ("solref of 1 geom", "impratio = 10", "integrator = implicitfast"):
+        assert word in said
+
+
+def test_a_missing_file_and_a_wrong_thing():
+    with pytest.raises(ss.ModelError, match="there is no such file"):
+        Robot.load("no/such.xml")
+    with pytest.raises(ss.ModelError, match="not int"):
+        Robot.load(3)
+
+
+def test_keys_are_states():
+    text = ball(1.0).replace(
+        "</mujoco>", '<keyframe><key name="low" qpos="0 0 .2 1 0 0 0"/></keyframe></mujoco>'
+    )
+    robot = Robot.load(text)
+    assert robot.key("low").q[2] == 0.2
+    with pytest.raises(ss.ModelError, match="low"):
+        robot.key("lo")

@@ -1,0 +1,83 @@
+"""MuJoCo's memory for contacts: a run stops before it is full, since a full one would end the process."""
+
+import mujoco
+import numpy as np
+import pytest
+from robot_models import scene
+
+import stickslip as ss
+from stickslip import Robot
+from stickslip.bridges.substeps import Contact, Substeps
+from stickslip.detection.mujoco_library import Warnings
+from stickslip.schemes import robot_prepared
+from stickslip.schemes.robot_prepared import PreparedRobot
+
+H = 2e-3
+
+
+def boxes(memory="", n=30, height=0.08):
+    """Boxes above a floor, side by side, with so little memory."""
+    size = f'<size memory="{memory}"/>' if memory else ""
+    bodies = "".join(
+        f'<body pos="{0.13 * (k % 6)} {0.13 * (k // 6)} {height}"><freejoint/>'
+        '<geom type="box" size=".05 .05 .05"/></body>'
+        for k in range(n)
+    )
+    return scene('<geom type="plane" size="9 9 .1"/>' + bodies, h=H).replace("<mujoco>", f"<mujoco>{size}")
+
+
+@pytest.fixture
+def no_spare(monkeypatch):
+    """A robot has as little memory as its file says."""
+    monkeypatch.setattr(robot_prepared, "set_arena", lambda *_: None)
+
+
+def test_files_that_ask_for_little_get_what_mujoco_takes_by_itself():
+    """With the memory of the file MuJoCo leaves out contacts; here the run is that with memory enough."""
+    small, plain = Robot.load(boxes("20K")), Robot.load(boxes())
+    with Warnings() as said:
+        mujoco.mj_step(small.model, mujoco.MjData(small.model), 60)
+    assert "memory is full" in said[0]
+    runs = [ss.simulate(one, until=60 * H) for one in (small, plain)]
+    assert runs[0].q.tobytes() == runs[1].q.tobytes()
+    assert runs[0].verdicts.max() == 0
+    assert PreparedRobot(plain).data.narena >= 4 * plain.model.narena
+
+
+def test_a_run_that_fills_the_memory_is_an_error(no_spare):
+    """Boxes fall, and contacts come when they arrive: records up to then are kept."""
+    live = ss.live(Robot.load(boxes("200K")))
+    with pytest.raises(ss.ModelError, match=r"memory of MuJoCo is too small.*<size memory=\"\d+M\"/>"):
+        live.step(200)
+    assert 0.0 < live.t < 0.1
+    assert np.isfinite(live.run().q).all()
+
+
+def test_a_start_that_fills_the_memory_is_an_error(no_spare):
+    with pytest.raises(ss.ModelError, match="memory of MuJoCo is too small"):
+        ss.simulate(Robot.load(boxes("50K", height=0.05)), until=0.02)
+
+
+def test_steps_by_themselves_are_refused_likewise(no_spare):
+    live = ss.live(Robot.load(boxes("200K")), solver="nsgs")
+    with pytest.raises(ss.ModelError, match="memory of MuJoCo is too small"):
+        live.step(200)
+
+
+def test_a_mocap_body_that_is_nowhere_is_an_error():
+    live = ss.live(Robot.load(boxes().replace("<worldbody>", '<worldbody><body name="m" mocap="true"/>')))
+    live.data.mocap_pos[0] = np.nan
+    with pytest.raises(ss.ModelError, match="mocap"):
+        live.step()
+
+
+def test_data_of_somebody_else_keeps_its_memory():
+    """MuJoCo copies data without a look at sizes: the copy has that of its owner, and is refused in time."""
+    model = mujoco.MjModel.from_xml_string(boxes(height=0.051))
+    data, steps = mujoco.MjData(model), Substeps(model, Contact())
+    steps.make(model, data, 3)
+    assert data.narena == model.narena
+    small = mujoco.MjModel.from_xml_string(boxes("200K"))
+    data, steps = mujoco.MjData(small), Substeps(small, Contact())
+    with pytest.raises(ss.ModelError, match="memory of MuJoCo is too small"):
+        steps.make(small, data, 200)

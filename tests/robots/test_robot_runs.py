@@ -1,0 +1,155 @@
+"""Runs of robots are runs: the same bits again, resumed, step by step; records, contacts and problems."""
+
+import numpy as np
+import pytest
+from robot_models import ball, gripper, pendulum
+
+import stickslip as ss
+from stickslip import Robot
+
+
+def hold(data):
+    return (0.05 * np.sin(5.0 * data.time), 8.0, 8.0)
+
+
+def test_a_run_resumes_bit_for_bit():
+    robot = Robot.load(gripper())
+    whole = ss.simulate(robot, until=0.6, control=hold)
+    half = ss.simulate(robot, until=0.3, control=hold)
+    rest = ss.simulate(robot, until=0.6, start=half.checkpoint(), control=hold)
+    assert rest.q[-1].tobytes() == whole.q[-1].tobytes()
+    assert rest.v[-1].tobytes() == whole.v[-1].tobytes()
+    assert rest.dissipated[-1] == whole.dissipated[-1]
+
+
+def test_steps_one_by_one_are_those_made_together():
+    robot = Robot.load(ball(0.3), restitution=0.5)
+    together = ss.simulate(robot, until=0.5, h=1e-3)
+    live = ss.live(robot, h=1e-3)
+    for _ in range(500):
+        live.step()
+    assert live.run().q.tobytes() == together.q.tobytes()
+    assert live.state.q.tobytes() == together.q[-1].tobytes()
+    again = robot.live(h=1e-3)
+    again.step(500)
+    assert again.state.q.tobytes() == together.q[-1].tobytes()
+    assert again.data.qpos.tolist() == together.q[-1].tolist()
+
+
+def test_a_step_as_data_is_that_of_the_march():
+    """Arrow by arrow, with `auto` outside: the same motion to the tolerance."""
+    robot = Robot.load(gripper())
+    live = ss.live(robot, start=robot.start)
+    live.inputs["close_a"] = live.inputs["close_b"] = 8.0
+    live.step(50)
+    step = live.last_step
+    assert step.state.q == pytest.approx(live.state.q, abs=1e-9)
+    assert step.ok
+    problem = live.problem()
+    assert ss.solve(problem).ok
+    assert live.residual <= 1e-8
+    assert len(live.contacts) == len(step.contacts)
+
+
+def test_records_are_those_of_every_run():
+    robot = Robot.load(gripper())
+    run = ss.simulate(robot, until=0.5, control=hold, record=10)
+    assert len(run) == 26
+    assert run.verdicts.max() == 0
+    assert run.natural_scaled.max() <= 1e-8
+    table = run.contact_table("box")
+    # Both pads carry the box's weight and its acceleration.
+    last = table.t == run.t[-1]
+    assert set(table.other[last]) == {"pad_a", "pad_b"}
+    assert run.body("hand").position.shape == (26, 3)
+    assert run.joint("lift").position.shape == (26,)
+    with pytest.raises(ss.ModelError, match="lifts"):
+        run.joint("lifts")
+
+
+def test_the_contacts_of_a_box_at_rest_carry_its_weight():
+    robot = Robot.load(ball(0.05))
+    run = ss.simulate(robot, until=0.1, h=1e-3)
+    assert run.forces_on("ball")[-1] == pytest.approx([0.0, 0.0, 9.81], abs=1e-7)
+    assert run.penetration[-1] < 1e-9
+
+
+def test_inputs_are_checked():
+    live = ss.live(Robot.load(gripper()))
+    with pytest.raises(ss.ModelError, match="close_b"):
+        live.inputs["close_c"] = 1.0
+    with pytest.raises(ss.ModelError, match="not finite"):
+        live.inputs["close_a"] = np.nan
+    with pytest.raises(ss.ModelError, match="3 finite numbers"):
+        ss.simulate(Robot.load(gripper()), until=0.1, control=lambda data: (1.0, 2.0))
+
+
+def test_other_schemes_are_refused():
+    robot = Robot.load(pendulum())
+    for scheme in ("variational", "event-driven"):
+        with pytest.raises(ss.ModelError, match="does not carry robots"):
+            ss.simulate(robot, until=1.0, scheme=scheme)
+
+
+def test_fast_bodies_are_looked_for_further_away():
+    """A ball at 30 m/s is not missed with steps of 5 ms."""
+    robot = Robot.load(ball(2.0))
+    start = robot.state(None, [0.0, 0.0, -30.0, 0.0, 0.0, 0.0])
+    run = ss.simulate(robot, until=0.2, h=5e-3, start=start)
+    assert run.body("ball").position[:, 2].min() > 0.05 - 1e-3
+
+
+def test_a_run_is_saved_with_its_robot_and_goes_on_from_the_file(tmp_path):
+    robot = Robot.load(gripper(), restitution=0.2)
+    path = tmp_path / "run.h5"
+    half = ss.simulate(robot, until=0.2, control=hold, out=path)
+    whole = ss.simulate(robot, until=0.4, control=hold)
+    found = ss.read_trajectory(path)
+    assert found.q.tobytes() == half.q.tobytes()
+    assert found.joint("lift").position.tobytes() == half.joint("lift").position.tobytes()
+    assert found.body("box").position.tobytes() == half.body("box").position.tobytes()
+    again = found.source
+    assert again.restitution.tolist() == robot.restitution.tolist()
+    rest = ss.simulate(again, until=0.4, start=found.checkpoint(), control=hold)
+    assert rest.q[-1].tobytes() == whole.q[-1].tobytes()
+    # The same in the file that it goes on in.
+    ss.simulate(robot, until=0.4, start=found.checkpoint(), control=hold, out=path)
+    assert ss.read_trajectory(path).q.tobytes() == whole.q.tobytes()
+
+
+def test_a_run_is_the_same_when_it_is_watched():
+    robot, seen = Robot.load(gripper()), []
+    plain = ss.simulate(robot, until=0.1, control=hold, record=5)
+    told = ss.simulate(robot, until=0.1, control=hold, record=5, watch=seen.append)
+    assert told.q.tobytes() == plain.q.tobytes()
+    assert [record.t for record in seen] == pytest.approx(plain.t.tolist())
+    assert seen[-1].poses.tobytes() == plain.poses[-1].tobytes()
+
+
+def test_its_scheme_carries_robots_alone():
+    ball_ = ss.Lagrangian("ball", M=1.0, q0=1.0)
+    with pytest.raises(ss.ModelError, match="carries robots, not systems"):
+        ss.simulate(ss.NonsmoothSystem([ball_], []), until=1.0, h=0.1, scheme="moreau-jean-reduced")
+
+
+def test_a_motion_that_blows_up_is_an_error_and_not_a_record():
+    live = ss.live(Robot.load(ball(1.0)), h=1e-3)
+    live.data.qfrc_applied[0] = np.inf
+    with pytest.raises(ss.ModelError, match="not finite"):
+        live.step(10)
+    assert np.isfinite(live.run().q).all()
+
+
+def test_what_mujoco_warns_of_in_a_step_is_an_error(monkeypatch):
+    live = ss.live(Robot.load(ball(0.05)), h=1e-3)
+    live.step()
+    march = live._steps._march
+    call = march._call
+
+    def warned(*arguments):
+        march.prepared._mujoco.get_mju_user_warning()("nconmax is too small")
+        return call(*arguments)
+
+    monkeypatch.setattr(march, "_call", warned)
+    with pytest.raises(ss.ModelError, match="nconmax is too small"):
+        live.step()

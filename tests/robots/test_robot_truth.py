@@ -1,0 +1,142 @@
+"""Robots do what mechanics says: closed forms, conservation, and the same as worlds and equations."""
+
+import numpy as np
+import pytest
+from robot_models import ball, four_bar, gripper, pendulum, scene, slope
+
+import stickslip as ss
+from stickslip import Robot
+
+G = 9.81
+
+
+def test_a_gripped_box_does_not_creep():
+    """Ten seconds of hold: the box moves with the hand to 1e-9 m."""
+    robot = Robot.load(gripper())
+    run = ss.simulate(robot, until=11.0, record=100, control=lambda data: (0.0, 8.0, 8.0))
+    fall = run.joint("free").position[:, 2] - run.joint("lift").position
+    later = fall[run.t >= 1.0]
+    assert np.ptp(later) < 1e-9
+    assert run.missed == 0
+
+
+@pytest.mark.parametrize("mu", [0.3, 0.7])
+def test_a_box_on_a_slope_sticks_or_slides(mu):
+    """tan 0.5 = 0.546: it slides with g (sin a - mu cos a), or stays."""
+    angle = 0.5
+    run = ss.simulate(Robot.load(slope(angle, mu)), until=0.5, h=1e-3)
+    moved = run.body("box").position[-1] - run.body("box").position[0]
+    expected = 0.5 * max(0.0, G * (np.sin(angle) - mu * np.cos(angle))) * 0.25
+    along = np.array([np.cos(angle), 0.0, -np.sin(angle)])
+    assert moved @ along == pytest.approx(expected, abs=2e-3 * expected + 1e-9)
+    assert np.linalg.norm(moved - (moved @ along) * along) < 1e-7
+
+
+def test_a_ball_bounces_to_e_squared_of_its_height():
+    h = 1e-3
+    robot = Robot.load(ball(0.55), restitution=0.8)
+    run = ss.simulate(robot, until=1.0, h=h)
+    height = run.body("ball").position[:, 2] - 0.05
+    hit = int(np.argmax(height < 5e-3))
+    assert height[hit:].max() == pytest.approx(0.64 * 0.5, abs=10 * h)
+    speed = run.joint("ball").speed[:, 2]
+    k = int(np.argmax(np.diff(speed)))
+    assert speed[k + 1] / -speed[k] == pytest.approx(0.8, abs=5e-3)
+
+
+def test_restitution_is_given_by_name_or_for_all():
+    by_name = Robot.load(ball(0.55), restitution={"skin": 0.8, "floor": 0.9})
+    assert by_name.restitution.tolist() == [0.9, 0.8]
+    with pytest.raises(KeyError, match="skim"):
+        Robot.load(ball(0.55), restitution={"skim": 0.8})
+
+
+def test_a_pendulum_is_that_of_the_equations():
+    """The same pendulum written as an equation, to the order of the scheme."""
+    ends = []
+    for h in (2e-3, 1e-3):
+        robot = Robot.load(pendulum())
+        start = robot.state([1.0], [0.0])
+        run = ss.simulate(robot, until=1.0, h=h, start=start)
+        angle = run.joint("hinge").angle
+        ends.append(angle[-1])
+    written = ss.Lagrangian("rod", M=1.0, q0=1.0, F_int=lambda q: G * np.sin(q))
+    fine = ss.simulate(ss.NonsmoothSystem([written], []), until=1.0, h=2e-5).q[-1, 0]
+    errors = np.abs(np.array(ends) - fine)
+    assert errors[1] < 5e-3
+    assert errors[0] / errors[1] == pytest.approx(2.0, abs=0.5)
+
+
+def test_dry_friction_stops_a_pendulum_where_statics_allows():
+    """It comes to rest, within the angles that friction holds, and stays there exactly."""
+    friction = 2.0
+    robot = Robot.load(pendulum(friction))
+    run = ss.simulate(robot, until=8.0, h=1e-3, start=robot.state([1.2], [0.0]))
+    angle, speed = run.joint("hinge").angle, run.joint("hinge").speed
+    assert abs(angle[-1]) <= np.arcsin(friction / G) + 1e-6
+    assert speed[-1000:] == pytest.approx(0.0, abs=1e-12)
+    assert np.ptp(angle[-1000:]) < 1e-12
+    # What friction does there is what gravity wants.
+    assert run.joint("hinge").effort[-1] == pytest.approx(G * np.sin(angle[-1]), rel=1e-6)
+    # Up to the first turn, friction takes its moment times the angle.
+    turn = int(np.argmax((speed[1:] >= 0.0) & (speed[:-1] < 0.0)))
+    q0, q1 = 1.2, angle[turn]
+    assert G * (np.cos(q1) - np.cos(q0)) == pytest.approx(friction * (q0 - q1), rel=5e-3)
+
+
+def test_a_four_bar_stays_closed():
+    robot = Robot.load(four_bar())
+    run = ss.simulate(robot, until=2.0, h=1e-3, start=robot.state([0.3, -0.3, 0.3]))
+    assert run.opening[1:].max() < 1e-9
+    # A parallelogram: the rocker turns as the crank does.
+    crank = run.joint("crank").angle
+    assert np.ptp(crank) > 0.5
+    assert run.joint("coupler").angle == pytest.approx(-crank, abs=1e-6)
+
+
+def test_energy_of_a_passive_model_does_not_grow():
+    robot = Robot.load(pendulum(damping=0.1))
+    run = ss.simulate(robot, until=5.0, h=1e-3, start=robot.state([1.0], [0.0]))
+    assert np.diff(run.energy).max() < 1e-5 * G
+    account = run.energy - run.energy[0] + run.dissipated - run.work
+    assert np.abs(account).max() < 0.02 * (run.energy[0] - run.energy[-1])
+
+
+def test_a_mocap_plate_carries_a_box():
+    """The plate moves with 0.2 m/s; friction takes the box along, and it is lifted as fast as the plate."""
+    robot = Robot.load(
+        scene(
+            """<body name="plate" mocap="true">
+            <geom type="box" size="1 1 .05" friction="1 .005 .0001"/></body>
+            <body name="box" pos="0 0 .1"><freejoint name="free"/><geom type="box" size=".1 .1 .05" mass="1"
+            friction="1 .005 .0001"/></body>"""
+        )
+    )
+    live = ss.live(robot, h=0.002)
+    live.step(10)
+    for k in range(1, 501):
+        live.inputs["plate"] = (0.2 * 0.002 * k, 0.0, 0.1 * 0.002 * k)
+        live.step()
+    velocity = live.run().joint("free").speed[-1]
+    assert velocity == pytest.approx([0.2, 0.0, 0.1, 0.0, 0.0, 0.0], abs=1e-7)
+    last = live.run().body("box").position[-1]
+    assert last[2] - 0.1 == pytest.approx(0.1, abs=1e-6)
+    assert live.run().penetration.max() < 1e-6
+
+
+def test_a_weld_to_a_mocap_body_follows_it():
+    robot = Robot.load(
+        scene(
+            """<body name="goal" mocap="true" pos="0 0 1"/>
+            <body name="box" pos="0 0 1"><freejoint name="free"/>
+            <geom type="box" size=".1 .1 .05" mass="1"/></body>""",
+            '<equality><weld body1="goal" body2="box"/></equality>',
+        )
+    )
+    live = ss.live(robot, h=0.002)
+    for k in range(1, 301):
+        live.inputs["goal"] = (0.1 * np.sin(0.02 * k), 0.0, 1.0)
+        live.step()
+    run = live.run()
+    assert run.opening.max() < 1e-9
+    assert run.joint("free").position[-1, 0] == pytest.approx(0.1 * np.sin(6.0), abs=1e-9)
