@@ -1,6 +1,6 @@
 """Steps of worlds, and MuJoCo's steps of the same worlds in the same run.
 
-    python benchmarks/world.py [--quick] [--scenes box,stack,pile,collapse,packing,detection]
+    python benchmarks/world.py [--quick] [--scenes box,stack,pile,collapse,packing,detection,joints]
 
 Every row is one thread. `cpu` is processor time per step, `wall` what a clock on the wall saw: on a busy
 machine only the first means anything, and it too grows with what the neighbours do to the caches. The last
@@ -10,6 +10,8 @@ MuJoCo has the same bodies, masses, friction (elliptic cones), time step and sta
 (solref, solimp) and tolerance; Newton's method for the stack, CG for spheres. Its law is soft, and easier, so
 that its row is no answer to the exact one: its contact forces times h are put before the judge as impulses of
 a problem with its contacts, its free velocities and our rows.
+
+Worlds with joints have two rows: steps made together in compiled calls, and the same steps arrow by arrow.
 """
 
 import argparse
@@ -23,6 +25,7 @@ import mujoco
 import numpy as np
 
 import stickslip as ss
+from stickslip import scenes as built_in
 from stickslip.detection.contacts import SLOTS
 from stickslip.detection.detector import Detector
 from stickslip.detection.tracking import NOTHING
@@ -39,6 +42,7 @@ from stickslip.scenes.packing import deposit
 from stickslip.schemes.body_world import NO_FORCES, Bodies
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.solvers import registry
+from stickslip.solvers.auto import Auto
 from stickslip.state import State
 
 MU = 0.5
@@ -103,6 +107,22 @@ def pile(spheres: int, seed: int = 0) -> World:
     for i, (x, r) in enumerate(zip(found.centre, found.radius, strict=True)):
         b.body(str(i), Sphere(float(r)), position=x)
     return b.build()
+
+
+def links(count: int = 10) -> World:
+    """Rods of 0.2 m that hinges join, held at one end and let go from level."""
+    b = WorldBuilder()
+    for k in range(count):
+        b.body(f"rod {k}", Cuboid((0.2, 0.05, 0.05)), position=(0.1 + 0.2 * k, 0, 0))
+        second = f"rod {k - 1}" if k else None
+        b.joint(f"pin {k}", "hinge", f"rod {k}", second, point=(0.2 * k, 0, 0), axis=(0, 1, 0))
+    return b.build()
+
+
+class ArrowByArrow(Auto):
+    """`auto`, with steps made one by one in Python."""
+
+    compiled_steps = False
 
 
 def resting(spheres: int, seed: int = 0) -> World:
@@ -267,7 +287,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small scenes and few steps")
     parser.add_argument(
-        "--scenes", default="box,stack,pile,collapse,packing,detection", help="which, with commas"
+        "--scenes", default="box,stack,pile,collapse,packing,detection,joints", help="which, with commas"
     )
     arguments = parser.parse_args()
     quick, scenes = arguments.quick, arguments.scenes.split(",")
@@ -301,6 +321,17 @@ def main() -> None:
     if "packing" in scenes:
         for spheres in (200, 2000) if quick else (10_000, 100_000):
             packing(spheres, 20, 1e-3, 1e-3).show()
+    if "joints" in scenes:
+        steps, made = 200 if quick else 1000, {"chain of 10 links": (links(), 1e-3)}
+        for name in ("crank-stops", "four-bar", "chain"):
+            scene = built_in.make(name)
+            made[name] = scene.system, scene.h
+        for name, (world, h) in made.items():
+            together, _ = ours(name, world, h, 1e-8, 50, steps, 3)
+            alone, _ = ours(name, world, h, 1e-8, 50, steps, 1, ArrowByArrow(tolerance=1e-8))
+            ratio = f"{alone.timing.cpu / together.timing.cpu:.1f} times as long"
+            together.show()
+            alone._replace(engine="arrow by arrow", note=ratio).show()
     if "detection" in scenes:
         detection(1000 if quick else 10_000)
 

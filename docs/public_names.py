@@ -79,6 +79,8 @@ def signature(function: Any, node: ast.FunctionDef, *, bound: bool = False) -> s
 
 def options_table(specs: tuple[Any, ...]) -> list[str]:
     """Options with default, unit, range and meaning."""
+    if not specs:
+        return ["It has no options.", ""]
     rows = [
         (f"``{spec.name}``", f"``{_value(spec.default)}``", markup(spec.metadata["unit"]),
          markup(allowed(spec)), markup(spec.metadata["doc"]))

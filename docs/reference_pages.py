@@ -63,6 +63,7 @@ PAGE_OF = {
     "stickslip.exhibits": "view",
     "stickslip.export": "export",
     "stickslip.view": "view",
+    "stickslip.robots": "robots",
     "stickslip.runs": "simulation",
     "stickslip.rotations": "worlds",
     "stickslip.scenes": "scenes",
@@ -204,7 +205,8 @@ class SchemeOptions(Written):
         lines: list[str] = []
         for name in schemes.names():
             entry = schemes.entry(name)
-            carried = "worlds of bodies" if entry.order == schemes.BODIES else f"{entry.order}-order systems"
+            known = {schemes.BODIES: "worlds of bodies", schemes.ROBOTS: "robots"}
+            carried = known.get(entry.order, f"{entry.order}-order systems")
             told = markup(
                 f"Carries {carried}. In Python: `{entry.cls}`.", lambda each: link(each, "stickslip.schemes")
             )

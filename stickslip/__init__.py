@@ -15,11 +15,14 @@
     builder.body("box", ss.Cuboid((1, 1, 1)), position=(0, 0, 0.5), velocity=(1, 0, 0))
     print(ss.simulate(builder.build(), until=1.0, h=1e-3))
 
+    robot = ss.Robot.load("robot.xml")
+    print(ss.simulate(robot, until=1.0, h=2e-3))
+
 What most models need is a name of this module; the rest stands in `ss.problem`, `ss.solvers`, `ss.schemes`,
 `ss.systems`, `ss.laws`, `ss.joints`, `ss.shapes`, ... Nothing heavy is imported until it is used.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from stickslip.doors import door
 
@@ -58,17 +61,19 @@ if TYPE_CHECKING:
     from stickslip.differentiation import sensitivity as sensitivity
     from stickslip.differentiation import step_function as step_function
     from stickslip.files import FormatError as FormatError
+    from stickslip.files import load as load
     from stickslip.files import read as read
     from stickslip.files import read_trajectory as read_trajectory
+    from stickslip.files import save as save
     from stickslip.files import write as write
     from stickslip.laws import NewtonImpact as NewtonImpact
     from stickslip.mechanics import World as World
     from stickslip.mechanics import WorldBuilder as WorldBuilder
     from stickslip.mechanics import rotation as rotation
     from stickslip.problem import BoxProblem as BoxProblem
+    from stickslip.problem import ConeProgram, NonlinearProblem, ProgramSolution
     from stickslip.problem import ContactProblem as ContactProblem
     from stickslip.problem import GlobalProblem as GlobalProblem
-    from stickslip.problem import NonlinearProblem
     from stickslip.problem import ProblemError as ProblemError
     from stickslip.problem import Solution as Solution
     from stickslip.problem import SolverFailure as SolverFailure
@@ -76,6 +81,7 @@ if TYPE_CHECKING:
     from stickslip.problem import coulomb as coulomb
     from stickslip.problem import judge as judge
     from stickslip.problem.fingerprint import fingerprint as fingerprint
+    from stickslip.robots import Robot as Robot
     from stickslip.runs import live as live
     from stickslip.runs import simulate as simulate
     from stickslip.shapes import Capsule as Capsule
@@ -89,6 +95,7 @@ if TYPE_CHECKING:
     from stickslip.simulation import Trajectory as Trajectory
     from stickslip.state import ModelError as ModelError
     from stickslip.state import State as State
+    from stickslip.studies.bifurcation import bifurcation as bifurcation
     from stickslip.systems import FirstOrder as FirstOrder
     from stickslip.systems import FirstOrderLinear as FirstOrderLinear
     from stickslip.systems import Interaction as Interaction
@@ -101,6 +108,13 @@ else:
     __getattr__, __dir__ = door(__name__)
 
 
+@overload
+def solve(
+    problem: "ConeProgram", solver: "str | Any" = DEFAULT_SOLVER, **options: Any
+) -> "ProgramSolution": ...
+
+
+@overload
 def solve(
     problem: "ContactProblem | GlobalProblem | BoxProblem | NonlinearProblem",
     solver: "str | Any" = DEFAULT_SOLVER,
@@ -108,7 +122,17 @@ def solve(
     guess: Any = None,
     select: str = "any",
     **options: Any,
-) -> "Solution":
+) -> "Solution": ...
+
+
+def solve(
+    problem: Any,
+    solver: "str | Any" = DEFAULT_SOLVER,
+    *,
+    guess: Any = None,
+    select: str = "any",
+    **options: Any,
+) -> Any:
     """Solve `problem` by the solver of that name; options such as `tolerance` go to the solver.
 
     select      which of several certified impulses with the same velocities are given: `any`, those that the
@@ -117,6 +141,10 @@ def solve(
     A solver of your own may stand in the place of the name; it has its options already. The answer carries
     the judge's residuals and an honest status; `.or_raise()` turns a miss into an exception.
     `stickslip solvers` lists the names and options.
+
+    A cone program (`dual_program(problem).problem`, ...) gives a `ProgramSolution` with unknowns x and
+    multipliers y, judged by `judge_program`; solvers of others take it, and those of LCPs where all its rows
+    are linear.
     """
     from stickslip.arguments import check_solved
     from stickslip.interrupts import Interrupts

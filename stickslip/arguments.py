@@ -15,19 +15,27 @@ def check_simulated(given: Any) -> None:
     from stickslip.mechanics.world import World
     from stickslip.systems.system import NonsmoothSystem
 
-    if not isinstance(given, World | NonsmoothSystem):
-        raise ModelError(_moving_message("simulate", "system", given, "a NonsmoothSystem or a World"))
+    if isinstance(given, World | NonsmoothSystem):
+        return
+    from stickslip.robots.robot import Robot
+
+    if not isinstance(given, Robot):
+        wanted = "a NonsmoothSystem, a World or a Robot"
+        raise ModelError(_moving_message("simulate", "system", given, wanted))
 
 
 def check_differentiated(verb: str, given: Any, wanted: str) -> None:
     """A ModelError unless `given` has steps that can be differentiated; `wanted` says what the verb takes."""
     from stickslip.mechanics.world import World
+    from stickslip.robots.robot import Robot
     from stickslip.schemes.body_world import PreparedWorld
     from stickslip.schemes.prepared_system import PreparedSystem
+    from stickslip.schemes.robot_prepared import PreparedRobot
     from stickslip.systems.family import Family
     from stickslip.systems.system import NonsmoothSystem
 
-    if not isinstance(given, World | PreparedWorld | NonsmoothSystem | Family | PreparedSystem):
+    steps = World | PreparedWorld | NonsmoothSystem | Family | PreparedSystem | Robot | PreparedRobot
+    if not isinstance(given, steps):
         role = "thing" if verb == "differentiate" else "world"
         raise ModelError(_moving_message(verb, role, given, wanted))
 
@@ -69,7 +77,7 @@ def _moving_advice(verb: str, given: Any) -> str:
     if isinstance(given, Scenario):
         return f"give its model, {verb}(scene.system, ...)"
     if isinstance(given, Trajectory):
-        return "give the model that it was made of, and start=trajectory.checkpoint() to go on from its end"
+        return "give its model, run.source, and start=run.checkpoint() to go on from its end"
     if isinstance(given, Solution | AnyProblem):
         return "a problem is not carried through time, solve(problem) solves it"
     if isinstance(given, str | Path):
@@ -82,6 +90,7 @@ def _problem_advice(given: Any) -> str:
     from stickslip.files.record import ProblemRecord
     from stickslip.mechanics.builder import WorldBuilder
     from stickslip.mechanics.world import World
+    from stickslip.problem.program_solution import ProgramSolution
     from stickslip.problem.solution import Solution
     from stickslip.scenes.scenario import Scenario
     from stickslip.systems.system import NonsmoothSystem
@@ -95,8 +104,10 @@ def _problem_advice(given: Any) -> str:
         return _name_advice(str(given), "solve({})")
     if isinstance(given, ProblemRecord):
         return "give its problem, solve(record.problem)"
-    if isinstance(given, Solution):
+    if isinstance(given, Solution | ProgramSolution):
         return "it is solved; its problem is solution.problem"
+    if hasattr(given, "problem") and hasattr(given, "recover"):
+        return "give its problem, solve(conversion.problem), and take the answer back by conversion.recover"
     if hasattr(given, "__array__"):
         return "make one of the arrays, ContactProblem(W, u_free, coulomb(mu))"
     return ""
@@ -111,6 +122,8 @@ def _name_advice(text: str, call: str) -> str:
     if text in known:
         made = f"scenes.make({text!r})" + ("" if solves else ".system")
         return f"make the scene, {call.format(made)}"
+    if not solves and Path(text).suffix.lower() in (".toml", ".json"):
+        return f"load the model first, {call.format(f'load({text!r})')}"
     if Path(text).suffix:
         read = "read" if solves else "read_trajectory"
         return f"read the file first, {call.format(f'{read}({text!r})') if solves else f'{read}({text!r})'}"

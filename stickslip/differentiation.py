@@ -8,18 +8,21 @@ from stickslip.arguments import check_differentiated
 from stickslip.mechanics.world import World
 from stickslip.names import alternatives
 from stickslip.problem.solution import Solution
+from stickslip.robots.robot import Robot
 from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.prepared_system import PreparedSystem
+from stickslip.schemes.robot_prepared import PreparedRobot
 from stickslip.state import ModelError, State
 from stickslip.systems.family import Family
 from stickslip.systems.system import NonsmoothSystem
 
 if TYPE_CHECKING:
     from stickslip.gradients.derivative import Derivative
+    from stickslip.gradients.robot_step import RobotStepDerivative
     from stickslip.gradients.solution import SolutionDerivative
     from stickslip.gradients.step import StepDerivative
     from stickslip.gradients.system_step import SystemStepDerivative
-    from stickslip.gradients.trajectory import AtEnd, Loss, TrajectoryGradient
+    from stickslip.gradients.trajectory import AtEnd, Loss, Moving, TrajectoryGradient
     from stickslip.gradients.trajectory_sensitivity import TrajectorySensitivity
     from stickslip.schemes.body_step import BodyScheme
     from stickslip.schemes.step import Memory, Scheme
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-10
 """Of the steps that are differentiated, unless given [-]: a derivative is as good as the answer it is of."""
 
-MOVING = "a World, a NonsmoothSystem or a Family"
+MOVING = "a World, a NonsmoothSystem, a Family or a Robot"
 """What has steps."""
 FRAMEWORKS = ("jax", "torch")
 """Whose functions steps can be."""
@@ -49,10 +52,15 @@ def differentiate(
     scheme: "str | Scheme | None" = None, solver: Any = "auto", tolerance: float | None = None,
     memory: "Memory | None" = None, kappa: float = 0.0,
 ) -> "SystemStepDerivative": ...  # fmt: skip
+@overload
+def differentiate(
+    thing: Robot | PreparedRobot, state: State | None = None, *, h: float | None = None, scheme: Any = None,
+    solver: Any = "auto", tolerance: float | None = None, memory: "Memory | None" = None, kappa: float = 0.0,
+) -> "RobotStepDerivative": ...  # fmt: skip
 
 
 def differentiate(
-    thing: Solution | World | PreparedWorld | NonsmoothSystem | Family | PreparedSystem,
+    thing: "Solution | Moving",
     state: State | None = None,
     *,
     h: float | None = None,
@@ -65,9 +73,10 @@ def differentiate(
 ) -> "Derivative":
     """How a solution changes with its problem, or the end of a step with its start and its world's numbers.
 
-    thing   a certified `Solution` of a contact problem; or a `World`, a `NonsmoothSystem` or a `Family` of
-            systems, of which the step of length `h` [s] from `state` (where it starts unless given) is made
-            and differentiated; who differentiates many steps holds a `PreparedWorld` or a `PreparedSystem`
+    thing   a certified `Solution` of a contact problem; or a `World`, a `NonsmoothSystem`, a `Family` of
+            systems or a `Robot`, of which the step of length `h` [s] (of a robot that of its file unless
+            given) from `state` (where it starts unless given) is made and differentiated; who differentiates
+            many steps holds a `PreparedWorld`, a `PreparedSystem` or a `PreparedRobot`
     scheme  `moreau-jean`, of worlds `moreau-jean-semi-explicit`, unless given; `variational`, or a scheme.
             The scheme of worlds by name is without position correction, which has no derivative
     solver  a name or a solver; a named one is made with `tolerance`, 1e-10 unless given. Of a solution,
@@ -85,9 +94,13 @@ def differentiate(
     check_differentiated("differentiate", thing, f"a Solution, {MOVING}")
     if u_before is not None:
         raise ModelError("u_before is for solutions; a step has its own velocities before")
+    made = made_solver(solver, TOLERANCE if tolerance is None else tolerance)
+    if isinstance(thing, Robot | PreparedRobot):
+        from stickslip.gradients.robot_step import robot_derivative
+
+        return robot_derivative(thing, state, h=h, solver=made, scheme=scheme, memory=memory, kappa=kappa)
     if h is None:
         raise ModelError("h is missing: differentiate(world, state, h=...)")
-    made = made_solver(solver, TOLERANCE if tolerance is None else tolerance)
     if isinstance(thing, NonsmoothSystem | Family | PreparedSystem):
         from stickslip.gradients.system_step import system_derivative
 
@@ -98,7 +111,7 @@ def differentiate(
 
 
 def gradient(
-    world: World | PreparedWorld | NonsmoothSystem | Family | PreparedSystem,
+    world: "Moving",
     loss: "Loss | AtEnd",
     *,
     until: float,
@@ -107,14 +120,14 @@ def gradient(
     tolerance: float = TOLERANCE,
     **how: Any,
 ) -> "TrajectoryGradient":
-    """A loss over the run that `simulate` would make of a world, or of a system, and its gradient, by the
-    adjoint.
+    """A loss over the run that `simulate` would make of a world, a robot or a system, and its gradient, by
+    the adjoint.
 
     loss  `loss(k, state)` gives (value, dq, dv) of the state after k steps, or None where it does not count;
           or `AtEnd(f)` with f(state) of the last state alone
     how   scheme; by: names such as `q`, `v`, `h`, `mu`, `mass` (`q` and `v` of the start unless given);
-          kappa; checkpoints: most states to keep at once; start; controls: inputs of every step of a world;
-          on_failure
+          kappa; checkpoints: most states to keep at once; start; controls: inputs of every step of a world or
+          a robot; on_failure
     """
     from stickslip.gradients.trajectory import trajectory_gradient
 
@@ -124,7 +137,7 @@ def gradient(
 
 
 def sensitivity(
-    world: World | PreparedWorld | NonsmoothSystem | Family | PreparedSystem,
+    world: "Moving",
     *,
     until: float,
     h: float | None = None,
@@ -133,7 +146,8 @@ def sensitivity(
     tolerance: float = TOLERANCE,
     **how: Any,
 ) -> "TrajectorySensitivity":
-    """How all states of the run that `simulate` would make of a world or a system change with few numbers.
+    """How all states of the run that `simulate` would make of a world, a robot or a system change with few
+    numbers.
 
     by   names as for `gradient`, or directions: {"mu": array of shape (size, columns)}
     how  scheme, kappa, record, start, controls, on_failure
@@ -146,7 +160,7 @@ def sensitivity(
 
 
 def step_function(
-    world: World | NonsmoothSystem | Family,
+    world: World | NonsmoothSystem | Family | Robot,
     h: float,
     framework: str,
     *,
@@ -154,11 +168,11 @@ def step_function(
     tolerance: float = TOLERANCE,
     **how: Any,
 ) -> "Callable[..., tuple[Any, Any]]":
-    """A step of a world or a system as a function (q, v, *inputs) -> (q, v) of `jax` or `torch`.
+    """A step of a world, a robot or a system as a function (q, v, *inputs) -> (q, v) of `jax` or `torch`.
 
-    how  scheme; inputs: names of `Parameters`, or of numbers of a Family, that come after q and v; steps: how
-         many are made; path: give the states after each of them; continues; kappa; on_kink: `accept` or
-         `raise`; checkpoints
+    how  scheme; inputs: names of `Parameters`, of a robot `ctrl`, `force`, `mass` and `friction`, or of
+         numbers of a Family, that come after q and v; steps: how many are made; path: give the states after
+         each of them; continues; kappa; on_kink: `accept` or `raise`; checkpoints
     """
     if framework not in FRAMEWORKS:
         raise ModelError(f"no framework {framework!r}; {alternatives(framework, FRAMEWORKS)}")

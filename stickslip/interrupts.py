@@ -71,6 +71,8 @@ class Interrupts:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.release()
+        if error is None and self.error is None:
+            return
         found = interrupt_behind(error) if self.error is None else self.error
         if found is not None and found is not error:
             raise found from None
@@ -94,12 +96,11 @@ class Interrupts:
         if self._stop is not None:
             self._stop[0] = 1
 
-    def flag(self) -> np.ndarray:
+    def flag(self, into: np.ndarray | None = None) -> np.ndarray:
         """For compiled code that begins (`kernels/callables.py`): whether to stop, and the address of a
-        function that runs handlers of signals [-], shape (2,)."""
-        self._stop = np.array([0, CHECK_SIGNALS], np.int64)
-        if self.error is not None:
-            self._stop[0] = 1
+        function that runs handlers of signals [-], shape (2,); `into` an array of before, or a new one."""
+        self._stop = np.empty(2, np.int64) if into is None else into
+        self._stop[0], self._stop[1] = self.error is not None, CHECK_SIGNALS
         return self._stop
 
     def check(self) -> None:

@@ -53,8 +53,8 @@ PLACES = {
 } | RENAMED
 """Old public names of Python, and the new ones."""
 
-SCHEMES_OF_WORLDS = dict.fromkeys(("moreau-jean", "moreau-jean-bodies"), "moreau-jean-semi-explicit")
-"""Old names of schemes for worlds. `moreau-jean` is the θ-scheme of systems, which is another one."""
+SCHEMES_OF_WORLDS = {"moreau-jean-bodies": "moreau-jean-semi-explicit"}
+"""Old names of schemes for worlds."""
 SCENES = {name: f"{name}-problem" for name in ("chute", "incline", "packing", "wall")}
 """Old names of scenes."""
 OPTIONS = {"pgs": {"omega": "relaxation"}}

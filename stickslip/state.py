@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,13 @@ class UnknownNameError(ModelError, KeyError):
 
     def __str__(self) -> str:  # a KeyError shows its message in quotes
         return " ".join(map(str, self.args))
+
+
+def kept(value: Any) -> Any:
+    """What a user gave, to be looked at later: arrays and lists, which may change, are copied."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    return tuple(kept(one) for one in value) if isinstance(value, list) else value
 
 
 def _none() -> Array:

@@ -72,8 +72,9 @@ def step(q, v, mass, J, contacts=(), joints=(), h=0.01, g=(0.0, 0.0, -G), model=
         t /= np.linalg.norm(t)
         frame[i] = n_, t, np.cross(n_, t)
     touching = StepContacts(
-        kind, body, made["point"], made["normal"], made["radius"], gap, frame, made["law"], np.zeros(nc)
-    )
+        kind, body, made["point"], made["normal"], np.zeros((nc, 3)), made["radius"], np.zeros((nc, 2, 3, 3)),
+        gap, frame, made["law"], np.zeros(nc),
+    )  # fmt: skip
     names = ("point", "frame", "length", "lower", "upper", "friction")
     shapes = ((nj, 2, 3), (nj, 2, 3, 3), (nj,), (nj, 2), (nj, 2), (nj, 2))
     held = StepJoints(

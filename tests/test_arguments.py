@@ -25,7 +25,7 @@ SIMULATED = {
     "a wrong name": (lambda: "bouncing-bal", "did you mean 'bouncing-ball'"),
     "a file": (lambda: "run.h5", r"read_trajectory\('run\.h5'\)"),
     "a scene": (lambda: scenes.make("bouncing-ball"), r"give its model, simulate\(scene\.system"),
-    "a class": (lambda: ss.World, "is the class World, expected a NonsmoothSystem or a World$"),
+    "a class": (lambda: ss.World, "is the class World, expected a NonsmoothSystem, a World or a Robot$"),
     "nothing": (lambda: None, "is NoneType, expected"),
 }
 

@@ -167,3 +167,11 @@ def test_the_derivatives_of_the_docs(capsys):
     np.testing.assert_allclose(blow.jacobian("v", "e"), [[3.0]], rtol=1e-9)
     np.testing.assert_allclose(blow.jacobian("r", "mass")[0], blow.step.r[0] / 2.0, rtol=1e-9)
     assert names["rebound"].exists
+
+
+def test_the_bifurcations_of_the_docs(capsys):
+    names: dict = {}
+    for code in blocks(ROOT / "docs" / "cam.md"):
+        exec(compile(code, "cam.md", "exec"), names)
+    assert names["found"].repeats(1e-2)[0] == 1
+    assert len(names["section"].panels) == 1

@@ -77,7 +77,7 @@ def change_of(after, before):
     turned = 4.0 * np.einsum("nij,ni->nj", rates(0.5 * (p + r)), p - r)
     q = np.concatenate([a[:, :3] - b[:, :3], turned], axis=1).reshape(-1)
     kept = {name: _less(after.memory[name], before.memory[name]) for name in ("approach", "joint_approach")}
-    return {"q": q, "v": after.state.v - before.state.v, "r": after.r - before.r, **kept}
+    return {"q": q, "v": after.state.v - before.state.v, "r": _less(after.r, before.r), **kept}
 
 
 def _less(a, b):

@@ -1,6 +1,6 @@
 """What a new user does first: everything here runs without compilation from a wheel.
 
-README's code, every solver on small problems, short runs of scenes, and the demo.
+README's code, every solver on small problems, short runs of scenes and of robots, and the demo.
 """
 
 import re
@@ -107,6 +107,36 @@ def bodies() -> None:
     ss.simulate(b.build(), until=0.2, h=2e-3)
 
 
+ROBOT = """<mujoco><option timestep="0.002"/><worldbody><geom type="plane" size="9 9 .1"/>
+<body name="arm" pos="0 0 .5"><joint name="arm" axis="0 1 0" range="-90 90" damping=".1" frictionloss=".1"/>
+<geom type="capsule" fromto="0 0 0 .3 0 0" size=".03"/><body pos=".3 0 0"><joint name="wrist" axis="0 1 0"/>
+<geom type="box" size=".05 .02 .02"/></body></body><body name="ball" pos=".5 .5 .2"><freejoint/>
+<geom size=".05" condim="6"/></body></worldbody>
+<actuator><position joint="arm" kp="20"/><motor joint="wrist"/></actuator>
+<sensor><jointpos name="arm" joint="arm"/></sensor></mujoco>"""
+"""Joints, a servo, a sensor, limits, dry friction and contacts."""
+
+
+def robots() -> None:
+    """A robot by itself, with bodies around it, step by step, and from its file; each cone."""
+    b = ss.WorldBuilder()
+    b.body("box", ss.Cuboid((0.2, 0.2, 0.2)), position=(0.5, 0, 0.1))
+    for cone in ("groups", "joint"):
+        robot = ss.Robot.load(ROBOT, restitution=0.3, cone=cone)
+        around = robot.with_world(b.build()).with_pair("ball", "box", friction=0.3)
+        for one in (robot, around):
+            run = ss.simulate(one, until=0.4)
+            _ = run.contacts.r
+        ss.simulate(robot, until=0.02, control=lambda data: (0.1, 0.0))
+        live = robot.live()
+        live.step(3)
+        ss.solve(live.problem())
+    ss.simulate(robot, until=0.02, solver="nsgs")
+    with tempfile.TemporaryDirectory() as folder:
+        run.save(Path(folder) / "run.h5")
+        ss.read_trajectory(Path(folder) / "run.h5")
+
+
 MIXED = (
     ss.Cylinder(0.1, 0.3),
     ss.Capsule(0.1, 0.2),
@@ -128,7 +158,7 @@ def demo() -> None:
 def main() -> None:
     """All of it, with the time that each took."""
     warnings.simplefilter("ignore")
-    for work in (readme, demo, bodies, solvers):
+    for work in (readme, demo, bodies, robots, solvers):
         start = time.process_time()
         work()
         print(f"{work.__name__}: {time.process_time() - start:.0f} s of processor time", flush=True)

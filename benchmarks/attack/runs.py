@@ -21,6 +21,9 @@ from benchmarks.attack import motions, systems, worlds
 from stickslip.schemes import registry
 
 Plan = worlds.Plan | systems.Plan
+FAR = """<mujoco><option gravity="0 0 {}"/><worldbody><body name="far" pos="0 0 1000"><joint/>
+<geom size="1" contype="0" conaffinity="0"/></body></worldbody></mujoco>"""
+"""A robot of one joint that nothing can touch."""
 
 
 @dataclass
@@ -101,6 +104,8 @@ def system_of(plan: systems.Plan) -> ss.NonsmoothSystem:
 def run_of(plan: Plan, progress: Callable[[float, float], None] | None = None) -> Any:
     """The run of a plan, every step recorded."""
     model: Any = world_of(plan) if isinstance(plan, worlds.Plan) else system_of(plan)
+    if plan.scheme == worlds.REDUCED:
+        model = ss.Robot.load(FAR.format(-plan.gravity)).with_world(model)
     return ss.simulate(
         model, until=plan.h * plan.steps, h=plan.h, scheme=registry.make(plan.scheme, **plan.options),
         solver=plan.solver, tolerance=plan.tolerance, on_failure="accept", progress=progress,
@@ -118,9 +123,10 @@ def wrong(plan: Plan, run: Any) -> list[str]:
         record = systems.Record(run.t, run.q, run.v, run.r, run.u, run.y, run.active, run.ok)
         return systems.refute(plan, record)
     n, c = len(run), run.contacts
-    states = (run.q.reshape(n, -1, 7), run.v.reshape(n, -1, 6))
+    first = 2 if plan.scheme == worlds.REDUCED else 0  # without the inertial frame and the robot
+    states = run.poses.reshape(n, -1, 7)[:, first:], run.twists.reshape(n, -1, 6)[:, first:]
     told = motions.Record(
-        run.t, *states, run.ok, run.correction, c.offset, c.body, c.point, c.frame, c.r, c.u, c.gap
+        run.t, *states, run.ok, run.correction, c.offset, c.body - first, c.point, c.frame, c.r, c.u, c.gap
     )
     return motions.refute(plan, told)
 
@@ -129,6 +135,8 @@ def plan_of(seed: int, index: int) -> tuple[Plan, np.random.Generator]:
     """The plan of that number, and what decides about the rest."""
     rng = np.random.default_rng([seed, index, 1])
     plan = worlds.plan(rng) if rng.random() < 0.5 else systems.plan(rng)
+    if plan.scheme == "moreau-jean-semi-explicit" and index % 4 == 3 and not plan.joints:
+        plan = worlds.around_robot(plan)
     return plan, rng
 
 

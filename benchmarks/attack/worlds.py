@@ -13,6 +13,8 @@ from benchmarks.attack.blocks import Random, spread
 
 BALL, CUBOID, CAPSULE, HULL, CYLINDER = "ball", "cuboid", "capsule", "hull", "cylinder"
 GRAVITY = 9.81
+REDUCED = "moreau-jean-reduced"
+"""The scheme of robots."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ class Plan:
     """Step [s]."""
     steps: int
     scheme: str
-    """moreau-jean-semi-explicit or variational-bodies."""
+    """moreau-jean-semi-explicit, variational-bodies, or moreau-jean-reduced: around a robot."""
     options: dict[str, Any] = field(default_factory=dict)
     """Of the scheme."""
     solver: str = "auto"
@@ -170,6 +172,11 @@ def plan(rng: Random) -> Plan:
         "auto" if variational else str(rng.choice(["auto", "nsgs", "anderson"], p=[0.8, 0.1, 0.1])),
         forces=str(rng.choice(["least", "solver"])),
     )  # fmt: skip
+
+
+def around_robot(one: Plan) -> Plan:
+    """The same bodies around a robot, which is far away."""
+    return replace(one, scheme=REDUCED, options={}, solver="auto", forces="solver")
 
 
 Made = tuple[list[Body], list[tuple[str, int, int, tuple[float, ...]]]]

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from stickslip.files import ProblemRecord, StoredSolution
     from stickslip.problem.contact import ContactProblem
 
+DATA = (".gdx",)
+"""Endings of data for GAMS."""
 TEXT = (".dat",)
 """Endings of text files, which hold a problem and nothing beside it."""
 
@@ -30,7 +32,7 @@ def convert(
     storage: Literal["dense", "block", "sparse"] | None = None,
     reduce: Flag = False,
 ) -> int:
-    """Write a problem in another format (.hdf5, .dat), storage or form.
+    """Write a problem in another format (.hdf5, .dat, .gdx), storage or form.
 
     Title, description, solution and guesses go along where the target format
     holds them; what is dropped is said on stderr.
@@ -39,19 +41,20 @@ def convert(
       stickslip convert pile.dat pile.hdf5
       stickslip convert pile.hdf5 pile.dat --storage block
       stickslip convert global.hdf5 local.hdf5 --reduce
+      stickslip convert global.hdf5 data.gdx
 
     Parameters
     ----------
     source
-        File to read, .hdf5 or .dat.
+        File to read, .hdf5, .dat or .gdx (data for GAMS, which needs stickslip[gams]).
     target
-        File to write, .hdf5 or .dat; never the one that is read.
+        File to write, .hdf5, .dat or .gdx; never the one that is read.
     storage
         How the matrices are written in a .dat file.
     reduce
         Turn a global problem into a local one: W = H' M^-1 H.
     """
-    check_writable(target, FCLIB + TEXT)
+    check_writable(target, (*FCLIB, *TEXT, *DATA))
     check_not_itself(source, target)
     if storage is not None and target.suffix.lower() not in TEXT:
         raise InputError(f"{target}: --storage is for .dat files")

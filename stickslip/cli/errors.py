@@ -72,6 +72,8 @@ def usable(path: Path, what: str = "content") -> Iterator[None]:
         raise InputError(_foreign(path) or str(error)) from None
     except ProblemError as error:
         raise InputError(f"{path}: {error}") from None
+    except ImportError as error:  # a package that the format needs
+        raise InputError(f"{path}: {error}") from None
     except FileNotFoundError as error:
         raise InputError(f"{error.filename or path}: no such file") from None
     except OSError as error:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stickslip.cli.errors import ExitCode, InputError, complain, refused, usable
+from stickslip.cli.models import load_model, load_robot
 from stickslip.cli.parameters import Files, Flag, Json, Kind, KindName
 from stickslip.cli.places import load, load_run
 from stickslip.cli.progress import watch
@@ -16,9 +17,12 @@ from stickslip.cli.tables import pairs, print_json
 
 if TYPE_CHECKING:
     from stickslip.files import ProblemRecord
+    from stickslip.mechanics.world import World
     from stickslip.problem.sets import ProductSet
     from stickslip.problem.solution import Problem
+    from stickslip.robots.robot import Robot
     from stickslip.simulation.trajectory import Trajectory
+    from stickslip.systems.system import NonsmoothSystem
 
 Facts = Iterator[tuple[str, Any, str, str]]
 """What there is to say about a file: a key and its value for JSON, a name and a text for readers. What has no
@@ -31,8 +35,9 @@ def info(files: Files, /, *, kind: Kind = None, existence: Flag = False, json: J
     A stored solution is judged now, whatever the file says of it. The fingerprint
     is that of the numbers of the problem, however they are stored.
 
-    Of a mesh, a robot description (URDF, MJCF, SDF), a table or an archive it says
-    what it is and what can be done with it.
+    Of a robot (MJCF, URDF) it lists joints, actuators, sensors and keys, and what of
+    the file has no use here. Of a mesh, a table, an archive, and of a robot that
+    cannot be loaded, it says what it is and what can be done with it.
 
     With --json a number that is not finite is null, and a file that cannot be
     read is an object with file and error.
@@ -43,11 +48,14 @@ def info(files: Files, /, *, kind: Kind = None, existence: Flag = False, json: J
       stickslip info *.hdf5 --json
       stickslip info pile.hdf5 --existence
       stickslip info ball.h5
+      stickslip info model.toml
+      stickslip info robot.xml
 
     Parameters
     ----------
     files
-        Problem files, .hdf5 or .dat; trajectories and results, .h5 or .hdf5; any others.
+        Problem files, .hdf5 or .dat; trajectories and results, .h5 or .hdf5; models, .toml or .json;
+        robots, MJCF or URDF; any others.
     existence
         Say whether a solution is sure to exist (a cone program; seconds for large files).
     """
@@ -77,7 +85,7 @@ def _facts(path: Path, kind: KindName | None, existence: bool) -> Facts:
     """The facts of whatever a file holds."""
     from stickslip.bench.campaigns.results_file import ROOT
     from stickslip.bench.collections.standard import MANIFEST
-    from stickslip.files.recognition import recognised
+    from stickslip.files.recognition import MODEL_FILE, ROBOT_FILES, recognised
     from stickslip.files.runs import has_root, is_trajectory
 
     if kind is None and path.is_dir():
@@ -89,6 +97,14 @@ def _facts(path: Path, kind: KindName | None, existence: bool) -> Facts:
     if kind is None and path.is_file():  # of another the reader says what is wrong
         with usable(path):
             foreign = recognised(path)
+    if foreign is not None and foreign.what == MODEL_FILE:
+        return _of_model(load_model(path))
+    if foreign is not None and foreign.what in ROBOT_FILES:
+        try:
+            return _of_robot(load_robot(path), foreign.what)
+        except InputError as error:
+            note = f"it cannot be loaded: {str(error).removeprefix(f'{path}: ')}"
+            foreign = replace(foreign, note=foreign.note or note)
     if foreign is not None:
         return _of_others(asdict(foreign))
     if is_trajectory(path):
@@ -107,10 +123,55 @@ def _of_others(found: dict[str, Any]) -> Facts:
         yield key, value, shown.get(key, ""), counts if key == "counts" else value if key in shown else ""
 
 
+def _of_model(model: World | NonsmoothSystem) -> Facts:
+    """A model."""
+    from stickslip.mechanics.world import World
+
+    said = str(model).split("\n")
+    if isinstance(model, World):
+        yield "kind", "world", "kind", "model of a world"
+        yield "bodies", list(model.names), "bodies", said[0].partition(" of ")[2]
+        yield "joints", list(model.joints.names), "", ""
+        yield "inputs", list(model.inputs), "", ""
+        yield "sensors", [sensor.name for sensor in model.sensors], "", ""
+        for line in said[1:]:
+            name, _, text = line.strip().partition(" ")
+            yield "", None, name, text.strip()
+        return
+    yield "kind", "system", "kind", "model of equations"
+    systems = {one.name: type(one).__name__ for one in model.systems}
+    yield "systems", systems, "systems", ", ".join(f"{name} ({kind})" for name, kind in systems.items())
+    laws = {one.name: repr(one.law) for one in model.interactions}
+    yield "interactions", laws, "", ""
+    for name, law in laws.items():
+        yield "", None, f"interaction {name}", law
+
+
+def _of_robot(robot: Robot, what: str) -> Facts:
+    """A robot."""
+    from stickslip.simulation.robot_model import KINDS
+
+    model = robot.model
+    kinds = [KINDS[k] for k in model.jnt_type.tolist()]
+    joints = dict(zip(robot.names("joint"), kinds, strict=True))
+    yield "kind", "robot", "kind", f"robot, {what}"
+    counts = str(robot).split("\n")[0].removeprefix(f"robot {robot.name}: ")
+    yield "degrees_of_freedom", int(model.nv), "holds", counts
+    yield "timestep", float(model.opt.timestep), "step", f"{model.opt.timestep:g} s unless --h is given"
+    yield "bodies", list(robot.names("body")[1:]), "bodies", ", ".join(robot.names("body")[1:])
+    yield "joints", joints, "joints", ", ".join(f"{name} ({kind})" for name, kind in joints.items())
+    for kind in ("actuator", "sensor", "key"):
+        yield f"{kind}s", list(robot.names(kind)), f"{kind}s", ", ".join(robot.names(kind))
+    yield "unused", list(robot.unused), "", ""
+    for sentence in robot.unused:
+        yield "", None, "not used", sentence
+
+
 def _of_run(run: Trajectory, path: Path) -> Facts:
     """A trajectory of systems or of a world."""
     from stickslip.files.journal import is_written
     from stickslip.simulation.contacts import LEAST
+    from stickslip.simulation.robot_model import RobotModel
     from stickslip.simulation.summary import bodies, shapes
 
     count = ""
@@ -123,11 +184,15 @@ def _of_run(run: Trajectory, path: Path) -> Facts:
         for name, law in laws.items():
             yield "", None, f"interaction {name}", law
     else:
-        kinds, sorts, joints = bodies(run), shapes(run), list(run.model.joints)
+        kinds, sorts, robot = bodies(run), shapes(run), isinstance(run.model, RobotModel)
+        joints = list(run.model.coordinates if robot else run.model.joints)
+        what = "robot" if robot else "world"
         opening, iterations = float(run.opening.max()), int(run.iterations.sum())
         count, wide = f", {iterations} iterations", f"{len(joints)}, open by {opening:.3g} at most [m, rad]"
+        if robot:
+            wide = f"{', '.join(joints)}; constraints open by {opening:.3g} at most [m, rad]"
         said = ", ".join(f"{number} {sort}" for sort, number in sorts.items())
-        yield "kind", "world trajectory", "kind", "trajectory of a world"
+        yield "kind", f"{what} trajectory", "kind", f"trajectory of a {what}"
         yield "bodies", len(run.model), "bodies", f"{len(run.model)} ({kinds})"
         yield "body_kinds", kinds, "", ""
         yield "shapes", sorts, "shapes", said or "none"
@@ -144,7 +209,7 @@ def _of_run(run: Trajectory, path: Path) -> Facts:
     going = not run.complete and is_written(path)
     unfinished = "so far: it is being written" if going else "unfinished, --resume goes on from there"
     ended = "" if run.complete else f"; {unfinished}"
-    yield "span", [start, end], "time", f"{start:g} to {end:g} s, h = {run.clock.h:g} s{ended}"
+    yield "span", [start, end], "time", f"{start:g} to {end:g} s, {run.clock.told}{ended}"
     yield "complete", run.complete, "", ""
     yield "h", run.clock.h, "", ""
     kept = f"the start and {len(run) - 1} of {run.steps} steps, {run.missed} missed"

@@ -20,7 +20,7 @@ from stickslip.renames import RenamedWarning
 
 VERBS = (
     "info", "solve", "convert", "solvers", "schemes", "scenes", "run", "view", "plot", "export", "demo",
-    "study", "cache",
+    "bifurcation", "check", "study", "cache",
 )  # fmt: skip
 """One module of this room each, with a function of that name."""
 BENCH_VERBS = ("record", "collect", "run", "report")

@@ -33,7 +33,30 @@ Scene = Annotated[
 ]
 """Settings of a scene."""
 
+SolverOptions = Annotated[
+    list[str] | None,
+    Parameter(
+        name="--solver-option",
+        help="An option of the solver, name=value; repeat for more; `stickslip solvers NAME` lists them.",
+    ),
+]
+"""Options of a solver."""
+
 Until = Annotated[float | None, Parameter(help="End [s]; that of the scene by default.")]
+Grid = Annotated[
+    str | None,
+    Parameter(
+        help="In place of --h the times at which steps end [s], commas between them, or a text file of them;"
+        " the last one is the end, unless --until says otherwise.",
+    ),
+]
+Adaptive = Annotated[
+    str | None,
+    Parameter(
+        help="In place of --h steps as long as their error in position allows: tolerance=1e-6,h_max=0.01; of"
+        " tolerance [m], relative, h_min, h_max, first [s] and safety those that are not to be the default.",
+    ),
+]
 Step = Annotated[float | None, Parameter(name="--h", help="Time step [s]; that of the scene by default.")]
 
 Host = Annotated[

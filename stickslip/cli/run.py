@@ -20,11 +20,31 @@ from stickslip.cli.errors import (
     stop_word,
     wrote,
 )
-from stickslip.cli.parameters import Flag, Host, NoBrowser, Port, Scene, Step, Until
+from stickslip.cli.models import file_scene, is_file, load_control
+from stickslip.cli.parameters import (
+    Adaptive,
+    Flag,
+    Grid,
+    Host,
+    NoBrowser,
+    Port,
+    Scene,
+    SolverOptions,
+    Step,
+    Until,
+)
 from stickslip.cli.places import FCLIB, PLOTS, check_writable, load_run
 from stickslip.cli.progress import watch_time
 from stickslip.cli.scenes import show_parameters
-from stickslip.cli.settings import check_known, chosen, read_settings, with_options
+from stickslip.cli.settings import (
+    check_known,
+    chosen,
+    read_adaptive,
+    read_grid,
+    read_settings,
+    solver_options,
+    with_options,
+)
 from stickslip.cli.tables import table
 from stickslip.cli.view import live_view, serve
 
@@ -40,7 +60,10 @@ def run(
     *,
     scheme: str | None = None,
     solver: str | None = None,
+    solver_option: SolverOptions = None,
     h: Step = None,
+    grid: Grid = None,
+    adaptive: Adaptive = None,
     until: Until = None,
     settings: Scene = None,
     record: int = 1,
@@ -48,7 +71,12 @@ def run(
     forces: Literal["least", "solver"] = "least",
     out: Path | None = None,
     plot: Path | None = None,
-    resume: Path | None = None,
+    key: str | None = None,
+    control: str | None = None,
+    restitution: float | None = None,
+    search: list[Path] | None = None,
+    world: Path | None = None,
+    resume: Path | bool | None = None,
     view: Flag = False,
     host: Host = "127.0.0.1",
     port: Port = 8080,
@@ -75,13 +103,24 @@ def run(
       stickslip run stack --parameters
       stickslip run stack --bodies 5 --mu 0.3 --until 1 --out stack.h5
       stickslip run bouncing-ball --scheme event-driven --out ball.h5
+      stickslip run stack --solver ipm --solver-option algorithm=nt-f
+      stickslip run bouncing-ball --adaptive tolerance=1e-6,h_max=0.01
+      stickslip run bouncing-ball --grid 0,0.1,0.15,0.2
       stickslip run bouncing-ball --resume ball.h5 --until 10
+      stickslip run model.toml --until 2 --h 1e-3 --out run.h5
+      stickslip run run.h5 --resume --until 4
+      stickslip run robot.xml --key home --until 2 --view
+      stickslip run robot.xml --control trot.py:trot --until 2 --out run.h5
+      stickslip run robot.xml --world room.toml --until 2 --out run.h5
       stickslip run soup --view
 
     Parameters
     ----------
     name
-        Simulate this scene; without it, one line per scene.
+        Simulate this scene; without it, one line per scene. Or the model in this file, .toml or .json,
+        for which --until and --h are to be given; or the robot in this file, MJCF or URDF (.xml,
+        .mjcf, .urdf), whose step is that of the file unless --h is given; or the model of the run in
+        this file, .h5 or .hdf5.
     scheme
         Time scheme; that of the scene by default.
     solver
@@ -99,15 +138,28 @@ def run(
         included, the file holds the run up to the last second.
     plot
         Draw the figure of the scene into this file, .png or .svg.
+    key
+        Of a robot: begin at this keyframe.
+    control
+        Of a robot: a function at file.py:function that is given MuJoCo's data before each step, and
+        returns the controls.
+    restitution
+        Of all geoms of a robot, from 0 to 1; 0 by default.
+    search
+        A folder for meshes and packages of a robot beside that of its file; repeat for more.
+    world
+        Around a robot: the bodies of this file of a model, .toml or .json.
     resume
         Go on from the end of this run of the same scene, and in its file; with --out the
-        new records go to another.
+        new records go to another. Where NAME is the file of the run itself, no file is given
+        here; a run that was stopped goes on to where it was to end.
     view
         Show the run in the browser while it goes on, and play it when it is over, until Ctrl+C.
     parameters
         List the parameters of the scene and the options of the scheme, and simulate nothing.
     """
     from stickslip import scenes
+    from stickslip.solvers.registry import MissingPackage
 
     if name is None:
         if given or settings or parameters:
@@ -123,24 +175,39 @@ def run(
         check_writable(out, FCLIB)
     if plot is not None:
         check_writable(plot, PLOTS)
-    with refused(KeyError, TypeError, ValueError):
+    with refused(KeyError, TypeError, ValueError, MissingPackage):
         texts = with_options(read_settings(settings or []), given)
-        scene, made = _scene(name, scheme, texts)
-        start = None if resume is None else load_run(resume).checkpoint()
+        resume = _resumed(name, resume)
+        times, tuned = read_grid(grid), read_adaptive(adaptive)
+        paced = times is not None or tuned is not None
+        if until is None and times:
+            until = times[-1]
+        file = None
+        if is_file(name):
+            step = 0.0 if paced and h is None else h
+            file = file_scene(Path(name), until, step, resume is not None, restitution, search, world)
+        scene, made = _scene(name, scheme, texts, file)
+        for_robots = {"key": key, "control": control, "restitution": restitution, "search": search,
+                      "world": world}  # fmt: skip
+        given_robots = [option for option, value in for_robots.items() if value is not None]
+        start = _start(name, scene, resume, key, given_robots)
+        act = None if control is None else load_control(control)
         out = resume if out is None else out  # a run that is resumed goes on in its file
-        same = start is not None and scheme is None and not texts
-        if h is None and start is None:
+        options = solver_options(_solver_name(solver, start), solver_option)
+        same = (resume is not None or file is not None) and scheme is None and not texts
+        if h is None and resume is None and not paced:
             h = scene.h
         end = scene.until if until is None else until
         with ExitStack() as opened:
             watch = None
             if view:
-                watch = opened.enter_context(live_view(scene, end, host, port, browser=not no_browser))
+                watch = opened.enter_context(live_view(scene, end, host, port, start, browser=not no_browser))
                 port = watch.port  # to go on at the same address
             progress = opened.enter_context(watch_time(name))
             trajectory, failure, code = simulated(
-                scene.system, scheme=None if same else made, h=h, solver=solver, until=end, record=record,
-                on_failure=on_failure, start=start, progress=progress, watch=watch, forces=forces, out=out,
+                scene.system, scheme=None if same else made, h=h, grid=times, adaptive=tuned, solver=solver,
+                until=end, record=record, solver_options=options, on_failure=on_failure, start=start,
+                progress=progress, watch=watch, forces=forces, out=out, control=act,
             )  # fmt: skip
     if failure:
         complain(failure)  # at once: energies and files of a long run take their time
@@ -149,12 +216,14 @@ def run(
     if out is not None:
         written.insert(0, out)
     lines = "\n".join(map(printable, str(trajectory).split("\n")))
-    print(f"{name}: {printable(scene.summary)}\n\n{lines}")
-    held = _show_facts(scene, trajectory) if start is None and not failure else True
+    said = "\n".join(map(printable, scene.summary.split("\n")))
+    print(f"{name}: {said}\n\n{lines}")
+    held = _show_facts(scene, trajectory) if resume is None and not failure else True
     for place in written:
         wrote(place)
     if out is not None and not trajectory.complete:
-        print(f"go on with: stickslip run {name} --resume {out}")
+        again = f"{out} --resume" if file else f"{name} --resume {out}"
+        print(f"go on with: stickslip run {again}" + (f" --control {control}" if control else ""))
     for sentence in unwritten:
         complain(sentence)
     if unwritten:
@@ -166,19 +235,53 @@ def run(
     return code
 
 
-def _scene(name: str, scheme: str | None, given: dict[str, str]) -> tuple[Scenario, Any]:
-    """The scene with its parameters set, and the scheme with its options."""
+def _resumed(name: str, resume: Path | bool | None) -> Path | None:
+    """The file of the run to go on with; --resume without a file is for a run that NAME is the file of."""
+    if not isinstance(resume, bool):
+        return resume
+    if Path(name).suffix.lower() not in FCLIB:
+        raise InputError(f"--resume FILE: which run of {name} is to go on?")
+    return Path(name) if resume else None
+
+
+def _scene(
+    name: str, scheme: str | None, given: dict[str, str], file: Scenario | None
+) -> tuple[Scenario, Any]:
+    """The scene with its parameters set, and the scheme with its options; `file` is one that is there."""
     from stickslip import scenes
     from stickslip.schemes import registry
 
-    known = scenes.parameters(name)
-    scene = _run_of(name, **chosen(known, given))
+    known = scenes.parameters(name) if file is None else {}
+    scene = _run_of(name, **chosen(known, given)) if file is None else file
     found = scenes.scheme_name(scene, scheme)
     defaults = {spec.name: spec.default for spec in registry.entry(found).options}
     rest = {key: text for key, text in given.items() if key not in known}
     owner = f"{name} has no such parameter and {found} no such option"
     check_known(owner, rest, (*known, *defaults), signature(run).parameters)
     return scene, scenes.scheme_of(scene, scheme, **chosen(defaults, rest))
+
+
+def _start(name: str, scene: Scenario, resume: Path | None, key: str | None, given: list[str]) -> Any:
+    """Where a run begins: at the end of another, at a keyframe, or as its model says; `given` are the options
+    for robots."""
+    from stickslip.robots.robot import Robot
+
+    model: Any = scene.system
+    if given and not isinstance(model, Robot):
+        raise InputError(f"--{given[0]} is for robots (.xml, .mjcf, .urdf, and their runs); {name} is none")
+    if resume is not None:
+        if key is not None:
+            raise InputError(f"--key {key}: a run that is resumed begins at the end of {resume}")
+        return load_run(resume).checkpoint()
+    return None if key is None else model.key(key)
+
+
+def _solver_name(given: str | None, start: Any) -> str:
+    """The solver that options are of: the one named, that of the run that goes on, or the default."""
+    from stickslip import DEFAULT_SOLVER
+    from stickslip.solvers import registry
+
+    return given or registry.remade(getattr(start, "solver", DEFAULT_SOLVER))[0]
 
 
 def _run_of(name: str, **given: Any) -> Scenario:

@@ -39,4 +39,4 @@ def schemes(name: Annotated[str | None, Parameter(name="NAME")] = None, /, *, js
 
 
 def _carried(order: str) -> str:
-    return "worlds of bodies" if order == "bodies" else f"{order}-order systems"
+    return {"bodies": "worlds of bodies", "robots": "robots"}.get(order, f"{order}-order systems")

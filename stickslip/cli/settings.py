@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from stickslip.cli.errors import InputError, refused
@@ -52,15 +54,58 @@ def chosen(known: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, Any]
     return {key: parsed(key, given[key], default) for key, default in known.items() if key in given}
 
 
+def read_grid(text: str | None) -> list[float] | None:
+    """The times at which steps end [s], of a text with commas or of a text file."""
+    if text is None:
+        return None
+    written = text
+    if not text.strip("0123456789.,+-eE "):
+        written = text.replace(",", " ")
+    elif Path(text).is_file():
+        with refused(OSError, UnicodeDecodeError, before=f"--grid {text}: "):
+            written = Path(text).read_text().replace(",", " ")
+    try:
+        return [float(word) for word in written.split()]
+    except ValueError:
+        raise InputError(
+            f"--grid {text}: neither times with commas between them nor a text file of times"
+        ) from None
+
+
+def read_adaptive(text: str | None) -> Any:
+    """Adaptive steps with the options of a text `name=value,name=value`."""
+    from stickslip.schemes.adaptive import Adaptive
+
+    if text is None:
+        return None
+    known = {spec.name: spec.default for spec in fields(Adaptive)}
+    given: dict[str, str] = {}
+    for part in filter(None, map(str.strip, text.split(","))):
+        key, equals, value = (word.strip() for word in part.partition("="))
+        if not equals:
+            raise InputError(f"--adaptive {text}: {part!r} is not of the form name=value, as tolerance=1e-6")
+        if key not in known:
+            raise InputError(f"--adaptive has no option {key!r}; {alternatives(key, known, 'it has:')}")
+        given = with_options(given, {key: value}, "--adaptive: ")
+    with refused(ValueError, before="--adaptive: "):
+        return Adaptive(**chosen(known, given))
+
+
 def make_solver(name: str, tolerance: float | None, given: Sequence[str]) -> Any:
     """The solver `name` with the options given as `k=v` texts; `InputError` lists what is known."""
+    return _by_texts(name, given, **({} if tolerance is None else {"tolerance": tolerance}))[1]
+
+
+def solver_options(name: str, given: Sequence[str] | None) -> dict[str, Any]:
+    """The options of the solver `name` out of `k=v` texts, checked; `InputError` lists what is known."""
+    return _by_texts(name, given)[0] if given else {}
+
+
+def _by_texts(name: str, given: Sequence[str], **options: Any) -> tuple[dict[str, Any], Any]:
     from stickslip.bench.campaigns.contestants import solver_by_texts
     from stickslip.solvers import registry
 
-    if name not in registry.names():
-        raise InputError(f"no solver {name!r}; {alternatives(name, registry.names())}")
-    known = [spec.name for spec in registry.entry(name).options]
+    with refused(KeyError):
+        known = [spec.name for spec in registry.entry(name).options]
     with refused(ValueError):
-        return solver_by_texts(name, given, known, **({} if tolerance is None else {"tolerance": tolerance}))[
-            1
-        ]
+        return solver_by_texts(name, given, known, **options)

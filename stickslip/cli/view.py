@@ -6,15 +6,17 @@ import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from stickslip.cli.errors import ExitCode, InputError, Terminated, complain, printable, refused, usable, wrote
+from stickslip.cli.models import MODELS, ROBOTS, load_model, load_robot, standing
 from stickslip.cli.parameters import Flag, Host, NoBrowser, Port
 from stickslip.cli.places import PLOTS, check_writable, followed, load_run
 
 if TYPE_CHECKING:
+    from stickslip.mechanics.world import World
     from stickslip.scenes.scenario import Scenario
     from stickslip.simulation.trajectory import Trajectory
     from stickslip.view.browser.live import LiveView
@@ -33,7 +35,7 @@ def view(
     at: float | None = None,
     follow: Flag = False,
 ) -> int:
-    """Show a recorded run of bodies in the browser, until Ctrl+C.
+    """Show a recorded run of bodies, a world or a robot in the browser, until Ctrl+C.
 
     All shapes, played at any speed; contact points in the colour of what they do,
     forces as arrows, residual and penetration beside the time. Click a body for
@@ -46,11 +48,14 @@ def view(
       stickslip view stack.h5 --export stack.html
       stickslip view stack.h5 --still stack.png --at 0.5
       stickslip view stack.h5 --follow
+      stickslip view model.toml
+      stickslip view robot.xml
 
     Parameters
     ----------
     file
-        A trajectory, as `stickslip run ... --out FILE` writes it.
+        A trajectory, as `stickslip run ... --out FILE` writes it; or a model, .toml or .json;
+        or a robot, MJCF or URDF (.xml, .mjcf, .urdf).
     export
         Write the run to this file, .html, and serve nothing.
     frames
@@ -68,30 +73,47 @@ def view(
         raise InputError(f"--frames {frames}: at least 2, the start and the end")
     if follow and (still is not None or export is not None):
         raise InputError("--follow shows a run while it is written; --still and --export take what is there")
-    trajectory = _read(file)
-    if follow:
-        trajectory = _follow(file, trajectory, host, port, browser=not no_browser)
-        no_browser = True
+    source: Trajectory | World
+    if file.suffix.lower() in (*MODELS, *ROBOTS):
+        if follow or at is not None:
+            raise InputError(f"{file}: a model stands still; --follow and --at are for runs")
+        source = _world(file) if file.suffix.lower() in MODELS else standing(load_robot(file))
+    else:
+        source = _read(file)
+        if follow:
+            source = _follow(file, source, host, port, browser=not no_browser)
+            no_browser = True
     if still is not None:
         from stickslip.view.still import draw_world
 
         check_writable(still, PLOTS)
         with usable(still), refused(ValueError, before="--still: "):
-            draw_world(trajectory, still, at=at, contacts=True)
+            draw_world(source, still, at=at, contacts=True)
         wrote(still)
     if export is not None:
         from stickslip.view.browser.viewer import ViewerError
 
         check_writable(export, (".html", ".htm"))
         with usable(export), refused(ViewerError, ValueError):
+            from stickslip.mechanics.world import World
             from stickslip.view.browser.export import export_html
 
-            title = f"{file.stem}: {len(trajectory.model)} bodies"
-            export_html(trajectory, export, frames=frames, title=title)
+            names = source.names if isinstance(source, World) else source.model.names
+            title = f"{file.stem}: {len(names)} bodies"
+            export_html(source, export, frames=frames, title=title)
         wrote(export, f" ({export.stat().st_size / 1e6:.1f} MB)")
     if still is None and export is None:
-        serve(trajectory, host, port, frames, browser=not no_browser)
+        serve(source, host, port, frames, browser=not no_browser)
     return ExitCode.FINE
+
+
+def _world(file: Path) -> World:
+    from stickslip.mechanics.world import World
+
+    model = load_model(file)
+    if not isinstance(model, World):
+        raise InputError(f"{file}: a model of written equations, which have no shapes to show")
+    return model
 
 
 def _read(file: Path) -> Trajectory:
@@ -124,11 +146,20 @@ def _follow(file: Path, trajectory: Trajectory, host: str, port: int, *, browser
 
 
 @contextmanager
-def live_view(scene: Scenario, until: float, host: str, port: int, *, browser: bool) -> Iterator[LiveView]:
-    """A server that watches a run of a scene; its address is printed, and a browser opened if asked."""
-    from stickslip.mechanics.world import World
+def live_view(
+    scene: Scenario, until: float, host: str, port: int, start: Any = None, *, browser: bool
+) -> Iterator[LiveView]:
+    """A server that watches a run of a scene; its address is printed, and a browser opened if asked.
 
-    if not isinstance(scene.system, World):
+    start: where a robot begins.
+    """
+    from stickslip.mechanics.world import World
+    from stickslip.robots.robot import Robot
+
+    model: Any = scene.system
+    if isinstance(model, Robot):
+        model = standing(model, start)
+    elif not isinstance(model, World):
         raise InputError(
             f"--view: {scene.name} is written as equations, which have no bodies to show; take --plot FILE"
         )
@@ -136,7 +167,7 @@ def live_view(scene: Scenario, until: float, host: str, port: int, *, browser: b
     from stickslip.view.browser.server import ViewerError
 
     with refused(ViewerError):
-        opened = LiveView(scene.system, host, port, until=until)
+        opened = LiveView(model, host, port, until=until)
     with opened as view:
         _warn(host)
         print(f"showing the run at {view.url} (Ctrl+C ends it)", flush=True)
@@ -145,18 +176,18 @@ def live_view(scene: Scenario, until: float, host: str, port: int, *, browser: b
 
 
 def serve(
-    trajectory: Trajectory, host: str, port: int, frames: int | None = None, browser: bool | None = None
+    source: Trajectory | World, host: str, port: int, frames: int | None = None, browser: bool | None = None
 ) -> None:
     """Play a run until Ctrl+C; browser: whether to open one, None where one is there already."""
     from stickslip.view.browser.viewer import MOST_FRAMES, Viewer, ViewerError
 
     try:
-        with refused(ViewerError), Viewer(trajectory, host, port, frames=frames or MOST_FRAMES) as viewer:
+        with refused(ViewerError), Viewer(source, host, port, frames=frames or MOST_FRAMES) as viewer:
             if browser is not None:
                 _warn(host)
                 shown, unknown = len(viewer.frames), viewer.stage.unknown
-                if shown < len(trajectory):
-                    played = f"{shown} of {len(trajectory)} records are played, evenly chosen"
+                if shown < len(viewer.stage):
+                    played = f"{shown} of {len(viewer.stage)} records are played, evenly chosen"
                     print(f"{played}; --frames N plays more or fewer")
                 if unknown:
                     names = ", ".join(printable(name[:40]) for name in unknown[:5])

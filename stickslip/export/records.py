@@ -127,7 +127,7 @@ class Motion:
 def motion(block: Block) -> Motion:
     """Of the exported records of a world, as `run.body(name)` has it for one body."""
     part = block.part
-    q, v = part.q[block.rows].reshape(-1, len(part.model), 7), part.v[block.rows]
+    q, v = part.poses[block.rows].reshape(-1, len(part.model), 7), part.twists[block.rows]
     v = v.reshape(*q.shape[:2], 6)
     x, p = q[..., :3], q[..., 3:]
     spin = turned(p, v[..., 3:])

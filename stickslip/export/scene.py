@@ -37,7 +37,7 @@ def instances(run: Run) -> tuple[WorldModel, Surroundings, tuple[Instances, ...]
     """What can be drawn of the model of a run, where that is, and copies of meshes on its bodies as the
     viewer has them: planes are sheets about the scene."""
     model = drawable(run.model)
-    around = surroundings_of(model, np.concatenate([part.q for part in _instants(run)]))
+    around = surroundings_of(model, np.concatenate([part.poses for part in _instants(run)]))
     return model, around, instances_of(model, around)[0]
 
 

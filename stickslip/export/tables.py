@@ -18,6 +18,7 @@ from stickslip.export.records import (
 from stickslip.names import alternatives
 from stickslip.problem.solution import Verdict
 from stickslip.simulation.contacts import HEADINGS
+from stickslip.simulation.robot_model import RobotModel
 from stickslip.state import Array, IntArray, ModelError
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ COORDINATES = {
     "turn_effort": "N m",
 }  # fmt: skip
 """Numbers of joints, where they have them, with their units."""
+ROBOT_UNITS = {"slide": ("m", "m/s", "N"), "hinge": ("rad", "rad/s", "N m")}
+"""Of position, speed and effort of the joints of robots that have one coordinate."""
 COUNTS = {True: ("iterations",), False: ("iterations", "newton")}
 """Numbers that add up from record to record, of worlds and of systems."""
 
@@ -202,6 +205,8 @@ def _energies(run: Run) -> Maker:
 def _tells_joints(run: Run) -> bool:
     """Whether joints can be asked for by name; those of older files have neither axes nor reactions."""
     joint: Any = getattr(run, "joint", None)
+    if isinstance(run.model, RobotModel):
+        return bool(run.model.coordinates)
     try:
         return bool(joint and run.model.joints and joint(run.model.joints[0]))
     except ModelError:
@@ -209,8 +214,10 @@ def _tells_joints(run: Run) -> bool:
 
 
 def _joints(run: Run) -> Maker:
-    """A row per joint; NaN where it has no such coordinate."""
+    """A row per joint; NaN where it has no such coordinate. Of a robot a row per record."""
     assert run.of_world
+    if isinstance(run.model, RobotModel):
+        return _coordinates(run)
     joint: Any = getattr(run, "joint", None)
     names = run.model.joints
     views = [joint(name) for name in names]  # of the whole run: angles go on over turns
@@ -228,6 +235,24 @@ def _joints(run: Run) -> Maker:
         return found
 
     return rows
+
+
+def _coordinates(run: Run) -> Maker:
+    """A column per coordinate and velocity of the joints of a robot, by their names."""
+    columns: Columns = {}
+    for name in run.model.coordinates:
+        view: Any = run.joint(name)
+        if view.kind in ROBOT_UNITS:
+            for what, unit in zip(("position", "speed", "effort"), ROBOT_UNITS[view.kind], strict=True):
+                columns[f"{name} {what} [{unit}]"] = getattr(view, what)
+            continue
+        if view.kind == "free":
+            columns |= _vectors(f"{name} position", "m", view.position[:, :3])
+        columns |= _vectors(f"{name} quaternion", "-", view.position[:, -4:], ("w", *AXES))
+        if view.kind == "free":
+            columns |= _vectors(f"{name} velocity", "m/s", view.speed[:, :3])
+        columns |= _vectors(f"{name} spin", "rad/s", view.speed[:, -3:])
+    return lambda block: {TIME: block.t} | {key: values[block.numbers] for key, values in columns.items()}
 
 
 MAKERS: dict[str, Callable[[Run], Maker]] = {

@@ -64,7 +64,7 @@ def draw_world(
     stage = Stage.of(source)
     number = _number(source, at)
     frame = stage.frame(number)
-    q = source.q[number] if isinstance(source, Trajectory) else source.start.q
+    q = source.poses[number] if isinstance(source, Trajectory) else source.start.q
     timed = isinstance(source, Trajectory)
     save(
         lambda: _compose(

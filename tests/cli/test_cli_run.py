@@ -195,3 +195,67 @@ def test_a_relaxed_run_says_so_and_ends_well(run, tmp_path):
     exact = run("run", "drop")
     assert "certified by the exact law" in exact.out
     assert "relaxed" not in exact.out
+
+
+def test_options_of_the_solver_are_those_of_its_object(run, tmp_path):
+    out = tmp_path / "drop.h5"
+    how = ("--solver", "ipm", "--solver-option", "algorithm=nt-f", "--solver-option", "tolerance=1e-9")
+    assert run("run", "drop", "--until", "0.2", *how, "--out", out).code == 0
+    stored = ss.read_trajectory(out)
+    solver = ss.solvers.InteriorPoint(algorithm="nt-f", tolerance=1e-9)
+    scheme = ss.schemes.MoreauJean(theta=0.75)
+    same = ss.simulate(drop().system, until=0.2, h=2e-3, scheme=scheme, solver=solver)
+    assert (stored.solver, stored.tolerance) == ("ipm(algorithm='nt-f')", 1e-9)
+    np.testing.assert_array_equal(stored.q, same.q)
+    rest = ("--until", "0.3", "--solver-option", "algorithm=nt-qp", "--out", tmp_path / "rest.h5")
+    assert "ipm(algorithm='nt-qp')" in run("run", "drop", "--resume", out, *rest).out
+
+
+def test_a_misspelt_option_of_the_solver_lists_those_there_are(run):
+    result = run("run", "drop", "--solver", "ipm", "--solver-option", "algorithmus=nt-f")
+    assert result.code == 2
+    result.says("ipm has no option 'algorithmus'", "it has: tolerance", "did you mean 'algorithm'?")
+
+
+def test_times_of_steps_by_grid_and_by_error(run, tmp_path):
+    out = tmp_path / "run.h5"
+    assert run("run", "drop", "--grid", "0,0.1,0.15,0.4", "--out", out).code in (0, 1)
+    np.testing.assert_array_equal(ss.read_trajectory(out).t, [0.0, 0.1, 0.15, 0.4])
+    times = tmp_path / "times.txt"
+    times.write_text("0\n0.1\n0.15\n")
+    run("run", "drop", "--grid", times, "--out", out)
+    np.testing.assert_array_equal(ss.read_trajectory(out).t, [0.0, 0.1, 0.15])
+    run("run", "drop", "--adaptive", "tolerance=1e-4,h_max=0.05", "--out", out)
+    ours = ss.simulate(
+        drop().system, until=0.4, scheme=ss.schemes.MoreauJean(theta=0.75),
+        adaptive=ss.schemes.Adaptive(tolerance=1e-4, h_max=0.05),
+    )  # fmt: skip
+    np.testing.assert_array_equal(ss.read_trajectory(out).q, ours.q)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["--grid", "0,0.2,0.1"], "times must increase"),
+        (["--grid", "nowhere.txt"], "neither times with commas between them nor a text file of times"),
+        (["--grid", "0,0.1", "--h", "0.01"], "h and grid are given"),
+        (["--adaptive", "1e-6"], "is not of the form name=value, as tolerance=1e-6"),
+        (["--adaptive", "tolerence=1e-6"], "did you mean 'tolerance'"),
+        (["--adaptive", "tolerance=-1"], "tolerance must lie in"),
+        (["--adaptive", "h_max=1", "--grid", "0,1"], "grid and adaptive are given"),
+        (["--solver", "siconos-magic"], "no solver 'siconos-magic'"),
+    ],
+)
+def test_wrong_paces_are_refused(run, given, words):
+    run("run", "drop", *given).refuses(words)
+
+
+def test_siconos_by_name_where_it_is_absent(run, monkeypatch):
+    from stickslip.bench.siconos import solver
+    from stickslip.bench.siconos.process import Found
+
+    monkeypatch.setattr(solver, "find_siconos", lambda: Found(None, "", ("python3: no module",)))
+    run("run", "drop", "--solver", "siconos-nsgs").refuses(
+        "siconos-nsgs: Siconos is absent: name an interpreter that imports it in STICKSLIP_SICONOS"
+    )
+    assert "Siconos is absent" in run("solvers", "siconos-nsgs").out

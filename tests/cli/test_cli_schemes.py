@@ -31,3 +31,9 @@ def test_an_unknown_scheme_is_one_sentence(capsys):
     assert "no scheme 'euler'" in said
     assert "moreau-jean" in said
     assert "Traceback" not in said
+
+
+def test_first_order_scenes_are_run_by_euler_moreau(run):
+    result = run("run", "rlc-diode", "--until", 1e-4)
+    assert "euler-moreau" in result.out
+    run("run", "rlc-diode", "--scheme", "moreau-jean").refuses("it can by euler-moreau")

@@ -198,7 +198,7 @@ def test_bodies_that_are_nowhere_are_counted_and_drawn_in_the_middle(run, stage)
     record = run.at(1)
     q = np.array(record.q).reshape(-1, 7)
     q[2, 0], q[3, :3], q[4, 3:] = np.nan, 1e30, 0.0
-    frame = stage.frame_of(replace(record, q=q.reshape(-1)))
+    frame = stage.frame_of(replace(record, poses=q.reshape(-1)))
     assert frame.readout.lost == 3
     np.testing.assert_array_equal(frame.bodies[2:], np.tile(stage.centre, (3, 1)))
     for positions, turns in zip(frame.positions, frame.quaternions, strict=True):

@@ -30,13 +30,17 @@ def page(viewer, chromium):
 
 
 def scrub(page, part):
-    """Click the slider of frames there; the number of the frame, when it has arrived."""
+    """Click the slider of frames there; the number of the frame, when it has arrived.
+
+    The other end is clicked first, because a click on the frame that is shown changes nothing.
+    """
     slider = "[...document.querySelectorAll('[role=slider]')].find(s => s.ariaValueMax === '40')"
     track = f"{slider}.closest('.mantine-Slider-root').getBoundingClientRect()"
     left, top, width, height = page.js(f"(r => [r.x, r.y, r.width, r.height])({track})")
-    before = page.js(f"{slider}.ariaValueNow")
-    page.click(left + part * width, top + 0.5 * height)
-    return int(page.wait(f"(now => now !== '{before}' && now)({slider}.ariaValueNow)"))
+    for there in (0.95 if part < 0.5 else 0.05, part):
+        page.click(left + there * width, top + 0.5 * height)
+        frame = page.wait(f"(now => Math.abs(now - {40 * there}) < 3 && now)({slider}.ariaValueNow)")
+    return int(frame)
 
 
 def picture(page):

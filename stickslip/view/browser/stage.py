@@ -139,7 +139,7 @@ class Stage:
         if isinstance(source, Trajectory) and source.of_world:
             model, tolerance, records = source.model, source.tolerance, source
             sample = source.sample(SAMPLE)
-            places = sample.q
+            places = sample.poses
         elif isinstance(source, World):
             model, places, records = WorldModel.of(source), source.start.q[None], _start(source)
         elif isinstance(source, WorldModel):
@@ -193,7 +193,7 @@ class Stage:
     @np.errstate(all="ignore")  # a run that blew up is drawn all the same
     def frame_of(self, record: Record) -> Frame:
         """Any recorded instant of this world, of a run that is over or of one that goes on."""
-        q, v = record.q.reshape(-1, 7), record.v.reshape(-1, 6)
+        q, v = record.poses.reshape(-1, 7), record.twists.reshape(-1, 6)
         x, p, lost = self._placed(q)
         posed = [group.placed(x, p) for group in self.instances]
         states, palette, counts = _shown_states(record.states)
@@ -257,6 +257,7 @@ def _start(world: World) -> Record:
     return Record(
         t=start.t, h=0.0, q=start.q, v=start.v, verdict=Verdict.CERTIFIED, natural=0.0, natural_scaled=0.0,
         penetration=0.0, tell={"contacts": none, "states": np.zeros(0, object)}.__getitem__,
+        poses=start.q, twists=start.v,
     )  # fmt: skip
 
 

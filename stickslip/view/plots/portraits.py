@@ -93,7 +93,7 @@ def _of_body(run: Trajectory, body: str | None, coordinate: Coordinate | None) -
     b = int(np.argmax(run.model.mass > 0.0)) if body is None else body_number(run, body)
     name = run.model.names[b]
     k = _number(f"body {name!r}", coordinate, 3, AXES)
-    q, v = run.q[:, 7 * b : 7 * b + 7], run.v[:, 6 * b : 6 * b + 6]
+    q, v = run.poses[:, 7 * b : 7 * b + 7], run.twists[:, 6 * b : 6 * b + 6]
     touched = np.ones(len(run) - 1, bool)
     if np.allclose(np.diff(run.t), run.h[1:]):  # every step is recorded, and with it every contact
         contacts, touched = run.contacts, np.zeros(len(run), bool)
