@@ -151,6 +151,33 @@ class Edges:
         rounding = ROUNDING * abs(t) + math.ulp(0.0)
         return abs(self._ask(t - 2.0 * rounding) - t) <= 2.0 * rounding
 
+    def cuts(self, t: float, end: float) -> tuple[float, ...]:
+        """Where a step from t to `end` is cut, so that no part of it has an edge within: its end last [s]."""
+        found, at = [], self.after(t)
+        while at < end - ROUNDING * abs(end):
+            found.append(at)
+            at = self.after(at)
+        return (*found, end)
+
+    def sides(self, t: float, h: float) -> tuple[float, float]:
+        """Begin and length of a step between edges [s], by rounding shorter where one is at its end, so that
+        functions of time are asked on the side of the step."""
+        end = t + h
+        low = t + ROUNDING * abs(t) if self.is_one(t) else t
+        return low, (end - ROUNDING * abs(end) if self.is_one(end) else end) - low
+
+    def before(self, t: float) -> float:
+        """A time just before the edge at t, where there is one up to rounding; t where there is none [s]."""
+        return t - 4.0 * ROUNDING * abs(t) if self.is_one(t) else t
+
+    def clear(self, t: float, h: float, most: int) -> int:
+        """How many steps of length h from t on, at most `most`, have no edge within or at their ends."""
+        if self.is_one(t):
+            return 0
+        left = self.after(t) - t
+        n = int(min(most, left / h))
+        return n - 1 if n and n * h >= left - 2.0 * ROUNDING * abs(t + left) else n
+
     def _ask(self, t: float) -> float:
         try:
             return float(self._next(t))
