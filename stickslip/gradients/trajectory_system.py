@@ -69,8 +69,8 @@ class SystemSteps(Run):
         parts = divided(clock, point.state.t, until)
         if whole.edges is not None and (edge := whole.edges.after(point.state.t)) <= until:
             raise ModelError(
-                f"functions of time have an edge at {edge:g} s, where steps are cut; derivatives of runs do not"
-                " go over edges: end before it, and go on from there"
+                f"functions of time have an edge at {edge:g} s, where steps are cut; derivatives of runs do"
+                " not go over edges: end before it, and go on from there"
             )
         kappa = checked_kappa(kappa)
         return cls(

@@ -372,9 +372,12 @@ class Switches:
             solution = self.at.solver.solve(problem)
             self.at.keep("switch", (solution,))
             if not solution.ok:
+                rank, size = int(np.linalg.matrix_rank(problem.A)), own.size
+                mixed = f": {size} outputs, of which {rank} follow from lam, have degrees 0 and 1"
                 self.at.fail(
                     f"at t = {self.at.t:.12g} s, the law of a switch is not solved ({solution.reason}); where"
                     " outputs that are coupled have different relative degrees, use euler-moreau"
+                    f"{mixed if 0 < rank < size else ''}"
                 )
                 return None
             z[own] = solution.r

@@ -12,6 +12,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -127,6 +128,8 @@ class Edges:
 
     def __init__(self, given: ArrayLike | Callable[[float], float]):
         self._next: Callable[[float], float]
+        self.given: Any = given
+        """As they were given: times [s], shape (n,), or a function."""
         if callable(given):
             self._next = given
             return
@@ -136,6 +139,7 @@ class Edges:
             raise ModelError(f"edges is {given!r}; give times, or a function of t") from None
         if times.ndim != 1 or not np.isfinite(times).all() or (np.diff(times) <= 0.0).any():
             raise ModelError(f"edges is {given!r}; give finite times that increase")
+        self.given = times
         listed = times.tolist()
         self._next = lambda t: listed[k] if (k := bisect_right(listed, t)) < len(listed) else math.inf
 
