@@ -372,8 +372,9 @@ class Switches:
             solution = self.at.solver.solve(problem)
             self.at.keep("switch", (solution,))
             if not solution.ok:
-                rank, size = int(np.linalg.matrix_rank(problem.A)), own.size
-                mixed = f": {size} outputs, of which {rank} follow from lam, have degrees 0 and 1"
+                D = Network(self.at).jacobians(self.at.t, self.at.q, self.at.lam)[1]
+                rank, size = int(np.linalg.matrix_rank(D)), len(D)
+                mixed = f": lam follows from {rank} of {size} outputs, and from rates of the others"
                 self.at.fail(
                     f"at t = {self.at.t:.12g} s, the law of a switch is not solved ({solution.reason}); where"
                     " outputs that are coupled have different relative degrees, use euler-moreau"

@@ -328,7 +328,8 @@ class Live:
     def _one(self, h: float, t: float, index: int, closes: bool, interrupts: Interrupts) -> None:
         """One step of the clock, which ends at t, cut at edges: steps as they are, or what `on_failure` makes
         of them."""
-        state, recall, taken = self.state, self._recall, ()
+        state, recall = self.state, self._recall
+        taken: tuple[Any, ...] = ()
         ends = (t,) if self._edges is None else self._edges.cuts(state.t, t)
         for end in ends:
             step = interrupts.run(self._steps.step, state, recall(), h if len(ends) == 1 else end - state.t)
