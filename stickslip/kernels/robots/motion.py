@@ -172,15 +172,6 @@ def times_symmetric(traits, entries, x):
 
 
 @jit
-def dot(x, y):
-    """x · y, in order."""
-    total = 0.0
-    for k in range(x.shape[0]):
-        total += x[k] * y[k]
-    return total
-
-
-@jit
 def fastest(motion, traits):
     """About the largest speed of a body [m/s]."""
     most = 0.0

@@ -13,6 +13,7 @@ import numpy as np
 from stickslip.kernels import residuals
 from stickslip.kernels.held import recall
 from stickslip.kernels.jit import jit, jit_without_lock
+from stickslip.kernels.products import dot
 from stickslip.kernels.robots import layout as at
 from stickslip.kernels.robots.equalities import close_equalities
 from stickslip.kernels.robots.impulses import (
@@ -25,7 +26,6 @@ from stickslip.kernels.robots.impulses import (
     solve_parts,
 )
 from stickslip.kernels.robots.motion import (
-    dot,
     end_stage,
     fastest,
     move_freely,

@@ -1,7 +1,7 @@
 """Errors of MuJoCo in compiled code: by itself it ends the process.
 
 A function that calls MuJoCo's writes down where it is (`mark`), and MuJoCo's handler of errors, one for each
-thread, jumps back there, as MuJoCo's Python functions do it. What MuJoCo said stays in the frame of the guard.
+thread, jumps back there, as its Python functions do it. What MuJoCo said stays in the frame of the guard.
 The frame that a thread is in is found by a key of the thread (POSIX). Elsewhere `mark` does nothing.
 
     before = arm(guard)
