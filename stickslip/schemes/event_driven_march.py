@@ -14,7 +14,7 @@ from scipy.integrate import DOP853
 
 from stickslip.compilation import JIT
 from stickslip.interrupts import Interrupts
-from stickslip.kernels import cones, smooth, smooth_samples
+from stickslip.kernels import cones, smooth, smooth_samples, smooth_steps
 from stickslip.problem.checks import Array, IntArray
 from stickslip.schemes.event_driven_flow import Flow
 from stickslip.schemes.event_driven_standing import Standing
@@ -103,11 +103,11 @@ def _run(
         np.zeros(nv), np.zeros(n), np.zeros(size), np.zeros(size), np.zeros((2, nq)), np.zeros((5, size)),
         np.zeros((2, n * n)), np.zeros(n), np.zeros(n, np.int64),
     )  # fmt: skip
-    bench = smooth_samples.Bench(
-        np.zeros((smooth_samples.ALL_STAGES, wide)), np.zeros((4, wide)),
-        np.zeros((smooth_samples.POWERS, wide)), np.zeros((smooth_samples.LOOKS, len(flow.watched))),
+    bench = smooth_steps.Bench(
+        np.zeros((smooth_steps.ALL_STAGES, wide)), np.zeros((4, wide)),
+        np.zeros((smooth_steps.POWERS, wide)), np.zeros((smooth_samples.LOOKS, len(flow.watched))),
     )  # fmt: skip
-    options = smooth_samples.Options(
+    options = smooth_steps.Options(
         scheme.rtol, scheme.atol, scheme.max_step, scheme.parts, scheme.gap_tolerance,
         scheme.velocity_tolerance,
     )  # fmt: skip
@@ -122,10 +122,10 @@ def _run(
 
 
 @cache
-def _tableau() -> smooth_samples.Tableau:
+def _tableau() -> smooth_steps.Tableau:
     of = DOP853
     found = (of.A, of.B, of.C, of.E3, of.E5, of.D, of.A_EXTRA, of.C_EXTRA)
-    return smooth_samples.Tableau(*(np.ascontiguousarray(one) for one in found))
+    return smooth_steps.Tableau(*(np.ascontiguousarray(one) for one in found))
 
 
 def _stretch(scheme: "EventDriven", system: NonsmoothSystem, flow: Flow) -> smooth.Stretch:

@@ -224,23 +224,20 @@ class Joined:
         return F
 
     def force_dq(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        J = np.zeros((v.size, q.size))
-        for one, at, own in self._each(q, v, z):
-            found = one.force_dq(t, *own)
-            if found is not None:
-                J[np.ix_(at.v, at.q)] = found
-        for coupling in self.couplings:
-            J += coupling.force_dq(t, q, v, z)
-        return J
+        return self._tangent("force_dq", [at.q for at in self._places], t, q, v, z)
 
     def force_dv(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        J = np.zeros((v.size, v.size))
-        for one, at, own in self._each(q, v, z):
-            found = one.force_dv(t, *own)
-            if found is not None:
-                J[np.ix_(at.v, at.v)] = found
+        return self._tangent("force_dv", [at.v for at in self._places], t, q, v, z)
+
+    def _tangent(self, name: str, columns: list[Any], t: float, q: Array, v: Array, z: Array) -> Array:
+        """The derivative of that name, shape (nv, nq) or (nv, nv); `columns` are those of each member."""
+        J = np.zeros((v.size, q.size if name == "force_dq" else v.size))
+        for (one, at, own), place in zip(self._each(q, v, z), columns, strict=True):
+            block = getattr(one, name)(t, *own)
+            if block is not None:
+                J[np.ix_(at.v, place)] = block
         for coupling in self.couplings:
-            J += coupling.force_dv(t, q, v, z)
+            J += getattr(coupling, name)(t, q, v, z)
         return J
 
     def kinematics(self, q: Array) -> Array | None:

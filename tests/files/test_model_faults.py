@@ -124,13 +124,17 @@ ONE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", ONE)
-def test_every_fault_has_its_place_and_line(what, tmp_path):
-    old, new, place, line, words = ONE[what]
-    assert WORLD.count(old) == 1
-    (fault,) = faults(tmp_path, WORLD.replace(old, new))
+def check_fault(folder, text, old, new, place, line, words):
+    """The file with `new` in place of `old` has one fault, at that place and line, said in these words."""
+    assert text.count(old) == 1
+    (fault,) = faults(folder, text.replace(old, new))
     assert (fault.place, fault.line) == (place, line), fault
     assert words in fault.sentence, fault
+
+
+@pytest.mark.parametrize("what", ONE)
+def test_every_fault_has_its_place_and_line(what, tmp_path):
+    check_fault(tmp_path, WORLD, *ONE[what])
 
 
 SYSTEM_FAULTS = {
@@ -147,11 +151,7 @@ SYSTEM_FAULTS = {
 
 @pytest.mark.parametrize("what", SYSTEM_FAULTS)
 def test_faults_of_systems(what, tmp_path):
-    old, new, place, line, words = SYSTEM_FAULTS[what]
-    assert SYSTEM.count(old) == 1
-    (fault,) = faults(tmp_path, SYSTEM.replace(old, new))
-    assert (fault.place, fault.line) == (place, line), fault
-    assert words in fault.sentence, fault
+    check_fault(tmp_path, SYSTEM, *SYSTEM_FAULTS[what])
 
 
 def test_all_faults_are_told_at_once(tmp_path):
