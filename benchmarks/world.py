@@ -234,7 +234,7 @@ def judged(world: World, model: Any, data: Any) -> Residuals:
     v[bodies.dynamic] = (data.qvel + h * data.qacc_smooth).reshape(-1, 6)
     none = LastContacts(*NOTHING)
     free = FreeMotion(q, v, q, v, v, NO_FORCES)
-    active = assemble(found, none, SLOTS, bodies.row, free, Span(h, 0.0), 0.0, False)
+    active = assemble(found, none, SLOTS, bodies.row, free, Span(h, 0.0), 0.0, False, False)
     H = ContactBlocks.unchecked(active.rows_of_M, active.rows, active.K.offset)
     f = np.einsum("bij,bj->bi", bodies.M.matrix, v[bodies.dynamic])
     problem = GlobalProblem.unchecked(bodies.M, f.reshape(-1), H, active.u_bias, ProductSet(*active.K))
