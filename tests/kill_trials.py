@@ -49,6 +49,8 @@ def main(folder: Path, trials: int, seed: int) -> None:
     """Run the trials."""
     draw = random.Random(seed)
     models = [(model, ss.simulate(model, until=UNTIL, h=H, forces="solver")) for model in (world(), system())]
+    for model, _ in models:  # children find loaded all that writing needs
+        ss.simulate(model, until=H, h=H, out=folder / "first.h5", forces="solver")
     held = []
     for trial in range(trials):
         model, whole = models[trial % 2]

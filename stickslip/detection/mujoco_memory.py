@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.kernels.steps.detection import MujocoMemory
+from stickslip.kernels.steps.guard import Guard, guard_at
 
 SIZES = {"int": 4, "mjtNum": 8, "double": 8, "float": 4, "mjtSize": 8, "size_t": 8, "uintptr_t": 8,
          "uint64_t": 8, "int64_t": 8, "mjtBool": 1, "mjtByte": 1, "char": 1}  # fmt: skip
@@ -107,6 +108,16 @@ def _is_true(model: Any, data: Any, memory: MujocoMemory) -> bool:
 def function_of(mujoco: Any, name: str) -> int:
     """Address of a C function of the library that the module has loaded."""
     return int(ctypes.cast(getattr(_library(mujoco), name), ctypes.c_void_p).value or 0)
+
+
+def guard_of(mujoco: Any, frame: Any) -> Guard:
+    """What brings compiled code back from MuJoCo's errors, with a frame of FRAME bytes; one that does nothing
+    where MuJoCo has no handlers of messages for threads."""
+    try:
+        set_handler = function_of(mujoco, "_mjPRIVATE_setTlsLogHandler")
+    except AttributeError:
+        set_handler = 0
+    return guard_at(int(frame.ctypes.data), set_handler)
 
 
 def _library(mujoco: Any) -> Any:

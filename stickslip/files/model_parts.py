@@ -32,6 +32,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
+from stickslip.files.model_functions import KEY, FunctionNode
 from stickslip.files.model_trees import INFINITE, kind_of
 from stickslip.mechanics.given import numbers
 from stickslip.mechanics.inputs import Input
@@ -94,6 +95,8 @@ def bounds(*shape: int | None) -> Any:
 
 
 def _any_array(value: Any) -> Any:
+    if isinstance(value, FunctionNode):
+        return value.function
     depth = 0
     inner = value
     while isinstance(inner, list) and depth < 2:
@@ -102,6 +105,8 @@ def _any_array(value: Any) -> Any:
 
 
 def _checked(value: Any, shape: tuple[int | None, ...]) -> Any:
+    if isinstance(value, FunctionNode):
+        raise ValueError("it is a function; here it must be numbers")
     if isinstance(value, str | bool | dict):
         raise ValueError("it must be numbers" if shape else "it must be a number")
     try:
@@ -122,12 +127,15 @@ def _array_schema(shape: tuple[int | None, ...]) -> dict[str, Any]:
 
 
 Number = array()
+_FUNCTION = {"type": "object", "properties": {KEY: {"type": "string"}}, "required": [KEY]}
+Function = Annotated[Any, PlainValidator(lambda node: node.function), WithJsonSchema(_FUNCTION)]
+"""A function that is given by name."""
 AnyArray = Annotated[
     Any,
     PlainValidator(_any_array),
-    WithJsonSchema({"anyOf": [_array_schema(shape) for shape in ((), (None,), (None, None))]}),
+    WithJsonSchema({"anyOf": [*(_array_schema(shape) for shape in ((), (None,), (None, None))), _FUNCTION]}),
 ]
-"""A number, a list of numbers or a matrix."""
+"""A number, a list of numbers, a matrix, or the name of a function."""
 
 
 class InputKeys(Keys):
@@ -138,10 +146,18 @@ class InputKeys(Keys):
 
 
 def or_input(plain: Any) -> Any:
-    """The type `plain`, or `{input = default}` for what is set between steps."""
+    """The type `plain`, `{input = default}` for what is set between steps, or `{function = name}`."""
     made = Annotated[InputKeys, AfterValidator(lambda keys: Input(keys.input))]
     options = Union[Annotated[plain, Tag("constant")], Annotated[made, Tag("input")]]  # noqa: UP007
-    return Annotated[options, Discriminator(lambda value: "input" if isinstance(value, dict) else "constant")]
+    form = Discriminator(lambda value: "input" if isinstance(value, dict) else "constant")
+    return or_function(Annotated[options, form])
+
+
+def or_function(plain: Any) -> Any:
+    """The type `plain`, or `{function = name}`."""
+    options = Union[Annotated[plain, Tag("constant")], Annotated[Function, Tag("function")]]  # noqa: UP007
+    form = Discriminator(lambda value: "function" if isinstance(value, FunctionNode) else "constant")
+    return Annotated[options, form]
 
 
 def keys_of(

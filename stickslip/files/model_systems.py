@@ -8,7 +8,9 @@ from pydantic import AfterValidator, Field, model_validator
 from stickslip import laws
 from stickslip.files.model_difference import difference
 from stickslip.files.model_faults import Faults, named_in
+from stickslip.files.model_functions import NONE, Functions, resolved
 from stickslip.files.model_parts import (
+    AnyArray,
     As,
     Keys,
     Text,
@@ -45,6 +47,8 @@ class SystemKeys(Keys):
     model: Literal["system"]
     systems: Annotated[list[Annotated[Any, As(one_of(choices(DYNAMICS)))]], Len(1)]
     interactions: list[Annotated[Any, As(_INTERACTION)]] = Field(default_factory=list)
+    edges: Annotated[Any, As(AnyArray)] = None
+    """Times at which functions of time jump [s], or a function that gives the next."""
 
     @model_validator(mode="before")
     @classmethod
@@ -69,8 +73,11 @@ def make_system(keys: SystemKeys, faults: Faults) -> NonsmoothSystem | None:
         faults.add(("interactions",), f"its matrices have {total} entries; there may be {LARGEST}")
         return None
     try:
-        return NonsmoothSystem(keys.systems, keys.interactions)
+        return NonsmoothSystem(keys.systems, keys.interactions, edges=keys.edges)
     except ModelError as error:
+        if str(error).startswith("edges"):
+            faults.add(("edges",), str(error).removeprefix("edges "))
+            return None
         kind = "interactions" if str(error).startswith("interaction") else "systems"
         numbers = [k for k, one in enumerate(getattr(keys, kind)) if one.name == named_in(str(error))]
         with faults.at(kind, *numbers[:1]):
@@ -78,10 +85,10 @@ def make_system(keys: SystemKeys, faults: Faults) -> NonsmoothSystem | None:
     return None
 
 
-def describe_system(system: NonsmoothSystem) -> dict[str, Any]:
+def describe_system(system: NonsmoothSystem, functions: Functions = NONE) -> dict[str, Any]:
     """A system as files have it, read back, so that it is sure to be the same."""
-    tree = system_tree(system)
-    made = make_system(SystemKeys.model_validate(tree), Faults())
+    tree = system_tree(system, functions)
+    made = make_system(SystemKeys.model_validate(resolved(tree, functions, Faults())), Faults())
     where = "it" if made is None else difference(_numbers(made), _numbers(system))
     if where:
         raise ModelError(f"{where} of this system was changed after it was made, which a file cannot say")

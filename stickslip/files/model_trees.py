@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from stickslip import laws
+from stickslip.files.model_functions import NONE, FunctionNode, Functions, named
 from stickslip.mechanics import forces, sensors, shapes, step_sensors
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.compounds import Compound
@@ -126,10 +127,7 @@ def plain(value: Any, owner: str, field: str) -> Any:
     if isinstance(value, Input):
         return {"input": 0.0 if value.default is None else plain(value.default, owner, field)}
     if callable(value):
-        name = getattr(value, "__qualname__", repr(value))
-        raise ModelError(
-            f"{owner}: {field} is the function {name!r}; a file of a model holds numbers, and no functions"
-        )
+        return FunctionNode(value, owner, field)
     if isinstance(value, int) and not isinstance(value, np.generic):
         return value
     array_ = np.asarray(value)
@@ -154,8 +152,12 @@ def as_built(model: World | NonsmoothSystem) -> bool:
     )
 
 
-def world_tree(world: World) -> dict[str, Any]:
+def world_tree(world: World, functions: Functions = NONE) -> dict[str, Any]:
     """A world as it was built, as files have it: what its builder was given, by verbs."""
+    return named(_world_tree(world), functions)  # type: ignore[no-any-return]
+
+
+def _world_tree(world: World) -> dict[str, Any]:
     made = world.given
     if made is None:
         raise ModelError(
@@ -281,8 +283,10 @@ def _part(part: Any, owner: str) -> dict[str, Any]:
     return tree if quaternion == list(UPRIGHT) else tree | {"quaternion": quaternion}
 
 
-def system_tree(system: NonsmoothSystem) -> dict[str, Any]:
+def system_tree(system: NonsmoothSystem, functions: Functions = NONE) -> dict[str, Any]:
     """A system of equations as files have it; a ModelError names what no file can hold."""
+    if system.guards:
+        raise ModelError(f"guard {system.guards[0].name!r}: a file of a model holds no guards")
     tree: dict[str, Any] = {"version": 1, "model": "system", "systems": []}
     for one in system.systems:
         given = one.given if isinstance(one, Written) else {}
@@ -296,4 +300,6 @@ def system_tree(system: NonsmoothSystem) -> dict[str, Any]:
         }
         for one in system.interactions
     ]
-    return tree
+    if system.edges is not None:
+        tree["edges"] = plain(system.edges.given, "the system", "edges")
+    return named(tree, functions)  # type: ignore[no-any-return]

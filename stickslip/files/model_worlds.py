@@ -13,6 +13,7 @@ from pydantic import AfterValidator, Field, ValidationError
 
 from stickslip.files.model_difference import difference
 from stickslip.files.model_faults import Faults, named_in, shown_place
+from stickslip.files.model_functions import NONE, Functions, resolved
 from stickslip.files.model_parts import (
     NAMED,
     AnyArray,
@@ -25,6 +26,7 @@ from stickslip.files.model_parts import (
     choices,
     keys_of,
     one_of,
+    or_function,
     or_input,
 )
 from stickslip.files.model_shapes import SHAPE_CHOICES, Quaternion, Vector, named_shape
@@ -83,7 +85,7 @@ PairKeys = keys_of(WorldBuilder.pair, own={"law": None})
 BodyKeys = keys_of(WorldBuilder.body, own={
     "shape": one_of([*SHAPE_CHOICES, NAMED]), "position": Vector, "quaternion": Quaternion,
     "velocity": Vector, "spin": Vector, "centre": Vector,
-    "motion": Annotated[MotionKeys, AfterValidator(_motion)],
+    "motion": or_function(Annotated[MotionKeys, AfterValidator(_motion)]),
 })  # fmt: skip
 JointKeys = keys_of(WorldBuilder.joint, own={
     "kind": Literal[tuple(one.name.lower() for one in JointKind)], "point": Vector, "axis": Vector,
@@ -189,11 +191,11 @@ def _keys(keys: WorldKeys, places: list[tuple[str, int]]) -> list[str]:
     return [spec.name for spec in fields(part)] if is_dataclass(part) else list(part.given())
 
 
-def describe_world(world: World) -> dict[str, Any]:
+def describe_world(world: World, functions: Functions = NONE) -> dict[str, Any]:
     """A world as files have it, with what was changed since it was built; read back, so that it is sure to be
     the same."""
-    tree = world_tree(world)
-    made = _again(tree)
+    tree = world_tree(world, functions)
+    made = _again(tree, functions)
     now = declared_inputs(world.forces, world.motions)
     values = {
         name: one.default
@@ -202,7 +204,7 @@ def describe_world(world: World) -> dict[str, Any]:
     }
     if values:
         tree["inputs"] = {name: plain(value, "input", name) for name, value in values.items()}
-        made = _again(tree)
+        made = _again(tree, functions)
     ours, theirs = Parameters.of(made), Parameters.of(world)
     different = [
         name
@@ -214,18 +216,18 @@ def describe_world(world: World) -> dict[str, Any]:
     if difference(made.start, world.start):
         start = {key: plain(getattr(world.start, key), "start", key) for key in ("t", "q", "v")}
         tree["start"] = start
-    where = difference(_again(tree) if different or "start" in tree else made, world)
+    where = difference(_again(tree, functions) if different or "start" in tree else made, world)
     if where:
         raise ModelError(f"{where} of this world was changed after it was built, which a file cannot say")
     return tree
 
 
-def _again(tree: dict[str, Any]) -> World:
+def _again(tree: dict[str, Any], functions: Functions) -> World:
     """The world that a file with this tree would give."""
     faults = Faults()
     world = None
     try:
-        world = make_world(WorldKeys.model_validate(tree), faults)
+        world = make_world(WorldKeys.model_validate(resolved(tree, functions, faults)), faults)
     except ValidationError as error:
         faults.add_invalid(tree, error)
     if world is None:

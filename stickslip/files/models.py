@@ -15,6 +15,7 @@ from pydantic.json_schema import models_json_schema
 from stickslip.files.errors import FormatError, shown
 from stickslip.files.meshes import obj_content
 from stickslip.files.model_faults import Fault, Faults, ModelFileError, shown_place
+from stickslip.files.model_functions import NONE, Functions, resolved
 from stickslip.files.model_lines import Lines
 from stickslip.files.model_parts import Keys
 from stickslip.files.model_scenes import SceneKeys, make_scene, scene_tree
@@ -34,10 +35,10 @@ KEYS: dict[str, type[Keys]] = {"world": WorldKeys, "system": SystemKeys, "scene"
 Model = World | NonsmoothSystem
 
 
-def write_model(place: Path, model: Model) -> None:
+def write_model(place: Path, model: Model, functions: Functions = NONE) -> None:
     """Write a model and its meshes; each file appears whole or not at all."""
     ending = _ending(place)
-    tree = describe(model)
+    tree = describe(model, functions)
     for name, shape in tree.get("shapes", {}).items():
         if len(shape.get("points", ())) > INLINE:
             shape["mesh"] = f"{place.stem}-{name}.obj"
@@ -46,7 +47,7 @@ def write_model(place: Path, model: Model) -> None:
     replace_file(place, _text(tree, ending).encode())
 
 
-def read_model(place: Path) -> Model:
+def read_model(place: Path, functions: Functions = NONE) -> Model:
     """The model in a file; a ModelFileError tells all that is wrong with it."""
     ending = _ending(place)
     if place.is_file() and place.stat().st_size > LARGEST[ending]:
@@ -54,15 +55,17 @@ def read_model(place: Path) -> Model:
         most = f"at most {LARGEST[ending]} bytes{hint}"
         raise FormatError.at(place, "the file", most, f"{place.stat().st_size}")
     text = _decoded(place, file_content(place))
-    return model_of(_parsed(place, text, ending), place, text, place.parent)
+    return model_of(_parsed(place, text, ending), place, text, place.parent, functions)
 
 
-def describe(model: Model) -> dict[str, Any]:
+def describe(model: Model, functions: Functions = NONE) -> dict[str, Any]:
     """A model as files have it: a tree of numbers, texts, lists and keys."""
     if not isinstance(model, World | NonsmoothSystem):
         raise ModelError(f"model is {type(model).__name__}, expected a World or a NonsmoothSystem")
     try:
-        return describe_world(model) if isinstance(model, World) else describe_system(model)
+        if isinstance(model, World):
+            return describe_world(model, functions)
+        return describe_system(model, functions)
     except ModelError:
         tree = scene_tree(model)
         if tree is None:
@@ -70,8 +73,11 @@ def describe(model: Model) -> dict[str, Any]:
         return tree
 
 
-def model_of(tree: Any, path: Path, text: str = "", folder: Path | None = None) -> Model:
-    """The model that a tree describes; text: where it is from, for numbers of lines."""
+def model_of(
+    tree: Any, path: Path, text: str = "", folder: Path | None = None, functions: Functions = NONE
+) -> Model:
+    """The model that a tree describes; text: where it is from, for numbers of lines; functions: those that it
+    names."""
     faults = Faults()
     if not isinstance(tree, dict) or tree.get("model") not in KEYS:
         said = tree.get("model") if isinstance(tree, dict) else None
@@ -80,6 +86,9 @@ def model_of(tree: Any, path: Path, text: str = "", folder: Path | None = None) 
         faults.add(("model",), f"{found}; a file of a model says {known}")
         _refuse(path, faults, text)
     try:
+        tree = resolved(tree, functions, faults)
+        if faults:
+            _refuse(path, faults, text)
         keys = KEYS[tree["model"]].model_validate(tree, context={"folder": folder})
         if isinstance(keys, WorldKeys):
             made: Model | None = make_world(keys, faults)

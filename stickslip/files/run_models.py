@@ -99,11 +99,11 @@ class StoredModel:
 
 def _tree(model: World | NonsmoothSystem) -> dict[str, Any]:
     """What files say of a model; one that was changed since it was built is compared, which takes longer."""
-    from stickslip.files.models import describe
-
     if as_built(model):
         with suppress(ModelError):
             return world_tree(model) if isinstance(model, World) else system_tree(model)
+    from stickslip.files.models import describe  # loads what checks files, which takes time
+
     return describe(model)
 
 

@@ -6,7 +6,7 @@ features do not fit it counts as fixed to its bodies.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,11 +14,12 @@ import scipy.sparse as sp
 from stickslip.detection.contacts import ContactSet
 from stickslip.detection.pair_gaps import feature_rows
 from stickslip.gradients.along import Complex, Inputs
+from stickslip.kernels.bodies.gaps import LINES, POINT_LINE, POINT_PLANE, ROUND_LINE, ROUND_PLANE
 from stickslip.kernels.bodies.tracking import local_points
 from stickslip.kernels.derivatives import along as kernels
 from stickslip.mechanics.joints import Joints
-from stickslip.mechanics.parameters import lengths
-from stickslip.mechanics.shapes import Capsule, Cuboid, Plane, Shape, Sphere
+from stickslip.mechanics.parameters import lengths, stretches
+from stickslip.mechanics.shapes import Capsule, Cuboid, Plane, Sphere
 from stickslip.mechanics.world import World
 from stickslip.problem.step_problem import LINEARISED, StepContacts
 from stickslip.rotations import matrices
@@ -29,10 +30,25 @@ from stickslip.state import Array, IntArray
 AGREE, ROUNDED = 1e-9, 1e-4
 """Largest difference of a smooth gap from the detected one, as a share of the size of things; where detection
 searches for closest points, or has corners in single precision."""
-MIDDLE = 1e-9
-"""Share of a length below which a place is in its middle."""
+GROWING = 32
+"""Numbers of a contact that change with lengths of shapes: two points, radii, a normal, an axis, two Q."""
 EXACT = Sphere | Plane | Capsule | Cuboid
 """Shapes whose contacts detection has by formulas."""
+
+
+class Shaped(NamedTuple):
+    """Features of contacts along directions, as `StepContacts` has them; k is 1 where none changes."""
+
+    point: Complex
+    """Of the ball first [m], shape (k, nc, 2, 3)."""
+    radius: Complex
+    """Of the ball first [m], shape (k, nc, 2)."""
+    normal: Complex
+    """[-], shape (k, nc, 3)."""
+    axis: Complex
+    """[-], shape (k, nc, 3)."""
+    round: Complex
+    """[m], shape (k, nc, 2, 3, 3)."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -64,10 +80,6 @@ class ContactTable:
     mark: IntArray
     """As `kernels/bodies/features.py` has them [-], shape (nc,)."""
 
-    @property
-    def _columns(self) -> tuple[IntArray | Array, ...]:
-        return self.kind, self.flip, self.body, self.normal, self.axis, self.round, self.frame
-
     @classmethod
     def of_step(cls, contacts: StepContacts, found: ContactSet) -> "ContactTable":
         """Of a step of the variational scheme."""
@@ -97,42 +109,68 @@ class ContactTable:
             rows.point, rows.radius, np.take_along_axis(contacts.shape, side, axis=1), 0.5, rows.mark,
         )  # fmt: skip
 
-    def shaped(self, world: World, given: Inputs) -> tuple[Complex, Complex]:
-        """Points (k, nc, 2, 3) and radii (k, nc, 2) with the lengths and places of their shapes."""
-        point, radius = self.point[None].astype(complex), self.radius[None].astype(complex)
+    @property
+    def unchanged(self) -> "Shaped":
+        """Their features as they are."""
+        parts = (self.point, self.radius, self.normal, self.axis, self.round)
+        return Shaped(*(part[None].astype(complex) for part in parts))
+
+    def shaped(self, world: World, given: Inputs) -> "Shaped":
+        """Their features with the lengths and places of their shapes."""
+        point, radius, normal, axis, rounds = self.unchanged
         if given.place.imag.any():
             closed = (self.kind != LINEARISED)[:, None, None]
             point = point + 1j * np.where(closed, given.place.imag[:, self.shape], 0.0)
         if given.size.imag.any():
             k, nc = len(given.size), len(self.kind)
-            way = (self._growth(world) @ given.size.imag.T).T.reshape(k, nc, 8)
-            point = point + 1j * way[:, :, :6].reshape(k, nc, 2, 3)
-            radius = radius + 1j * way[:, :, 6:]
-        return point, radius
+            way = 1j * (self._growth(world) @ given.size.imag.T).T.reshape(k, nc, GROWING)
+            point = point + way[:, :, :6].reshape(k, nc, 2, 3)
+            radius = radius + way[:, :, 6:8]
+            normal, axis = normal + way[:, :, 8:11], axis + way[:, :, 11:14]
+            rounds = rounds + way[:, :, 14:].reshape(k, nc, 2, 3, 3)
+        return Shaped(point, radius, normal, axis, rounds)
 
     def _growth(self, world: World) -> sp.csr_array:
-        """How points and radii change with the lengths of shapes, shape (8 nc, lengths)."""
+        """How features change with the lengths of shapes, shape (GROWING nc, lengths)."""
         shapes = world.shapes
         first = np.cumsum([0, *(lengths(shape).size for shape in shapes.shape)]).tolist()
         R, entries, lines, columns = matrices(shapes.quaternion), [], [], []
         for i in np.flatnonzero(self.kind != LINEARISED).tolist():
             for side, s in enumerate(self.shape[i].tolist()):
-                local = R[s].T @ (self.point[i, side] - shapes.position[s])
-                for k, way in enumerate(_ways(shapes.shape[s], local, side, R[s])):
-                    entries.append(way)
-                    lines.append(8 * i + np.arange(8))
-                    columns.append(np.full(8, first[s] + k))
+                for k, rate in enumerate(stretches(shapes.shape[s])):
+                    entries.append(self._way(i, side, k, (R[s] * rate) @ R[s].T, shapes.position[s]))
+                    lines.append(GROWING * i + np.arange(GROWING))
+                    columns.append(np.full(GROWING, first[s] + k))
+        shape = (GROWING * len(self.kind), first[-1])
         if not entries:
-            return sp.csr_array((8 * len(self.kind), first[-1]))
+            return sp.csr_array(shape)
         where = np.concatenate(lines), np.concatenate(columns)
-        return sp.coo_array((np.concatenate(entries), where), shape=(8 * len(self.kind), first[-1])).tocsr()
+        return sp.coo_array((np.concatenate(entries), where), shape=shape).tocsr()
 
-    def along(self, shaped: tuple[Complex, Complex], q: Complex) -> tuple[Complex, Complex]:
+    def _way(self, i: int, side: int, k: int, T: Array, origin: Array) -> Array:
+        """How the features of contact i change with the length k of the shape on a side, which stretches it
+        about its origin (3,) at the rate T, (3, 3) [1/m]: shape (GROWING,)."""
+        kind, way = self.kind[i], np.zeros(GROWING)
+        # 1. points, and what is round about them
+        way[3 * side : 3 * side + 3] = T @ (self.point[i, side] - origin)
+        way[14 + 9 * side : 23 + 9 * side] = (T @ self.round[i, side]).reshape(-1)
+        # 2. radii: of spheres, capsules and the sides of cylinders, whose first length they are
+        way[6 + side] = float(k == 0 and self.radius[i, side] > 0.0)
+        # 3. lines turn with what they lie in, normals of planes stay normal to it
+        if side == 1 and kind in (POINT_PLANE, ROUND_PLANE):
+            way[8:11] = -_across(T, self.normal[i])
+        elif side == 1 and kind in (POINT_LINE, LINES, ROUND_LINE):
+            way[8:11] = _across(T, self.normal[i])
+        elif side == 0 and kind == LINES:
+            way[11:14] = _across(T, self.axis[i])
+        return way
+
+    def along(self, shaped: "Shaped", q: Complex) -> tuple[Complex, Complex]:
         """Rows along n, t1, t2 and about t1, t2, n, over both sides [-, m], shape (k, nc, 6, 2, 6), and gaps
-        [m], shape (k, nc), of contacts with points and radii `shaped` at q, shape (k, n, 7)."""
+        [m], shape (k, nc), of contacts with such features at q, shape (k, n, 7)."""
         k, nc = max(len(x) for x in (*shaped, q)), len(self.kind)
         rows, gap = np.empty((k, nc, 6, 2, 6), complex), np.empty((k, nc), complex)
-        kernels.contacts(self._columns, self.share, *shaped, q, rows, gap)
+        kernels.contacts((self.kind, self.flip, self.body, self.frame), self.share, shaped, q, rows, gap)
         return rows, gap
 
     def off(self, world: World, contacts: ContactSet, rows: Complex, gap: Complex, q: Array) -> Array:
@@ -159,9 +197,7 @@ def set_rows(contacts: ContactSet, q: Array) -> Array:
         np.full(nc, LINEARISED), none, contacts.body, contacts.frame[:, 0], np.zeros((nc, 3)),
         np.zeros((nc, 2, 3, 3)), contacts.frame, local, np.zeros((nc, 2)), contacts.shape, 0.0, none,
     )  # fmt: skip
-    rows, _ = fixed.along(
-        (local[None].astype(complex), np.zeros((1, nc, 2), complex)), q[None].astype(complex)
-    )
+    rows, _ = fixed.along(fixed.unchanged, q[None].astype(complex))
     return rows[0].real
 
 
@@ -200,16 +236,7 @@ class JointBlocks:
         return rows, value
 
 
-def _ways(shape: Shape, local: Array, side: int, R: Array) -> list[Array]:
-    """How the point and radius of a contact change with the lengths of its shape, eight numbers each."""
-    ways = [np.zeros(8) for _ in range(lengths(shape).size)]
-    if isinstance(shape, Sphere | Capsule):
-        ways[0][6 + side] = 1.0
-    if isinstance(shape, Capsule):
-        sign = np.sign(local[2]) if abs(local[2]) > MIDDLE * shape.length else 0.0
-        ways[1][3 * side : 3 * side + 3] = 0.5 * sign * R[:, 2]
-    if isinstance(shape, Cuboid):
-        for k in range(3):  # the middle of an edge or a face stays where it is along it
-            sign = np.sign(local[k]) if abs(local[k]) > MIDDLE * shape.size[k] else 0.0
-            ways[k][3 * side : 3 * side + 3] = 0.5 * sign * R[:, k]
-    return ways
+def _across(T: Array, d: Array) -> Array:
+    """How the direction of a unit vector d changes with T d, shape (3,); T symmetric."""
+    rate = T @ d
+    return np.asarray(rate - (d @ rate) * d)

@@ -25,7 +25,6 @@ from stickslip.gradients.robot_numbers import numbers_of
 from stickslip.kernels import cones
 from stickslip.kernels.robots.impulses import DEEPEST, NEGLIGIBLE
 from stickslip.kernels.robots.layout import CONTACT, EQUALITY, LIMIT, Rows
-from stickslip.kernels.robots.motion import place
 from stickslip.kernels.robots.rows import MOST_OF_A_PAIR, restitution_of
 from stickslip.kernels.robots.steps import begin_step
 from stickslip.problem.sets import ProductSet, blocks_of, spans
@@ -150,7 +149,7 @@ class RobotEquations:
         motion.qpos[:], motion.qvel[:] = self.state.q, x["v"]
         motion.act[:], motion.ctrl[:] = x["act"], x["ctrl"]
         self._mujoco.mj_integratePos(m, motion.qpos, x["q"], 1.0)
-        place(prepared.engine)
+        prepared.make_stages()
         free, rows, _ = begin_step(
             prepared.engine, motion, prepared.traits, prepared.settings(h, 0.0), prepared.carried(h),
             np.ones(d.nefc, np.bool_),

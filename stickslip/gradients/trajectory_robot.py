@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from stickslip.gradients.charts import JointChart
 from stickslip.gradients.robot_step import RobotStepDerivative, differentiated_robot
 from stickslip.gradients.step import checked_kappa, checked_solver
-from stickslip.gradients.trajectory_run import Point, Run, checked_inputs, checked_on_failure, divided
+from stickslip.gradients.trajectory_run import Point, SchemeRun, checked_inputs, checked_on_failure, divided
 from stickslip.robots.robot import Robot
 from stickslip.schemes.robot_prepared import PreparedRobot
 from stickslip.schemes.robots import ReducedMoreauJean
@@ -24,23 +24,8 @@ CONTROLS = ("ctrl", "force")
 
 
 @dataclass(frozen=True, eq=False)
-class RobotRun(Run):
+class RobotRun(SchemeRun[PreparedRobot, ReducedMoreauJean]):
     """The steps of a run of a robot."""
-
-    prepared: PreparedRobot
-    scheme: ReducedMoreauJean
-    solver: Solver
-    start: Point
-    times: Array
-    """As `Run` has it [s], shape (steps + 1,)."""
-    lengths: Array
-    """As `Run` has it [s], shape (steps,)."""
-    shares: Array
-    """As `Run` has it [-], shape (steps,)."""
-    controls: dict[str, Array]
-    """Inputs for every step [any; N, N m], shapes (steps, nu) and (steps, nv)."""
-    kappa: float = 0.0
-    on_failure: str = "raise"
 
     @classmethod
     def of(

@@ -2,13 +2,14 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.gradients.derivative import Derivative
-from stickslip.schemes.step import Memory
+from stickslip.schemes.step import Memory, Solver
 from stickslip.simulation.clock import Clock, ends
 from stickslip.simulation.failure import SimulationFailure
 from stickslip.state import Array, ModelError, State
@@ -82,6 +83,30 @@ class Run(ABC):
         if not (np.isfinite(end.q).all() and np.isfinite(end.v).all()):
             raise ModelError(f"the step from t = {point.state.t:.9g} s leads to numbers that are not finite")
         return Point(end, step.memory)
+
+
+P = TypeVar("P")
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, eq=False)
+class SchemeRun(Run, Generic[P, S]):
+    """The steps of a run that a scheme makes of a prepared model."""
+
+    prepared: P
+    scheme: S
+    solver: Solver
+    start: Point
+    times: Array
+    """As `Run` has it [s], shape (steps + 1,)."""
+    lengths: Array
+    """As `Run` has it [s], shape (steps,)."""
+    shares: Array
+    """As `Run` has it [-], shape (steps,)."""
+    controls: dict[str, Array]
+    """Inputs for every step, as `Run` has it [any], shapes (steps, ...)."""
+    kappa: float = 0.0
+    on_failure: str = "raise"
 
 
 def divided(clock: Clock, t: float, until: float) -> tuple[Array, Array, Array]:

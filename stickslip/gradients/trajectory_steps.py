@@ -14,7 +14,7 @@ from stickslip.gradients.step import (
     differentiated,
     scheme_to_differentiate,
 )
-from stickslip.gradients.trajectory_run import Point, Run, checked_inputs, checked_on_failure, divided
+from stickslip.gradients.trajectory_run import Point, SchemeRun, checked_inputs, checked_on_failure, divided
 from stickslip.mechanics.parameters import Parameters, actuators
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.mechanics.written_forces import JointEffort
@@ -31,23 +31,8 @@ CONTROLS = ("effort", "wrench")
 
 
 @dataclass(frozen=True, eq=False)
-class Steps(Run):
+class Steps(SchemeRun[PreparedWorld, BodyScheme]):
     """The steps of a run of a world."""
-
-    prepared: PreparedWorld
-    scheme: BodyScheme
-    solver: Solver
-    start: Point
-    times: Array
-    """As `Run` has it [s], shape (steps + 1,)."""
-    lengths: Array
-    """As `Run` has it [s], shape (steps,)."""
-    shares: Array
-    """As `Run` has it [-], shape (steps,)."""
-    controls: dict[str, Array]
-    """Inputs for every step [N, N m], shapes (steps, na) and (steps, n, 6)."""
-    kappa: float = 0.0
-    on_failure: str = "raise"
 
     @classmethod
     def of(

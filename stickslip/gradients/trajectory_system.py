@@ -67,6 +67,11 @@ class SystemSteps(Run):
             made = scheme_of_system(begun.scheme, whole)
             point, clock = Point(begun.state, begun.memory), begun.clock
         parts = divided(clock, point.state.t, until)
+        if whole.edges is not None and (edge := whole.edges.after(point.state.t)) <= until:
+            raise ModelError(
+                f"functions of time have an edge at {edge:g} s, where steps are cut; derivatives of runs do"
+                " not go over edges: end before it, and go on from there"
+            )
         kappa = checked_kappa(kappa)
         return cls(
             prepared, made, solver, point, *parts, {}, input_shapes(whole, prepared.family), kappa,

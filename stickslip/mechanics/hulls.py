@@ -81,6 +81,11 @@ class ConvexHull:
             object.__setattr__(self, name, value)
         check_moments(self)
 
+    @property
+    def size(self) -> Array:
+        """Extent along x, y, z [m], shape (3,)."""
+        return np.asarray(np.ptp(self.vertices, axis=0))
+
     def __repr__(self) -> str:
         return f"ConvexHull({len(self.vertices)} vertices, {len(self.triangles)} triangles)"
 

@@ -14,15 +14,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.laws import COEFFICIENTS, coefficient_fault
+from stickslip.mechanics.height_fields import HeightField
+from stickslip.mechanics.hulls import ConvexHull
 from stickslip.mechanics.inertia import check_inertia
-from stickslip.mechanics.shapes import Capsule, Cuboid, Shape, Sphere
+from stickslip.mechanics.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Shape, Sphere
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.mechanics.written_forces import JointEffort, Written
 from stickslip.names import alternatives
 from stickslip.state import Array, ModelError
 
-SIZES: dict[type, tuple[str, ...]] = {Sphere: ("radius",), Capsule: ("radius", "length"), Cuboid: ("size",)}
-"""Shapes whose gaps have derivatives in closed form, and the fields with their lengths."""
+SIZES: dict[type, tuple[str, ...]] = {
+    Sphere: ("radius",), Capsule: ("radius", "length"), Cylinder: ("radius", "length"), Cuboid: ("size",),
+    Ellipsoid: ("radii",), ConvexHull: ("size",), HeightField: ("size",),
+}  # fmt: skip
+"""Shapes, and the fields with their lengths."""
 SYMMETRIC = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 """Which entries of an inertia the six numbers of `Parameters.inertia` are."""
 
@@ -48,8 +53,9 @@ class Parameters:
     e: Array
     """Restitution of each pair [-], shape (pairs,)."""
     size: Array
-    """Lengths of all spheres (radius), capsules (radius, length) and cuboids (three edges), shape after shape
-    [m], shape (k,)."""
+    """Lengths of all spheres (radius), capsules and cylinders (radius, length), cuboids (three edges),
+    ellipsoids (three radii), convex hulls (extent along x, y, z: they are stretched) and height fields (along
+    x and y), shape after shape [m], shape (k,)."""
     place: Array
     """Of the origin of each shape in the frame of its body [m], shape (ns, 3)."""
     effort: Array
@@ -177,9 +183,21 @@ def actuators(world: World) -> tuple[JointEffort, ...]:
 
 
 def lengths(shape: Shape) -> Array:
-    """The lengths of a sphere, capsule or cuboid [m], shape (1,), (2,) or (3,); none of another shape."""
+    """The lengths of a shape [m], shape (1,), (2,) or (3,); a plane has none."""
     parts = [np.atleast_1d(np.asarray(getattr(shape, key), float)) for key in SIZES.get(type(shape), ())]
     return np.concatenate([np.zeros(0), *parts])
+
+
+def stretches(shape: Shape) -> Array:
+    """How fast each length of a shape stretches it along its axes x, y, z [1/m], shape (lengths, 3)."""
+    size = lengths(shape)
+    if isinstance(shape, Sphere | Capsule | Cylinder):
+        across, along = 1.0 / size[0], 1.0 / size[-1]
+        rates = np.array([[across, across, 0.0], [0.0, 0.0, along]])
+        if not isinstance(shape, Cylinder):  # a point, or a line, with a radius
+            rates[0] = 0.0
+        return rates[: size.size]
+    return np.asarray(np.eye(3)[: size.size] / size[:, None])
 
 
 def _is_input(one: Any) -> TypeGuard[JointEffort]:
@@ -194,12 +212,14 @@ def _resized(shape: Shape, size: Array) -> Shape:
     given = size.tolist()
     if np.array_equal(size, lengths(shape)):
         return shape
-    if isinstance(shape, Sphere):
-        return Sphere(given[0])
-    if isinstance(shape, Capsule):
-        return Capsule(given[0], given[1])
-    assert isinstance(shape, Cuboid)
-    return Cuboid((given[0], given[1], given[2]))
+    if isinstance(shape, ConvexHull):
+        return ConvexHull(shape.vertices * (size / lengths(shape)))
+    if isinstance(shape, HeightField):
+        return HeightField(shape.heights, (given[0], given[1]))
+    if isinstance(shape, Cuboid | Ellipsoid):
+        return type(shape)((given[0], given[1], given[2]))
+    assert isinstance(shape, Sphere | Capsule | Cylinder)
+    return type(shape)(*given)
 
 
 def _frozen(array: Array) -> Array:

@@ -372,9 +372,13 @@ class Switches:
             solution = self.at.solver.solve(problem)
             self.at.keep("switch", (solution,))
             if not solution.ok:
+                D = Network(self.at).jacobians(self.at.t, self.at.q, self.at.lam)[1]
+                rank, size = int(np.linalg.matrix_rank(D)), len(D)
+                mixed = f": lam follows from {rank} of {size} outputs, and from rates of the others"
                 self.at.fail(
                     f"at t = {self.at.t:.12g} s, the law of a switch is not solved ({solution.reason}); where"
                     " outputs that are coupled have different relative degrees, use euler-moreau"
+                    f"{mixed if 0 < rank < size else ''}"
                 )
                 return None
             z[own] = solution.r

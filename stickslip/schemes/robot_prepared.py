@@ -1,15 +1,17 @@
 """A robot prepared for steps: MuJoCo's model and data as kernels take them, and the state they are in."""
 
 import copy
+from collections.abc import Sequence
 
 import numpy as np
 
 from stickslip.detection.mujoco_library import Warnings, load_mujoco
-from stickslip.detection.mujoco_memory import addresses_of, function_of, set_arena
+from stickslip.detection.mujoco_memory import addresses_of, function_of, guard_of, set_arena
 from stickslip.kernels.held import Held
 from stickslip.kernels.robots.layout import Carried, Engine, Functions, Laws, Motion, Places, Settings, Traits
 from stickslip.kernels.robots.motion import place
 from stickslip.kernels.robots.steps import SPARE
+from stickslip.kernels.steps.guard import ERROR, FRAME, WARNING, message_in
 from stickslip.robots.robot import Robot
 from stickslip.state import Array, ModelError, State
 
@@ -53,6 +55,7 @@ class PreparedRobot:
         self.widen(REACH)
         self.traits = self._traits()
         self.motion = self._motion()
+        self._frame = np.zeros(FRAME, np.uint8)
         self.engine = self._engine()
         self._still = Carried(False, np.zeros((m.nbody, 6)), np.zeros(0))
         self._mocaps = int(m.nmocap)
@@ -107,9 +110,31 @@ class PreparedRobot:
         mocap = state.z[na + nu :]
         d.mocap_pos[:], d.mocap_quat[:] = mocap[: 3 * n].reshape(n, 3), mocap[3 * n :].reshape(n, 4)
         self.check_memory()
-        place(self.engine)
+        self.make_stages()
         self.at = state
         self.settle()
+
+    def make_stages(self) -> None:
+        """MuJoCo's position and velocity stages at the state of the data."""
+        place(self.engine)
+        self.check_said(float(self.data.time))
+
+    def check_said(self, t: float, warnings: Sequence[str] = ()) -> None:
+        """A ModelError with an error that MuJoCo had in compiled code since the last time, or a warning: a
+        buffer that is full, from which contacts are missing. The data is then at no state."""
+        level, text = message_in(self._frame)
+        if not level and warnings:
+            level, text = WARNING, " ".join(warnings[0].split())
+        if level:
+            self.leave_failure()
+            verb = "has an error" if level >= ERROR else "warns"
+            raise ModelError(f"{self.robot.name}: at t = {t:.9g} s MuJoCo {verb}: {text}")
+
+    def leave_failure(self) -> None:
+        """Forget what MuJoCo said; the data is at no state."""
+        message_in(self._frame)
+        self.data.warning.number[:] = 0  # MuJoCo warns of the same once
+        self.at = None
 
     def renew(self, state: State) -> None:
         """Make the stages at `state`, where the data is, once more; what was written to it is kept."""
@@ -126,8 +151,7 @@ class PreparedRobot:
         return SPARE * int(self.data.maxuse_arena) > int(self.data.narena)
 
     def check_memory(self) -> None:
-        """A ModelError where MuJoCo's memory is too full for the next step. Positions are looked at by its
-        Python functions: there an error of MuJoCo's is an exception, in compiled code it ends the process."""
+        """A ModelError where MuJoCo's memory is too full for the next step."""
         d, failure = self.data, ""
         try:
             with Warnings():
@@ -135,7 +159,7 @@ class PreparedRobot:
         except self._mujoco.FatalError as error:
             failure = " ".join(str(error).split())
         if failure and "memory" not in failure:
-            raise ModelError(f"at t = {d.time:.9g} s MuJoCo says: {failure}")
+            raise ModelError(f"{self.robot.name}: at t = {d.time:.9g} s MuJoCo has an error: {failure}")
         if failure or self.crowded:
             needed = int(np.ceil(2 * max(int(d.narena), SPARE * int(d.maxuse_arena)) / 2**20))
             raise ModelError(
@@ -183,10 +207,10 @@ class PreparedRobot:
         d = self.data
         if not d.ne:
             return np.zeros(0)
-        place(self.engine)  # where they go
+        self.make_stages()  # where they go
         after = np.array(d.efc_pos[: d.ne])
         d.mocap_pos[:], d.mocap_quat[:] = self._mocap
-        place(self.engine)
+        self.make_stages()
         before = np.array(d.efc_pos[: d.ne])
         d.mocap_pos[:], d.mocap_quat[:] = pos, quat
         return (after - before) / h
@@ -210,7 +234,7 @@ class PreparedRobot:
         functions = {name: function_of(mujoco, there) for name, there in FUNCTIONS.items()}
         return Engine(
             int(m._address), int(d._address), Functions(**functions), Places(**found),
-            bool(mujoco.mj_isSparse(m)), m.nsensor > 0, self._laws(),
+            bool(mujoco.mj_isSparse(m)), m.nsensor > 0, self._laws(), guard_of(mujoco, self._frame),
         )  # fmt: skip
 
     def _laws(self) -> Laws:

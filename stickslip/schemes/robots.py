@@ -62,7 +62,7 @@ class ReducedMoreauJean(Options):
         """The step of length h that begins at `state`."""
         with Warnings() as said:
             made = self._made(prepared, state, memory, h, solver)
-        check_warnings(said, state.t)
+        prepared.check_said(state.t, said)
         return made
 
     def _made(self, prepared: PreparedRobot, state: State, memory: Memory, h: float, solver: Solver) -> Step:
@@ -77,6 +77,7 @@ class ReducedMoreauJean(Options):
         forced = np.zeros(prepared.data.nefc, np.bool_)
         carried = prepared.carried(h)
         free, rows, W = kernels.begin_step(engine, motion, traits, settings, carried, forced)
+        prepared.check_said(state.t)
         r, u = guess(rows, last_of(memory)), np.zeros(rows.u_free.size)
         solves: tuple[Solution, ...] = ()
         reason = "contacts that were not expected to close keep on overlapping; take a smaller h"
@@ -104,6 +105,7 @@ class ReducedMoreauJean(Options):
         while not write_contacts(engine, traits, settings, rows, r, u, room, 0):
             room = room_for(prepared, 1, 2 * room.gap.size)
         kernels.end_step(engine, motion, traits, settings, free, rows, W, u, room.numbers[0])
+        prepared.check_said(state.t)
         end = prepared.at = prepared.reading()
         prepared.settle()
         last = remember(rows, r)
@@ -196,6 +198,8 @@ class RobotMarch:
         done, ending = self._made(run, strip, steps)
         if ending == kernels.NOT_FINITE:
             raise ModelError(_NOT_FINITE.format(at(index + done)))
+        if ending == kernels.FAILED and not done:
+            prepared.check_said(state.t)
         self.strip = strip
         if ending == kernels.NO_ROOM:
             self.contacts *= 2
@@ -210,6 +214,8 @@ class RobotMarch:
                 prepared.check_memory()
             return self.make(state, recall, h, at, index, most)
         self._follow(strip, [at(k) for k in range(index + 1, index + done + 1)])
+        if ending == kernels.FAILED:
+            prepared.leave_failure()  # of a step that comes next, and fails again
         return strip, done
 
     def follow(self, state: State, index: int, every: int, t: float) -> State | None:
@@ -221,8 +227,10 @@ class RobotMarch:
         run, moving = prepared.held_run(strip.h, self.tolerance)
         if moving:
             return None
-        done, _ = self._made(run, strip, 1)
+        done, ending = self._made(run, strip, 1)
         if not done:
+            if ending == kernels.FAILED:
+                prepared.check_said(state.t)
             prepared.at = state
             return None
         return self._follow(strip, [t])
@@ -234,10 +242,12 @@ class RobotMarch:
         if self._call is None:
             self._call = entry(kernels.march, prepared.held, run, strip.held, strip.steps, steps)
         prepared.at = None
-        with Warnings() as said:
+        if prepared.engine.guard.handler:
             found: tuple[int, int] = self._call(prepared.held, run, strip.held, strip.steps, steps)
-        if said:
-            check_warnings(said, strip.state.t)
+        else:
+            with Warnings() as said:
+                found = self._call(prepared.held, run, strip.held, strip.steps, steps)
+            prepared.check_said(strip.state.t, said)
         return found
 
     def _follow(self, strip: RobotStrip, times: list[float]) -> State:
@@ -259,12 +269,6 @@ class RobotMarch:
         for array in room:
             array.flags.writeable = False
         return RobotStrip(room, held, index, h, steps, [state.t], state)
-
-
-def check_warnings(said: list[str], t: float) -> None:
-    """A ModelError with what MuJoCo warned of: a buffer that is full, from which contacts are missing."""
-    if said:
-        raise ModelError(f"at t = {t:.9g} s MuJoCo warns: {' '.join(said[0].split())}")
 
 
 def restore(prepared: PreparedRobot, state: State, memory: Memory) -> None:

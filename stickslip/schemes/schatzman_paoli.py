@@ -43,7 +43,7 @@ from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.problems import components_of, coupled, problem_of
 from stickslip.schemes.schatzman_paoli_tangent import Around, Layout, Tangent, layout_of, moved
 from stickslip.schemes.step import CONTACT_WORK, InteractionPart, Memory, Solver, Step, arrays, frozen_state
-from stickslip.schemes.system_scheme import SystemScheme, require_second_order
+from stickslip.schemes.system_scheme import SystemScheme, edge_impulse, require_second_order
 from stickslip.state import BoolArray, ModelError, State
 from stickslip.systems.system import NonsmoothSystem
 
@@ -87,9 +87,10 @@ class SchatzmanPaoli(SystemScheme):
     def _step(self, prepared: PreparedSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
         system = prepared.system
         z = system.update(state.t, state.q, state.v, state.z)
-        weight = 0.5 * (h + float(memory["h"][0])) / h
+        before = float(memory["h"][0])
+        weight, owed = 0.5 * (h + before) / h, edge_impulse(system, state, z, before)
         central = self.velocity == "central"
-        around = Around(state, z, h, self.theta, central, weight, h * memory["rate"])
+        around = Around(state, z, h, self.theta, central, weight, h * memory["rate"], owed)
         with np.errstate(all="ignore"):  # what is not finite is named below
             found = self._newton(prepared, around, h * memory["r"], solver)
         d, impulse = found.d, found.multipliers / h

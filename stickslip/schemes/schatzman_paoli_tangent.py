@@ -34,6 +34,9 @@ class Around:
     before: Array
     """h (q_k - q_{k-1}) / h_b: the displacement at the rate of the step before [m, rad], shape (nv,)."""
 
+    owed: Array | None = None
+    """What forces at an edge owe to the step before, as `edge_impulse` has it [N s], shape (nv,)."""
+
     @property
     def force(self) -> float:
         """w h² [s²]: multipliers at position level are this times forces."""
@@ -165,6 +168,8 @@ class Tangent:
                     if part is not None:
                         A = A - (around.force * theta * factor) * part
             self.R[to] = M @ (d[to] - around.before[to]) - F
+            if around.owed is not None:
+                self.R[to] -= h * around.owed[to]
             try:
                 inverse = np.asarray(np.linalg.inv(A), float)
             except np.linalg.LinAlgError:

@@ -110,3 +110,18 @@ def explain_step(system: NonsmoothSystem, state: State, z: Array, t: float, q: A
     if np.isfinite(q).all() and np.isfinite(v).all():
         system.explain(t, q, v, z)
     raise ModelError(f"the step from t = {state.t:.9g} s is not finite; take a smaller h")
+
+
+def edge_impulse(system: NonsmoothSystem, state: State, z: Array, before: float) -> Array | None:
+    """Of a scheme with forces at nodes, where one is an edge: (F(t⁻) - F(t)) h₋/2, for the half of the step
+    before it, of length `before` = h₋ [s], had the forces before the edge [N s], shape (nv,); None without
+    one."""
+    t = state.t
+    earlier = t if system.edges is None or not before > 0.0 else system.edges.before(t)
+    if earlier == t:
+        return None
+    found = np.zeros(state.v.shape)
+    for body, place in system.mechanical:
+        of = state.q[place.q], state.v[place.v], z[place.z]
+        found[place.v] = 0.5 * before * (body.force(earlier, *of) - body.force(t, *of))
+    return found

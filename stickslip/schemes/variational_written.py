@@ -37,7 +37,7 @@ from stickslip.problem.solution import Solution, Status
 from stickslip.problem.step_problem import MODELS, RELAXATIONS
 from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.step import InteractionPart, Memory, Solver, Step, arrays, frozen_state
-from stickslip.schemes.system_scheme import SystemScheme, explain_step, require_second_order
+from stickslip.schemes.system_scheme import SystemScheme, edge_impulse, explain_step, require_second_order
 from stickslip.schemes.variational_written_motion import (
     FORMS,
     Central,
@@ -157,6 +157,10 @@ class _Now:
         self.nodes = [
             kind(body, place, t, q, v, z, h, before, follows) for body, place, kind, follows in known.bodies
         ]
+        owed = edge_impulse(system, state, z, before)
+        if owed is not None:
+            for node in self.nodes:
+                node.before = node.before + owed[node.place.v]
         self.ties = [
             Tie(output, t, h, q, v, z, memory["approach"][output.bound.blocks]) for output in known.outputs
         ]

@@ -190,9 +190,7 @@ class Turning(Node):
         return out
 
     def applied(self, v: Array) -> Array:
-        F = self.body.force(self.t, self.q, v, self.z)
-        F[3:] += rotations.cross(v[3:], self.body.inertia @ v[3:])
-        return F
+        return self.body.wrench(self.t, self.q, v, self.z)
 
     def applied_slope(self, v: Array) -> Array | None:
         J, omega = self.body.inertia, v[3:]
@@ -200,6 +198,28 @@ class Turning(Node):
         out = np.zeros((6, 6)) if slope is None else np.array(slope)
         out[3:, 3:] += rotations.skew(omega) @ J - rotations.skew(J @ omega)
         return out
+
+
+class TurningInertial(Turning):
+    """The same with its spin ω = R Ω in the inertial frame. A step turns about Ω, so that ω is one at both of
+    its ends: Ω₋ and Ω at the node are R(q_k)'ω₋ and R(q_k)'ω, and the balance is that of spatial momentum."""
+
+    def momentum_before(self) -> Array:
+        self.to_body = np.eye(6)
+        self.to_body[3:, 3:] = rotations.matrices(self.q[3:]).T
+        return self._momentum(self.v, -self.h_before)
+
+    def _momentum(self, v: Array, h: float) -> Array:
+        return self.to_body.T @ super()._momentum(self.to_body @ v, h)
+
+    def slope(self, v: Array) -> Array:
+        return self.to_body.T @ super().slope(self.to_body @ v) @ self.to_body
+
+    def end(self, v: Array) -> Array:
+        return super().end(self.to_body @ v)
+
+    def applied_slope(self, v: Array) -> Array | None:
+        return differences(self.body.wrench, 2, 6)(self.t, self.q, v, self.z)
 
 
 def depends_on_velocity(body: SecondOrderDynamics, kind: type[Node]) -> bool:
@@ -223,12 +243,7 @@ def mass_derivative(body: SecondOrderDynamics, t: float, q: Array, z: Array) -> 
 def node_of(body: SecondOrderDynamics, form: str) -> type[Node]:
     """Which node carries a system; a ModelError that says why none does, or not in the form asked for."""
     if isinstance(body, NewtonEuler):
-        if body.inertial:
-            raise ModelError(
-                f"system {body.name!r} has its spin in the inertial frame; variational carries bodies with"
-                ' frame="body", which keep their spatial momentum there too'
-            )
-        return Turning
+        return TurningInertial if body.inertial else Turning
     if body.kinematics(body.start.q) is not None:
         raise ModelError(
             f"system {body.name!r} has q̇ = T(q) v; variational is for q̇ = v and for Newton-Euler bodies"

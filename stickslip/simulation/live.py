@@ -51,6 +51,7 @@ from stickslip.simulation.steppers import begun_steps, prepared_model
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.writing import FLUSH, Sink, Writer
 from stickslip.state import ModelError, State
+from stickslip.systems.guards import Edges
 from stickslip.systems.system import NonsmoothSystem
 
 
@@ -88,6 +89,7 @@ class Live:
         begun, steps = begun_steps(self._prepared, *how)
         steps.every = self._record
         self._steps: Any = steps
+        self._edges: Edges | None = getattr(steps, "edges", None)
         self.state = begun.state
         self._recall: Callable[[], Memory] = lambda: begun.memory
         """Gives the scheme's memory: dictionaries of steps made together are made when they are asked for."""
@@ -285,6 +287,10 @@ class Live:
         steps, clock, index, every = self._steps, self.clock, self.index, self._record
         again = steps.again(self.state, self._recall, clock.length(index + 1))
         most = clock.alike(index, last) if self._watch is None else 1
+        if self._edges is not None:
+            most = self._edges.clear(self.state.t, clock.length(index + 1), most)
+            if not most:
+                return False
         march = steps.march(self.state, self._recall, clock, index, most, every, end, interrupts)
         if march is None:
             return False
@@ -304,7 +310,8 @@ class Live:
         self.index = self._settled = index + march.steps
         self._again, self._step = again, None
         self._residual, self._worst = march.residual, max(self._worst, march.worst)
-        alike = self._watch is None and not self.clock.grid and self.clock.adaptive is None
+        alike = self._watch is None and self._edges is None and not self.clock.grid
+        alike = alike and self.clock.adaptive is None
         self._lane = getattr(self._steps, "lane", None) if alike else None
 
     def _settle(self, interrupts: Interrupts | None = None) -> None:
@@ -319,19 +326,27 @@ class Live:
         self._take(march, index, recorded(index, n, self._record, OFF_CLOCK), again)
 
     def _one(self, h: float, t: float, index: int, closes: bool, interrupts: Interrupts) -> None:
-        """One step of the clock, which ends at t: a step as it is, or what `on_failure` makes of it."""
-        step = interrupts.run(self._steps.step, self.state, self._recall(), h)
-        taken = (step,)
-        if not self._good(step):
-            how = (self._on_failure, self._good, self._steps, self.state, self._recall)
-            taken = interrupts.run(in_its_place, step, *how)
+        """One step of the clock, which ends at t, cut at edges: steps as they are, or what `on_failure` makes
+        of them."""
+        state, recall = self.state, self._recall
+        taken: tuple[Any, ...] = ()
+        ends = (t,) if self._edges is None else self._edges.cuts(state.t, t)
+        for end in ends:
+            step = interrupts.run(self._steps.step, state, recall(), h if len(ends) == 1 else end - state.t)
+            made = (step,)
+            if not self._good(step):
+                how = (self._on_failure, self._good, self._steps, state, recall)
+                made = interrupts.run(in_its_place, step, *how)
+            taken += made
+            state, recall = made[-1].state, partial(attrgetter("memory"), made[-1])
         self._keep(taken, t, index, closes, interrupts)
 
     def _pair(self, until: float, interrupts: Interrupts) -> None:
         """The next two adaptive steps, not beyond `until` [s]."""
         options = self.clock.adaptive
         assert options is not None
-        given = self._steps, self.state, self._recall(), options, until, self._good
+        end = until if self._edges is None else min(until, self._edges.after(self.state.t))
+        given = self._steps, self.state, self._recall(), options, end, self._good
         found = interrupts.run(paces.pair, *given)
         if found.failed is not None and self._on_failure != "accept":
             more = self._steps.explain(self.state, found.failed, True)

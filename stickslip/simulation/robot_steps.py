@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.interrupts import Interrupts
+from stickslip.kernels.products import dot
 from stickslip.kernels.robots import layout as at
-from stickslip.kernels.robots.motion import dot, times_symmetric
+from stickslip.kernels.robots.motion import times_symmetric
 from stickslip.kernels.robots.outputs import deepest, tell_bodies
 from stickslip.mechanics.given import called
 from stickslip.names import LISTED, alternatives

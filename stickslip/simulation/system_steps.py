@@ -1,7 +1,7 @@
 """Steps of a system of equations, as the run of any model makes and keeps them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -85,6 +85,8 @@ class SystemSteps:
         self.notes: tuple[str, ...] = ()
         self.every = 1
         """Every how many steps are recorded."""
+        self.edges = None if self.scheme_name == "event-driven" else self.system.edges
+        """At which steps are cut; the event-driven scheme lands on them by itself."""
         self._select = select
         self._before = begun.sums.get("contact_work", 0.0)
         """Work of the contacts before the run [J]."""
@@ -100,7 +102,11 @@ class SystemSteps:
 
     def step(self, state: State, memory: Memory, h: float) -> Step:
         """The step of length h that begins at `state`."""
-        return self.scheme.step(self.prepared, state, memory, h, self.solver)
+        if self.edges is None:
+            return self.scheme.step(self.prepared, state, memory, h, self.solver)
+        t, inner = self.edges.sides(state.t, h)
+        made = self.scheme.step(self.prepared, replace(state, t=t), memory, inner, self.solver)
+        return replace(made, state=replace(made.state, t=state.t + h), h=h)
 
     def again(self, state: State, recall: Callable[[], Memory], h: float) -> Callable[[], Step]:
         """What makes a step once more."""

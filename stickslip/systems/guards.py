@@ -12,6 +12,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -127,6 +128,8 @@ class Edges:
 
     def __init__(self, given: ArrayLike | Callable[[float], float]):
         self._next: Callable[[float], float]
+        self.given: Any = given
+        """As they were given: times [s], shape (n,), or a function."""
         if callable(given):
             self._next = given
             return
@@ -136,6 +139,7 @@ class Edges:
             raise ModelError(f"edges is {given!r}; give times, or a function of t") from None
         if times.ndim != 1 or not np.isfinite(times).all() or (np.diff(times) <= 0.0).any():
             raise ModelError(f"edges is {given!r}; give finite times that increase")
+        self.given = times
         listed = times.tolist()
         self._next = lambda t: listed[k] if (k := bisect_right(listed, t)) < len(listed) else math.inf
 
@@ -150,6 +154,33 @@ class Edges:
         """Whether t is an edge up to rounding."""
         rounding = ROUNDING * abs(t) + math.ulp(0.0)
         return abs(self._ask(t - 2.0 * rounding) - t) <= 2.0 * rounding
+
+    def cuts(self, t: float, end: float) -> tuple[float, ...]:
+        """Where a step from t to `end` is cut, so that no part of it has an edge within: its end last [s]."""
+        found, at = [], self.after(t)
+        while at < end - ROUNDING * abs(end):
+            found.append(at)
+            at = self.after(at)
+        return (*found, end)
+
+    def sides(self, t: float, h: float) -> tuple[float, float]:
+        """Begin and length of a step between edges [s], by rounding shorter where one is at its end, so that
+        functions of time are asked on the side of the step."""
+        end = t + h
+        low = t + ROUNDING * abs(t) if self.is_one(t) else t
+        return low, (end - ROUNDING * abs(end) if self.is_one(end) else end) - low
+
+    def before(self, t: float) -> float:
+        """A time just before the edge at t, where there is one up to rounding; t where there is none [s]."""
+        return t - 4.0 * ROUNDING * abs(t) if self.is_one(t) else t
+
+    def clear(self, t: float, h: float, most: int) -> int:
+        """How many steps of length h from t on, at most `most`, have no edge within or at their ends."""
+        if self.is_one(t):
+            return 0
+        left = self.after(t) - t
+        n = int(min(most, left / h))
+        return n - 1 if n and n * h >= left - 2.0 * ROUNDING * abs(t + left) else n
 
     def _ask(self, t: float) -> float:
         try:

@@ -123,7 +123,7 @@ class NonsmoothSystem:
 
     guards   where the state jumps, for the event-driven scheme
     edges    times at which functions of time jump [s], in order, or a function of t that gives the next one:
-             the event-driven scheme lands on them
+             steps end at them, and no scheme asks for what is beyond
     """
 
     def __init__(

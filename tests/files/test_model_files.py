@@ -8,6 +8,7 @@ import pytest
 import stickslip as ss
 from stickslip import forces, joints, laws, scenes, sensors, shapes, systems
 from stickslip.files.model_difference import difference
+from stickslip.files.model_faults import ModelFileError
 from stickslip.files.model_systems import _numbers
 from stickslip.files.model_trees import DYNAMICS, FORCES, LAWS, RELATIONS, SENSORS
 from stickslip.mechanics.inputs import with_inputs
@@ -279,6 +280,64 @@ def test_what_users_change_later_does_not_matter(tmp_path):
 
 def pushed(t):
     return (1.0, 0.0, 0.0)
+
+
+def drag(velocity):
+    return -0.5 * velocity
+
+
+def moved(t):
+    return (np.sin(t), 0.0, 0.0), (0.0, 0.0, 0.0)
+
+
+def test_functions_are_written_by_names_and_given_when_a_file_is_read(tmp_path):
+    b = builder()
+    b.body("belt", ss.Plane(), motion=moved)
+    b.body("arm", ss.Sphere(0.1), position=(0, 0, 1))
+    b.joint("pin", "hinge", "arm", point=(0, 0, 1.2), axis=(0, 1, 0))
+    b.force(forces.Actuator("motor", "pin", drag))
+    b.force(forces.BodyForce("push", "arm", force=pushed))
+    names = {"motion of the belt": moved, "drag": drag, "wind": pushed}
+
+    def gap(q):
+        return np.array([q[0]])
+
+    def falls(t):
+        return [-9.81 if t < 0.05 else 0.0]
+
+    ball = ss.Lagrangian("ball", M=1.0, q0=[0.02], F_ext=falls)
+    floor = ss.Interaction("floor", "ball", ss.Scleronomous(gap), WALL)
+    system = ss.NonsmoothSystem([ball], [floor], edges=[0.05])
+    for model, given, ending in ((b.build(), names, "toml"), (system, {"gap": gap, "falls": falls}, "json")):
+        path = tmp_path / f"model.{ending}"
+        ss.save(model, path, functions=given)
+        again = ss.load(path, functions=given)
+        ours, theirs = (ss.simulate(one, until=0.1, h=1e-2) for one in (model, again))
+        assert ours.q.tobytes() == theirs.q.tobytes()
+        with pytest.raises(ModelFileError, match=r"is the function .*functions=\{'.*': \.\.\.\}"):
+            ss.load(path)
+        with pytest.raises(ss.ModelError, match=r"is the function .* give it a name"):
+            ss.save(model, path, functions={"other": len})
+    assert again.edges.given.tolist() == [0.05]
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ('F_ext = {function = "os:system"}', "no function 'os:system' is given; known: f"),
+        ("F_ext = {function = 3}", "systems[0].F_ext: is a function by no name"),
+        ('q0 = {function = "f"}', "systems[0].q0: is not an array of real numbers"),
+        ('name = {function = "f"}', "systems[0].name"),
+    ],
+)
+def test_names_of_functions_in_files_import_nothing(tmp_path, key, said):
+    path, given = tmp_path / "model.toml", {"M": "M = 1.0", "q0": "q0 = [0.0]", "name": 'name = "a"'}
+    given[key.split(" ")[0]] = key
+    lines = ["version = 1", 'model = "system"', "[[systems]]", 'kind = "lagrangian"', *given.values()]
+    path.write_text("\n".join(lines))
+    with pytest.raises(ModelFileError) as error:
+        ss.load(path, functions={"f": drag})
+    assert said in str(error.value)
 
 
 def test_functions_are_refused_by_their_names(tmp_path):

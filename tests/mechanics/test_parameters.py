@@ -85,3 +85,28 @@ def test_numbers_of_another_world_are_refused(world):
     b.body("ball", ss.Sphere(0.1))
     with pytest.raises(ss.ModelError, match="this world has"):
         Parameters.of(world).applied(b.build())
+
+
+def test_lengths_of_round_and_pointed_shapes_stretch_them():
+    """Mass and inertia stay: numbers are independent of each other."""
+    points = 0.1 * np.random.default_rng(0).normal(size=(12, 3))
+    b = ss.WorldBuilder()
+    b.body("ground", ss.shapes.HeightField(0.1 * np.eye(3), (2.0, 3.0)), fixed=True)
+    b.body("can", ss.Cylinder(0.1, 0.4), position=(0, 0, 1.0))
+    b.body("egg", ss.shapes.Ellipsoid((0.1, 0.2, 0.3)), position=(1, 0, 1.0))
+    b.body("stone", ss.shapes.ConvexHull(points), position=(2, 0, 1.0))
+    world = b.build()
+    p = Parameters.of(world)
+    stone = world.shapes.shape[3]
+    np.testing.assert_array_equal(p.size, [2.0, 3.0, 0.1, 0.4, 0.1, 0.2, 0.3, *stone.size])
+    new = p.with_(size=p.size * np.array([1.0, 1.0, 2.0, 1.0, 1.0, 4.0, 1.0, 1.0, 1.0, 0.5])).applied(world)
+    assert new.shapes.shape[:3] == (
+        world.shapes.shape[0],
+        ss.Cylinder(0.2, 0.4),
+        ss.shapes.Ellipsoid((0.1, 0.8, 0.3)),
+    )
+    ours, theirs = (
+        np.unique(one, axis=0) for one in (new.shapes.shape[3].vertices, stone.vertices * (1, 1, 0.5))
+    )
+    np.testing.assert_allclose(ours, theirs, rtol=1e-14)
+    np.testing.assert_array_equal(new.inertia, world.inertia)

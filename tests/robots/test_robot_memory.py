@@ -1,5 +1,11 @@
 """MuJoCo's memory for contacts: a run stops before it is full, since a full one would end the process."""
 
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
 import mujoco
 import numpy as np
 import pytest
@@ -30,6 +36,20 @@ def boxes(memory="", n=30, height=0.08):
 def no_spare(monkeypatch):
     """A robot has as little memory as its file says."""
     monkeypatch.setattr(robot_prepared, "set_arena", lambda *_: None)
+
+
+@pytest.fixture
+def no_forecast(monkeypatch, no_spare):
+    """Nobody looks whether memory is left: MuJoCo itself finds none, in the middle of a step."""
+    monkeypatch.setattr(PreparedRobot, "check_memory", lambda _: None)
+    monkeypatch.setattr(PreparedRobot, "crowded", False)
+    monkeypatch.setattr(PreparedRobot, "_engine", _with_plenty)
+
+
+def _with_plenty(prepared, make=PreparedRobot._engine):
+    """An engine that reads a large number in the place of the size of MuJoCo's memory."""
+    made, prepared.plenty = make(prepared), np.array([2**40])
+    return made._replace(at=made.at._replace(narena=prepared.plenty.ctypes.data))
 
 
 def test_files_that_ask_for_little_get_what_mujoco_takes_by_itself():
@@ -81,3 +101,69 @@ def test_data_of_somebody_else_keeps_its_memory():
     data, steps = mujoco.MjData(small), Substeps(small, Contact())
     with pytest.raises(ss.ModelError, match="memory of MuJoCo is too small"):
         steps.make(small, data, 200)
+
+
+ROOMS = ("20K", "40K", "80K", "150K")
+"""Too small, each for another of MuJoCo's functions."""
+
+
+@pytest.mark.parametrize("memory", ROOMS)
+def test_an_error_of_mujoco_within_a_step_names_robot_and_time(no_forecast, memory):
+    """By itself MuJoCo would end the process. What came before is kept, and the data can be used again."""
+    robot = Robot.load(boxes(memory))
+    live = ss.live(robot)
+    said = r"the model: at t = 0\.\d+ s MuJoCo (has an error|warns): .*memory"
+    with pytest.raises(ss.ModelError, match=said):
+        live.step(200)
+    assert 0.0 < live.t < 0.1
+    assert live.run().verdicts.max() == 0
+    plenty = ss.simulate(Robot.load(boxes()), until=live.t)
+    np.testing.assert_array_equal(live.run().q[-1], plenty.q[-1])
+    live.reset(robot.start)
+    live.step(3)
+    np.testing.assert_array_equal(live.state.q, plenty.q[3])
+
+
+def test_steps_one_by_one_stop_likewise(no_forecast):
+    live = ss.live(Robot.load(boxes("100K")), solver="nsgs")
+    with pytest.raises(ss.ModelError, match=r"the model: at t = 0\.\d+ s MuJoCo (has an error|warns)"):
+        live.step(200)
+    assert 0.0 < live.t < 0.1
+
+
+def test_threads_come_back_from_their_own_errors(no_forecast):
+    """Four robots at once, two of them with too little memory."""
+    robots = [Robot.load(boxes(memory)) for memory in ("100K", "", "150K", "")]
+
+    def run(robot):
+        try:
+            return ss.simulate(robot, until=60 * H).q[-1]
+        except ss.ModelError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(run, robots))
+    assert all("MuJoCo" in found[k] for k in (0, 2))
+    np.testing.assert_array_equal(found[1], found[3])
+
+
+def test_an_error_does_not_end_the_process():
+    """What the tests above state, in a process of its own that says so at its end."""
+    code = """
+import robot_models, stickslip as ss, numpy as np
+from test_robot_memory import PreparedRobot, Robot, _with_plenty, boxes, robot_prepared
+robot_prepared.set_arena = lambda *_: None
+PreparedRobot.check_memory, PreparedRobot.crowded, PreparedRobot._engine = lambda _: None, False, _with_plenty
+try:
+    ss.simulate(Robot.load(boxes("100K")), until=0.2)
+except ss.ModelError as error:
+    print(error)
+"""
+    tests = Path(__file__).parents[1]
+    path = os.pathsep.join([str(tests / "robots"), str(tests), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}
+    )
+    assert done.returncode == 0, done.stderr
+    assert "the model: at t = 0." in done.stdout
+    assert "MuJoCo" in done.stdout

@@ -212,3 +212,16 @@ def test_a_kinematic_body_off_its_path_is_refused():
     start = ss.State(0.0, q, np.array(world.start.v))
     with pytest.raises(ss.ModelError, match=r"body 'lift': at t = 0 s it is 0.2 m away"):
         ss.simulate(world, until=0.1, h=0.01, scheme="event-driven", start=start)
+
+
+def test_joints_of_compliant_worlds_are_springs_that_tend_to_rigid_ones():
+    """A hinge that holds m g by springs of stiffness k opens by about m g / k."""
+    world = pendulum(stop=3.0)
+    opened = []
+    for stiffness in (1e4, 4e4):
+        run = ss.simulate(world, until=0.05, h=5e-3, scheme=ss.schemes.Compliant(stiffness=stiffness))
+        assert run.relaxed
+        opened.append(run.opening.max())
+    assert opened[0] / opened[1] == pytest.approx(4.0, rel=0.3)
+    rigid = ss.simulate(world, until=0.05, h=5e-3, scheme="event-driven")
+    assert np.abs(run.q[-1] - rigid.q[-1]).max() < 3.0 * opened[1]

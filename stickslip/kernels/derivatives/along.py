@@ -1,8 +1,8 @@
 """Kernels of steps along many directions at once, in complex numbers (`kernels/bodies/rotation.py`).
 
 Arrays begin with an axis of directions, which has length 1 where nothing changes; the rest of their shapes is
-that of the kernels. Contacts: (kind, flip, body, normal, axis, round, frame), columns as `StepContacts` has
-them; where flip is 1 the ball or point is of the second body, the plane of the first.
+that of the kernels. Contacts: (kind, flip, body, frame), columns as `StepContacts` has them; where flip is 1
+the ball or point is of the second body, the plane of the first.
 """
 
 import numpy as np
@@ -132,10 +132,11 @@ def rates(rows, sides, v, out):
 
 
 @jit
-def contacts(table, share, point, radius, q, rows, gap):
+def contacts(table, share, shaped, q, rows, gap):
     """rows (k, nc, 6, 2, 6), gap (k, nc) <- of all contacts, rows as `rows_at`, at the surface of the first
-    body and this share of the gap beyond.   point (k, nc, 2, 3), radius (k, nc, 2), of the ball first."""
-    kind, flip, body, normal, axis, rounds, given = table
+    body and this share of the gap beyond.   shaped: point, radius, normal, axis, round, of the ball first."""
+    kind, flip, body, given = table
+    point, radius, normal, axis, rounds = shaped
     frame, c, reach = np.empty((3, 3), q.dtype), np.empty((2, 3), q.dtype), np.zeros(2, q.dtype)
     balls = body.copy()
     for i in range(kind.shape[0]):
@@ -144,7 +145,7 @@ def contacts(table, share, point, radius, q, rows, gap):
     for d in range(gap.shape[0]):
         poses = poses_of(at(q, d))
         points, radii = at(point, d), at(radius, d)
-        forms = Forms(kind, balls, points, normal, axis, radii, rounds)
+        forms = Forms(kind, balls, points, at(normal, d), at(axis, d), radii, at(rounds, d))
         for i in range(kind.shape[0]):
             pair = body[i, 0], body[i, 1]
             if kind[i] == LINEARISED:

@@ -65,9 +65,8 @@ def close_equalities(engine, motion, traits):
             for c in range(nv):
                 shift[c] += X[i, c] * p[i]
         call_with_step(f.integrate_pos, engine.model, motion.qpos.ctypes.data, shift.ctypes.data, 1.0)
-        place(engine)
         # 3. Back, where they contradict each other.
-        if not opening(engine) < open_:
+        if not (place(engine) and opening(engine) < open_):
             motion.qpos[:] = before
             place(engine)
             return

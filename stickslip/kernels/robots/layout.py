@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from stickslip.kernels.steps.guard import Guard
 from stickslip.state import Array, BoolArray, IntArray
 
 EQUALITY, DRY_FRICTION, LIMIT, CONTACT = range(4)
@@ -64,6 +65,10 @@ class Places(NamedTuple):
     """Bytes for contacts, constraints and MuJoCo's stack."""
     maxuse_arena: int
     """How many were used at most."""
+    pstack: int
+    """Where its stack ends."""
+    pbase: int
+    """Where its last part begins."""
     flags: int
     """Four bytes: energies, momenta and forces on bodies that are up to date."""
     stride: int
@@ -102,6 +107,7 @@ class Engine(NamedTuple):
     sensors: bool
     """Whether there are any."""
     laws: Laws
+    guard: Guard
 
 
 class Motion(NamedTuple):

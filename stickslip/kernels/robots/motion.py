@@ -8,11 +8,34 @@ import numpy as np
 from stickslip.kernels.jit import jit
 from stickslip.kernels.robots.layout import Free
 from stickslip.kernels.robots.rows import set_laws
-from stickslip.kernels.steps.addresses import call_solve, call_with_flag, call_with_two, write_int
+from stickslip.kernels.steps.addresses import (
+    call_solve,
+    call_with_flag,
+    call_with_two,
+    write_address,
+    write_int,
+)
+from stickslip.kernels.steps.guard import arm, disarm, mark
 
 
 @jit
-def place(engine):
+def safely(stage, engine):
+    """Whether MuJoCo went through a stage without an error; after one its stack is empty, and what it said is
+    in the frame of the guard."""
+    guard = engine.guard
+    before = arm(guard)
+    if mark(guard.frame) != 0:
+        disarm(guard, before)
+        write_address(engine.at.pstack, 0)
+        write_address(engine.at.pbase, 0)
+        return False
+    stage(engine)
+    disarm(guard, before)
+    return True
+
+
+@jit
+def place_stage(engine):
     """MuJoCo's position and velocity stages at the state of the data."""
     f, m, d = engine.call, engine.model, engine.data
     call_with_two(f.kinematics, m, d)
@@ -32,6 +55,34 @@ def place(engine):
     if engine.sensors:
         call_with_two(f.sensor_vel, m, d)
     write_int(engine.at.flags, np.int32(0))  # energies and momenta are not up to date
+
+
+@jit
+def place(engine):
+    """Whether MuJoCo made its position and velocity stages at the state of the data."""
+    return safely(place_stage, engine)
+
+
+@jit
+def force_stage(engine):
+    """Forces of actuators, and the derivative of all smooth forces by velocity."""
+    call_with_two(engine.call.fwd_actuation, engine.model, engine.data)
+    call_with_flag(engine.call.smooth_vel, engine.model, engine.data, np.int32(0))
+
+
+@jit
+def acceleration_stage(engine):
+    """The factor of what stands in the place of M, and smooth forces."""
+    call_with_two(engine.call.factor_m, engine.model, engine.data)
+    call_with_two(engine.call.fwd_acceleration, engine.model, engine.data)
+
+
+@jit
+def end_stage(engine):
+    """Velocities, activations, positions and time of the data <- at the end of the step."""
+    if engine.sensors:
+        call_with_two(engine.call.sensor_acc, engine.model, engine.data)
+    call_with_two(engine.call.euler, engine.model, engine.data)
 
 
 @jit
@@ -68,10 +119,10 @@ def add_stiffness(traits, k, h, count, start, column, values, v, M, shift):
 
 @jit
 def move_freely(engine, motion, traits, h):
-    """`Free`: MuJoCo's factor is that of M + h D + h² K from here on."""
+    """`Free`: MuJoCo's factor is that of M + h D + h² K from here on. After an error of MuJoCo's, which the
+    guard has, it is of no use."""
     f, m, d, nv = engine.call, engine.model, engine.data, motion.qvel.shape[0]
-    call_with_two(f.fwd_actuation, m, d)
-    call_with_flag(f.smooth_vel, m, d, np.int32(0))
+    safely(force_stage, engine)
     M, inertia, shift = motion.M, motion.M.copy(), np.zeros(nv)
     for entry in range(M.shape[0]):
         M[entry] -= h * motion.derivative[traits.of_derivative[entry]]
@@ -92,8 +143,7 @@ def move_freely(engine, motion, traits, h):
                 traits, k, h, traits.tendon_count[t], traits.tendon_start[t], traits.tendon_column,
                 motion.tendon, motion.qvel, M, shift,
             )  # fmt: skip
-    call_with_two(f.factor_m, m, d)
-    call_with_two(f.fwd_acceleration, m, d)
+    safely(acceleration_stage, engine)
     for i in range(nv):
         motion.qfrc_smooth[i] -= shift[i]
     call_solve(f.solve_m, m, d, motion.qacc_smooth.ctypes.data, motion.qfrc_smooth.ctypes.data, np.int32(1))
@@ -119,15 +169,6 @@ def times_symmetric(traits, entries, x):
             if j != i:
                 y[j] += entries[entry] * x[i]
     return y
-
-
-@jit
-def dot(x, y):
-    """x · y, in order."""
-    total = 0.0
-    for k in range(x.shape[0]):
-        total += x[k] * y[k]
-    return total
 
 
 @jit

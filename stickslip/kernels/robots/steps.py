@@ -13,6 +13,7 @@ import numpy as np
 from stickslip.kernels import residuals
 from stickslip.kernels.held import recall
 from stickslip.kernels.jit import jit, jit_without_lock
+from stickslip.kernels.products import dot
 from stickslip.kernels.robots import layout as at
 from stickslip.kernels.robots.equalities import close_equalities
 from stickslip.kernels.robots.impulses import (
@@ -24,24 +25,31 @@ from stickslip.kernels.robots.impulses import (
     remember_in,
     solve_parts,
 )
-from stickslip.kernels.robots.motion import dot, fastest, move_freely, place, times_symmetric
+from stickslip.kernels.robots.motion import (
+    end_stage,
+    fastest,
+    move_freely,
+    place,
+    safely,
+    times_symmetric,
+)
 from stickslip.kernels.robots.outputs import deepest, write_contacts, write_state
 from stickslip.kernels.robots.rows import find_missed, gather
 from stickslip.kernels.steps.addresses import (
     call_solve,
     call_with_step,
-    call_with_two,
     read_address,
     read_int,
     write_double,
 )
+from stickslip.kernels.steps.guard import has_failed
 
-DONE, NO_ROOM, LEFT, TOO_FAST, NOT_FINITE, NO_MEMORY = range(6)
+DONE, NO_ROOM, LEFT, TOO_FAST, NOT_FINITE, NO_MEMORY, FAILED = range(7)
 """How a march ended: all steps are made; there is no room for the contacts of the next; the solver has to be
 asked; bodies move further in a step than contacts are looked for; velocities are not finite; MuJoCo needs
-more memory."""
+more memory; MuJoCo had an error or warned, and the guard knows of what."""
 SPARE = 4
-"""MuJoCo ends the process where its memory is full: a step needs so many times what was used at most."""
+"""A step needs so many times the memory that was used at most: then the message says how much to give."""
 REPEATS = 5
 """Most times that a step is made again with what had been left out."""
 
@@ -82,7 +90,8 @@ def apply(engine, motion, traits, settings, rows, r):
 
 @jit
 def end_step(engine, motion, traits, settings, free, rows, W, u, numbers):
-    """The state of the data <- the end of the step; `numbers` of it, but those of the solver."""
+    """The state of the data <- the end of the step; `numbers` of it, but those of the solver. After an error
+    of MuJoCo's, which the guard has, neither is of use."""
     h, nv, f = settings.h, motion.qvel.shape[0], engine.call
     # 1. What forces have done over the step, at the mean velocity.
     before = motion.qvel.copy()
@@ -110,13 +119,12 @@ def end_step(engine, motion, traits, settings, free, rows, W, u, numbers):
                 for c in range(rows.first[k], rows.last[k]):
                     push[c] += rows.J[k, c] * p[k]
         call_solve(f.solve_m, engine.model, engine.data, shift.ctypes.data, push.ctypes.data, np.int32(1))
-    if engine.sensors:
-        call_with_two(f.sensor_acc, engine.model, engine.data)
     # 3. MuJoCo moves on: velocities, activations, positions, time.
-    call_with_two(f.euler, engine.model, engine.data)
+    safely(end_stage, engine)
     if need > 0.0:
         call_with_step(f.integrate_pos, engine.model, motion.qpos.ctypes.data, shift.ctypes.data, h)
-    place(engine)
+    if not place(engine):
+        return
     close_equalities(engine, motion, traits)
     # 4. The account of energy.
     numbers[at.KINETIC] = 0.5 * dot(motion.qvel, times_symmetric(traits, motion.M, motion.qvel))
@@ -154,6 +162,8 @@ def make_steps(engine, motion, traits, settings, carried, room, first, most):
         numbers = room.numbers[step]
         # 1. Free motion, and the problem of what may touch.
         free, rows, W = begin_step(engine, motion, traits, settings, carried, forced)
+        if has_failed(engine.guard):
+            return made, FAILED
         r, u = guess(rows, last_in(room, step)), np.empty(0)
         # 2. Impulses, judged; once more with what was left out although it would overlap.
         for _ in range(REPEATS):
@@ -186,5 +196,7 @@ def make_steps(engine, motion, traits, settings, carried, room, first, most):
         ):
             return made, NO_ROOM
         end_step(engine, motion, traits, settings, free, rows, W, u, numbers)
+        if has_failed(engine.guard):
+            return made, FAILED
         write_state(motion, traits, room, step + 1)
     return most, DONE

@@ -39,25 +39,34 @@ if JIT:
 
     read_double, write_double = (make(types.float64, ir.DoubleType()) for make in (_reader, _writer))
     read_int, write_int = (make(types.int32, ir.IntType(32)) for make in (_reader, _writer))
-    read_address = _reader(types.int64, ir.IntType(64))
+    read_address, write_address = (make(types.int64, ir.IntType(64)) for make in (_reader, _writer))
 
-    def _caller(letters: str) -> Any:
-        """A function that calls the C function at an address, which returns nothing; of each of its arguments
-        a letter: `p` for an address, `i` for an int, `d` for a double."""
-        of = {"p": types.int64, "i": types.int32, "d": types.float64}
+    def _caller(letters: str, back: str = "") -> Any:
+        """A function that calls the C function at an address; of each of its arguments a letter: `p` for an
+        address, `i` for an int, `d` for a double. `back`: of what it returns, none for nothing."""
+        of = {"p": types.int64, "i": types.int32, "d": types.float64, "": types.none}
         pointer = ir.IntType(8).as_pointer()
-        forms = {"p": pointer, "i": ir.IntType(32), "d": ir.DoubleType()}
-        form = ir.FunctionType(ir.VoidType(), [forms[letter] for letter in letters])
+        forms = {"p": pointer, "i": ir.IntType(32), "d": ir.DoubleType(), "": ir.VoidType()}
+        form = ir.FunctionType(forms[back], [forms[letter] for letter in letters])
 
         def generate(context, builder, signature, values):  # type: ignore[no-untyped-def]
             given = [
                 builder.inttoptr(value, pointer) if letter == "p" else value
                 for letter, value in zip(letters, values[1:], strict=True)
             ]
-            builder.call(builder.inttoptr(values[0], form.as_pointer()), given)
-            return context.get_dummy_value()
+            found = builder.call(builder.inttoptr(values[0], form.as_pointer()), given)
+            if back == "p":
+                return builder.ptrtoint(found, ir.IntType(64))
+            return found if back else context.get_dummy_value()
 
-        signature = types.none(types.int64, *(of[letter] for letter in letters))
+        signature = of[back](types.int64, *(of[letter] for letter in letters))
+        if len(letters) == 1:
+
+            @intrinsic
+            def call1(typingctx, f, a):  # type: ignore[no-untyped-def]
+                return signature, generate
+
+            return call1
         if len(letters) == 2:
 
             @intrinsic
@@ -97,6 +106,8 @@ if JIT:
     call_with_flag = _caller("ppi")
     call_with_step = _caller("pppd")
     call_solve = _caller("ppppi")
+    call_for_address = _caller("p", "p")
+    call_for_number = _caller("pp", "i")
 
 else:
 
@@ -104,5 +115,6 @@ else:
         """Not without compilation."""
         raise NotImplementedError("memory at addresses is reached from compiled kernels only")
 
-    read_double = read_int = read_address = write_double = write_int = call_with_two
+    read_double = read_int = read_address = write_double = write_int = write_address = call_with_two
     call_with_flag = call_with_step = call_solve = call_with_two
+    call_for_address = call_for_number = call_with_two

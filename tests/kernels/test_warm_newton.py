@@ -1,0 +1,78 @@
+"""Newton's method from a guess: answers of closed forms, and those that the judge takes."""
+
+import numpy as np
+import pytest
+
+from stickslip import solve
+from stickslip.kernels import warm_newton
+from stickslip.kernels.cones import FRICTION
+from stickslip.problem.contact import ContactProblem
+from stickslip.problem.operator import DenseDelassus
+from stickslip.problem.sets import ProductSet
+
+MU = 0.5
+
+
+def contacts(count):
+    """K of so many Coulomb contacts, as kernels take it."""
+    return (
+        np.full(count, FRICTION), 3 * np.arange(count + 1), np.zeros(count),
+        np.full(count, np.inf), np.arange(count + 1), np.full(count, 2), np.full(count, MU),
+    )  # fmt: skip
+
+
+def newton(K, W, free, guess=None, most=20, tolerance=1e-10):
+    """(steps, error, r, u)."""
+    r = np.zeros(len(free)) if guess is None else np.array(guess, float)
+    u = np.empty(len(free))
+    steps, error = warm_newton.solve(K, W, np.asarray(free, float), tolerance, most, r, u)
+    return steps, error, r, u
+
+
+@pytest.mark.parametrize(
+    ("free", "r"),
+    [
+        ((-1.0, 0.2, 0.0), (1.0, -0.2, 0.0)),  # it sticks
+        ((-1.0, 3.0, 4.0), (1.0, -0.3, -0.4)),  # it slides, against its velocity
+        ((1.0, 3.0, 4.0), (0.0, 0.0, 0.0)),  # it opens
+    ],
+)
+def test_one_contact_on_a_unit_mass_has_the_answer_of_its_closed_form(free, r):
+    _, error, found, u = newton(contacts(1), np.eye(3), free)
+    assert error <= 1e-10
+    np.testing.assert_allclose(found, r, atol=1e-9)
+    np.testing.assert_allclose(u, found + free, atol=1e-9)
+
+
+def scattered(count, seed):
+    """W of contacts that are tied to each other, and free velocities that close most of them."""
+    random = np.random.default_rng(seed)
+    J = random.standard_normal((3 * count, 3 * count + 4))
+    free = random.standard_normal(3 * count)
+    free[::3] -= 2.0
+    return J @ J.T / len(J), free
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_it_calls_solved_is_the_answer_of_the_certified_solver(seed):
+    K, (W, free) = contacts(4), scattered(4, seed)
+    found = solve(ContactProblem.unchecked(DenseDelassus(W), free, ProductSet(*K)), tolerance=1e-12)
+    assert found.ok
+    _, error, r, u = newton(K, W, free, guess=found.r + 1e-3)
+    assert error <= 1e-10
+    np.testing.assert_allclose(u, W @ r + free, atol=1e-12)
+    np.testing.assert_allclose(r, found.r, atol=1e-7)
+
+
+def test_a_guess_that_is_the_answer_takes_no_step():
+    K, (W, free) = contacts(4), scattered(4, 0)
+    r = newton(K, W, free, tolerance=1e-13)[2]
+    steps, error, again, _ = newton(K, W, free, guess=r, tolerance=1e-9)
+    assert (steps, again.tobytes()) == (0, r.tobytes())
+    assert error <= 1e-9
+
+
+def test_too_few_steps_leave_the_best_iterate_and_its_error():
+    K, (W, free) = contacts(4), scattered(4, 1)
+    errors = [newton(K, W, free, most=most)[1] for most in range(6)]
+    assert errors == sorted(errors, reverse=True)
