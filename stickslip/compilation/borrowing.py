@@ -19,9 +19,12 @@ class BorrowingLower(Lower):  # type: ignore[misc]
 
     def lower_function_body(self) -> Any:
         """All blocks."""
+        self._find_borrowed()
+        return super().lower_function_body()
+
+    def _find_borrowed(self) -> None:
         if self.generator_info is None:
             self._borrowed = borrowed(self.func_ir, self.fndesc.typemap)
-        return super().lower_function_body()
 
     def lower_inst(self, inst: Any) -> Any:
         """One statement."""
@@ -36,6 +39,8 @@ class BorrowingLower(Lower):  # type: ignore[misc]
         if self._owns or expr.op not in ("getattr", "static_getitem"):
             return super().lower_expr(resty, expr)
         place = _place(expr, self.typeof(expr.value.name))
+        if place is None:  # a view of a row
+            return super().lower_expr(resty, expr)
         return self.builder.extract_value(self.loadvar(expr.value.name), place)
 
     def incref(self, typ: Any, val: Any) -> None:
@@ -50,7 +55,8 @@ class BorrowingLower(Lower):  # type: ignore[misc]
 
 
 def borrowed(code: Any, kinds: dict[str, Any]) -> frozenset[str]:
-    """Variables all of whose values are arguments, copies of such variables, or parts of tuples in them."""
+    """Variables all of whose values are arguments, copies of such variables, parts of tuples in them, or
+    rows of arrays in them."""
     assignments = [each for block in code.blocks.values() for each in block.find_insts(ir.Assign)]
     names = {each.target.name for each in assignments}
     while True:
@@ -67,17 +73,34 @@ def _is_borrowed(assignment: Any, kinds: dict[str, Any], names: set[str]) -> boo
         return bool(kinds[f"arg.{value.name}"] == kind)
     if isinstance(value, ir.Var):
         return value.name in names and bool(kinds[value.name] == kind)
-    if not isinstance(value, ir.Expr) or value.op not in ("getattr", "static_getitem"):
+    if not isinstance(value, ir.Expr) or value.op not in ("getattr", "static_getitem", "getitem"):
         return False
     if value.value.name not in names:
         return False
     of = kinds[value.value.name]
+    if isinstance(of, types.Array) and value.op != "getattr":
+        index = value.index if value.op == "getitem" else value.index_var
+        return index is not None and takes_elements(of, kinds[index.name])
     place = _place(value, of)
     return place is not None and bool(of.types[place] == kind)
 
 
+def takes_elements(kind: Any, index: Any) -> bool:
+    """Whether an index is whole numbers along the first axes of an array: it gives an element, or a row."""
+    each = tuple(index) if isinstance(index, types.BaseTuple) else (index,)  # type: ignore[attr-defined]
+    return (
+        isinstance(kind, types.Array)
+        and kind.layout in "CA"
+        and isinstance(kind.dtype, types.Number | types.Boolean)  # type: ignore[attr-defined]
+        and 0 < len(each) <= kind.ndim
+        and all(isinstance(part, types.Integer) for part in each)  # type: ignore[attr-defined]
+    )
+
+
 def _place(expression: Any, kind: Any) -> int | None:
     """Which part of a tuple an expression takes; None if it is no such expression."""
+    if expression.op == "getitem":
+        return None
     if expression.op == "getattr":
         if isinstance(kind, types.BaseNamedTuple) and expression.attr in kind.fields:  # type: ignore[attr-defined]
             return int(kind.fields.index(expression.attr))

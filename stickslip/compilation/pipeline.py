@@ -9,8 +9,8 @@ from numba.core.typed_passes import AnnotateTypes, NativeLowering
 from numba.core.untyped_passes import ExtractByteCode
 
 from stickslip.compilation import target
-from stickslip.compilation.borrowing import BorrowingLower
 from stickslip.compilation.library import DeferredLibrary
+from stickslip.compilation.lowering import ShortLower
 from stickslip.compilation.writes import arguments_written
 
 
@@ -84,4 +84,4 @@ class _Lowering(NativeLowering):  # type: ignore[misc]
     @property
     def lowering_class(self) -> Any:
         """What makes LLVM code."""
-        return BorrowingLower
+        return ShortLower

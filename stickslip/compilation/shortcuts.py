@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+from llvmlite.ir import Constant, IRBuilder
+from llvmlite.ir.instructions import InsertValue
 from numba.core import ir, transforms
 from numba.core.base import BaseContext
 from numba.core.postproc import PostProcessor, VariableLifetime
@@ -18,6 +20,7 @@ from numba.core.types.functions import BaseFunction
 _call_type = BaseFunction.get_call_type
 _process = PostProcessor.run
 _find_function = BaseContext.get_function
+_extract = IRBuilder.extract_value
 _KNOWN: dict[int, tuple[Any, dict[Any, Any]]] = {}
 """Of each function by its number in this process: itself, kept alive, and signatures by arguments."""
 _MISSING: set[tuple[Any, ...]] = set()
@@ -35,6 +38,7 @@ def shortcuts() -> Iterator[None]:
         (ir.Inst, "_rec_list_vars", _variables),
         (PostProcessor, "run", _processed),
         (BaseContext, "get_function", _implementation),
+        (IRBuilder, "extract_value", _extracted),
     )
     before = [getattr(owner, name) for owner, name, _ in ours]
     for owner, name, function in ours:
@@ -130,3 +134,26 @@ def _implementation(self: Any, fn: Any, sig: Any, _firstcall: bool = True) -> An
     except NotImplementedError:
         _MISSING.add(key)
         raise
+
+
+def _extracted(self: Any, agg: Any, idx: Any, name: str = "") -> Any:
+    """Part of a structure: what was put there, where the code that did it is at hand."""
+    place = list(idx) if isinstance(idx, tuple | list) else [idx]
+    while place:
+        if isinstance(agg, InsertValue):
+            put = list(agg.indices)
+            if put == place[: len(put)]:
+                agg, place = agg.value, place[len(put) :]
+            elif place == put[: len(place)]:
+                break  # a part that was put together piece by piece
+            else:
+                agg = agg.aggregate
+        elif (
+            isinstance(agg, Constant)
+            and isinstance(agg.constant, list | tuple)
+            and isinstance(agg.constant[place[0]], Constant)
+        ):
+            agg, place = agg.constant[place[0]], place[1:]
+        else:
+            break
+    return _extract(self, agg, place, name) if place else agg

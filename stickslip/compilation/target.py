@@ -15,7 +15,7 @@ from numba.core.registry import cpu_target
 
 from stickslip.compilation import source
 
-FORMAT = 10
+FORMAT = 11
 """Of records; a change makes all stored ones unknown."""
 SETTINGS = (
     "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "FULL_TRACEBACKS",
