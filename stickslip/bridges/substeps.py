@@ -141,8 +141,9 @@ class Substeps:
                 judged = room.numbers[n - done : n, at.NATURAL_SCALED]
                 self.residual = max(self.residual, float(judged.max()))
                 self._state, self._memory = strip.state, memory_of(prepared, strip.last_after(n))
-                own, other = slice(*room.offset[n - 1 : n + 1]), slice(*room.joint_offset[n - 1 : n + 1])
-                found, k = (room.id[own], room.r[own], room.joint_id[other], room.joint_r[other]), k + done
+                contacts, joints = room.contacts, room.joints
+                own, other = slice(*contacts.offset[n - 1 : n + 1]), slice(*joints.offset[n - 1 : n + 1])
+                found, k = (contacts.id[own], contacts.r[own], joints.id[other], joints.r[other]), k + done
             if not (np.isfinite(self._state.q).all() and np.isfinite(self._state.v).all()):
                 raise ModelError(f"at t = {times[k]:.9g} s the state is not finite; take a smaller timestep")
         return found  # type: ignore[no-any-return]

@@ -18,6 +18,7 @@ from stickslip.kernels.bodies.layout import Carried, LastContacts, LastJoints, L
 from stickslip.kernels.jit import entry
 from stickslip.kernels.steps import bodies as kernels
 from stickslip.kernels.steps.bodies import Drives, Room, Settings
+from stickslip.kernels.steps.tables import empty_contacts, empty_joints
 from stickslip.mechanics.motions import Motions
 from stickslip.schemes.bodies import SemiExplicitMoreauJean
 from stickslip.schemes.body_blocks import last_joints
@@ -79,12 +80,14 @@ class Strip:
         """The scheme's memory after so many steps, of which the last is recorded."""
         if step == 0:
             return self.memory
-        rows = slice(int(self.room.offset[step - 1]), int(self.room.offset[step]))
-        room = self.room
-        contacts = LastContacts(room.id[rows].astype(float), room.local[rows], room.frame[rows], room.r[rows])
-        rows = slice(int(room.joint_offset[step - 1]), int(room.joint_offset[step]))
-        name, size = np.unique(room.joint_id[rows], return_counts=True)
-        joints = LastJoints(name.astype(float), size.astype(float), room.joint_r[rows])
+        room, table, links = self.room, self.room.contacts, self.room.joints
+        rows = slice(int(table.offset[step - 1]), int(table.offset[step]))
+        contacts = LastContacts(
+            table.id[rows].astype(float), room.local[rows], table.frame[rows], table.r[rows]
+        )
+        rows = slice(int(links.offset[step - 1]), int(links.offset[step]))
+        name, size = np.unique(links.id[rows], return_counts=True)
+        joints = LastJoints(name.astype(float), size.astype(float), links.r[rows])
         return memory_of(Carried(contacts, joints, room.numbers[step - 1, kernels.RESERVE]))
 
 
@@ -286,8 +289,5 @@ def _room(steps: int, n: int, most: int, joint_rows: int) -> Room:
     """Where `steps` steps of n bodies with `most` recorded contacts, and such rows of joints, are written."""
     return Room(
         np.empty((steps + 1, n, 7)), np.empty((steps + 1, n, 6)), np.empty((steps, kernels.NUMBERS)),
-        np.zeros(steps + 1, np.int64), np.empty(most, np.int64), np.empty((most, 2), np.int64),
-        np.empty((most, 3)), np.empty((most, 3, 3)), np.empty(most), np.empty((most, 4)), np.empty((most, 6)),
-        np.empty((most, 6)), np.empty((most, 2, 3)), np.zeros(steps + 1, np.int64),
-        np.empty(joint_rows, np.int64), np.empty(joint_rows),
+        empty_contacts(steps, most), np.empty((most, 2, 3)), empty_joints(steps, joint_rows),
     )  # fmt: skip

@@ -22,6 +22,7 @@ from stickslip.kernels.robots.layout import LastImpulses, Room
 from stickslip.kernels.robots.motion import fastest
 from stickslip.kernels.robots.outputs import write_contacts
 from stickslip.kernels.robots.rows import find_missed, gather
+from stickslip.kernels.steps.tables import empty_contacts, empty_joints
 from stickslip.options import Options, option
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.operator import DenseDelassus
@@ -103,7 +104,7 @@ class ReducedMoreauJean(Options):
             kernels.apply(engine, motion, traits, settings, rows, r)
         # 3. The end of the step.
         while not write_contacts(engine, traits, settings, rows, r, u, room, 0):
-            room = room_for(prepared, 1, 2 * room.gap.size)
+            room = room_for(prepared, 1, 2 * room.contacts.gap.size)
         kernels.end_step(engine, motion, traits, settings, free, rows, W, u, room.numbers[0])
         prepared.check_said(state.t)
         end = prepared.at = prepared.reading()
@@ -116,18 +117,21 @@ def _step(
     room: Room, end: State, h: float, memory: Memory, solves: tuple[Solution, ...], reason: str
 ) -> Step:
     """What a step left in the first row of a room."""
-    nc, nj, numbers = int(room.offset[1]), int(room.joint_offset[1]), room.numbers[0]
-    given: Any = (room.id, np.zeros_like(room.body), room.body, room.point, room.frame, room.gap, room.law)
+    table, joints, numbers = room.contacts, room.joints, room.numbers[0]
+    nc, nj = int(table.offset[1]), int(joints.offset[1])
+    given: Any = (
+        table.id, np.zeros_like(table.body), table.body, table.point, table.frame, table.gap, table.law,
+    )  # fmt: skip
     contacts = ContactSet(*(one[:nc].copy() for one in given))
     energy = EnergyTerms(*(float(numbers[k]) for k in (
         at.KINETIC, at.POTENTIAL, at.DISSIPATED, at.WORK, at.LIFTED, at.BALANCE,
     )))  # fmt: skip
     part = BodyPart(
-        contacts, room.joint_r[:nj].copy(), energy, float(numbers[at.PENETRATION]),
-        float(numbers[at.OPENING]), float(numbers[at.CORRECTION]), joint_id=room.joint_id[:nj].copy(),
+        contacts, joints.r[:nj].copy(), energy, float(numbers[at.PENETRATION]),
+        float(numbers[at.OPENING]), float(numbers[at.CORRECTION]), joint_id=joints.id[:nj].copy(),
     )  # fmt: skip
     return Step(
-        end, h, room.r[:nc].copy(), room.u[:nc].copy(), memory, bodies=part, solves=solves, reason=reason
+        end, h, table.r[:nc].copy(), table.u[:nc].copy(), memory, bodies=part, solves=solves, reason=reason
     )
 
 
@@ -266,8 +270,9 @@ class RobotMarch:
         room = room_for(self.prepared, steps, steps * (self.contacts + 8), last)
         room.q[0], room.v[0], room.z[0] = state.q, state.v, state.z
         self._held = held = Held(room, like=self._held)
-        for array in room:
-            array.flags.writeable = False
+        for one in room:
+            for array in one if isinstance(one, tuple) else (one,):
+                array.flags.writeable = False
         return RobotStrip(room, held, index, h, steps, [state.t], state)
 
 
@@ -320,11 +325,9 @@ def room_for(prepared: PreparedRobot, steps: int, most: int, last: LastImpulses 
     room = Room(
         np.empty((n, m.nq)), np.empty((n, m.nv)), np.empty((n, m.na + m.nu + 7 * m.nmocap)),
         np.empty((n, m.nbody, 7)), np.empty((n, m.nbody, 6)), np.empty((n, m.nsensordata)),
-        np.zeros((steps, at.NUMBERS)), np.zeros(n, np.int64), np.empty(most, np.int64),
-        np.empty((most, 2), np.int64), np.empty((most, 3)), np.empty((most, 3, 3)), np.empty(most),
-        np.empty((most, 4)), np.empty((most, 6)), np.empty((most, 6)), np.zeros(n, np.int64),
-        np.empty(rows, np.int64), np.empty(rows), np.zeros(n + 1, np.int64), np.empty(blocks, np.int64),
-        np.zeros(blocks + n, np.int64), np.empty(impulses),
+        np.zeros((steps, at.NUMBERS)), empty_contacts(steps, most), empty_joints(steps, rows),
+        np.zeros(n + 1, np.int64), np.empty(blocks, np.int64), np.zeros(blocks + n, np.int64),
+        np.empty(impulses),
     )  # fmt: skip
     if last is not None:
         nb = room.block_offset[1] = last.key.size

@@ -344,13 +344,11 @@ class RobotSteps:
 def _tables(room: Any, n: int, closes: Any) -> dict[str, Table]:
     """Contacts and other impulses of the recorded ones of n steps."""
     made = {}
-    for name, offset, columns in (
-        ("contacts", room.offset, {key: getattr(room, key) for key in CONTACT_WIDTHS if key != "choice"}),
-        ("joints", room.joint_offset, {"r": room.joint_r, "id": room.joint_id}),
-    ):
-        counts = np.diff(offset[: n + 1])
+    for name, table in (("contacts", room.contacts), ("joints", room.joints)):
+        counts = np.diff(table.offset[: n + 1])
         rows = np.repeat(closes, counts)
-        found = {key: value[: offset[n]][rows] for key, value in columns.items()}
+        columns = [key for key in table._fields if key != "offset"]
+        found = {key: getattr(table, key)[: table.offset[n]][rows] for key in columns}
         if name == "contacts":
             found["choice"] = np.zeros(len(found["id"]), np.int64)
         made[name] = Table(np.where(closes, counts, 0), found)

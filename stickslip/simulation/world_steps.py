@@ -234,17 +234,18 @@ class WorldSteps:
             if shown:
                 column[ends] = [one[i] for one in shown]
             columns[f"sensors/{sensor.name}"] = column
+        tables = [(one.room.contacts, n) for one, n in strips]
         found = {
-            name: joined([getattr(one.room, name)[: one.room.offset[n]] for one, n in strips])
+            name: joined([getattr(table, name)[: table.offset[n]] for table, n in tables])
             for name in CONTACT_WIDTHS
             if name != "choice"
         }
         found["choice"] = np.zeros(len(found["id"]), np.int64)
-        each = joined([np.diff(one.room.offset[: n + 1]) for one, n in strips])
-        ends_of = [(one.room, one.room.joint_offset[: n + 1]) for one, n in strips]
+        each = joined([np.diff(table.offset[: n + 1]) for table, n in tables])
+        ends_of = [(one.room.joints, one.room.joints.offset[: n + 1]) for one, n in strips]
         rows = {
-            "r": joined([room.joint_r[: k[-1]] for room, k in ends_of]),
-            "id": joined([room.joint_id[: k[-1]] for room, k in ends_of]),
+            "r": joined([links.r[: k[-1]] for links, k in ends_of]),
+            "id": joined([links.id[: k[-1]] for links, k in ends_of]),
         }
         joints = Table(joined([np.diff(k) for _, k in ends_of]), rows)
         return Rows(columns, {"contacts": Table(each, found), "joints": joints})
@@ -349,13 +350,13 @@ class WorldSteps:
 
     def _readings(self, strip: Strip, ends: list[int]) -> Iterator[Reading]:
         """Those of recorded steps."""
-        room = strip.room
+        table, joints = strip.room.contacts, strip.room.joints
         for end in ends if self.prepared.world.sensors else ():
             first, last = (State(strip.times[k], strip.q[k], strip.v[k]) for k in (end, end + 1))
-            own = slice(int(room.offset[end]), int(room.offset[end + 1]))
-            contacts = (room.body[own], room.point[own], room.frame[own], room.r[own])
-            own = slice(int(room.joint_offset[end]), int(room.joint_offset[end + 1]))
-            links = room.joint_r[own], room.joint_id[own]
+            own = slice(int(table.offset[end]), int(table.offset[end + 1]))
+            contacts = (table.body[own], table.point[own], table.frame[own], table.r[own])
+            own = slice(int(joints.offset[end]), int(joints.offset[end + 1]))
+            links = joints.r[own], joints.id[own]
             yield Reading(self.prepared.world, last, first, strip.settings.h, *contacts, *links)
 
     def _read(self, reading: Reading) -> tuple[Array, ...]:

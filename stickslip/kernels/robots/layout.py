@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from stickslip.kernels.steps.guard import Guard
+from stickslip.kernels.steps.tables import ContactTable, JointTable
 from stickslip.state import Array, BoolArray, IntArray
 
 EQUALITY, DRY_FRICTION, LIMIT, CONTACT = range(4)
@@ -314,7 +315,7 @@ class LastImpulses(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Where steps are written to: one row a step, contacts and blocks of joints one after the other."""
+    """Where steps are written to: one row a step; contacts and blocks of joints."""
 
     q: Array
     """[m, -, rad], shape (steps + 1, nq); row 0 is the start."""
@@ -331,30 +332,9 @@ class Room(NamedTuple):
     """[any], shape (steps + 1, nsensordata)."""
     numbers: Array
     """Shape (steps, NUMBERS)."""
-    offset: IntArray
-    """First contact of each step, and the number of all [-], shape (steps + 1,)."""
-    id: IntArray
-    """[-], shape (most,)."""
-    body: IntArray
-    """[-], shape (most, 2)."""
-    point: Array
-    """[m], shape (most, 3)."""
-    frame: Array
-    """[-], shape (most, 3, 3)."""
-    gap: Array
-    """[m], shape (most,)."""
-    law: Array
-    """[-, m, m, -], shape (most, 4)."""
-    r: Array
-    """[N s, N m s], shape (most, 6)."""
-    u: Array
-    """[m/s, rad/s], shape (most, 6)."""
-    joint_offset: IntArray
-    """First impulse of other blocks of each step, and the number of all [-], shape (steps + 1,)."""
-    joint_id: IntArray
-    """Name of the block of each [-], shape (most_rows,)."""
-    joint_r: Array
-    """[N s, N m s], shape (most_rows,)."""
+    contacts: ContactTable
+    joints: JointTable
+    """Of all other blocks."""
     block_offset: IntArray
     """First block of all before the first step and of each step, and the number of all [-], shape
     (steps + 2,)."""

@@ -76,47 +76,48 @@ def write_state(motion, traits, room, row):
 def write_contacts(engine, traits, settings, rows, r, u, room, step):
     """Whether there is room for the contacts and the other impulses of a step, which are written there."""
     offset, places, h = rows.K[1], engine.at, settings.h
-    first, first_joint = room.offset[step], room.joint_offset[step]
+    table, joints = room.contacts, room.joints
+    first, first_joint = table.offset[step], joints.offset[step]
     contacts = read_address(places.contact)
     nc = nj = 0
     for i in range(rows.what.shape[0]):
         size = offset[i + 1] - offset[i]
         if rows.what[i] != CONTACT:
-            if first_joint + nj + size > room.joint_r.shape[0]:
+            if first_joint + nj + size > joints.r.shape[0]:
                 return False
             for k in range(size):
-                room.joint_id[first_joint + nj] = 4 * rows.key[i] + rows.what[i]
-                room.joint_r[first_joint + nj] = r[offset[i] + k]
+                joints.id[first_joint + nj] = 4 * rows.key[i] + rows.what[i]
+                joints.r[first_joint + nj] = r[offset[i] + k]
                 nj += 1
             continue
         c = first + nc
-        if c >= room.gap.shape[0]:
+        if c >= table.gap.shape[0]:
             return False
         own, a = contacts + rows.contact[i] * places.stride, offset[i]
-        room.id[c], room.gap[c] = rows.key[i], rows.gap[a]
+        table.id[c], table.gap[c] = rows.key[i], rows.gap[a]
         geoms = read_int(own + places.geom), read_int(own + places.geom + 4)
         # MuJoCo's normal goes from the first geom to the second, ours from the second body to the first.
-        room.body[c, 0], room.body[c, 1] = traits.body_of_geom[geoms[1]], traits.body_of_geom[geoms[0]]
+        table.body[c, 0], table.body[c, 1] = traits.body_of_geom[geoms[1]], traits.body_of_geom[geoms[0]]
         for k in range(3):
-            room.point[c, k] = read_double(own + places.pos + 8 * k)
+            table.point[c, k] = read_double(own + places.pos + 8 * k)
             for j in range(3):
-                room.frame[c, k, j] = read_double(own + places.frame + 8 * (3 * k + j))
+                table.frame[c, k, j] = read_double(own + places.frame + 8 * (3 * k + j))
         mu = own + places.friction
         for k in range(6):
-            room.r[c, k] = room.u[c, k] = 0.0
+            table.r[c, k] = table.u[c, k] = 0.0
         for k in range(4):
-            room.law[c, k] = 0.0
+            table.law[c, k] = 0.0
         if size > 1:
-            room.law[c, 0] = read_double(mu)
+            table.law[c, 0] = read_double(mu)
         if size > 3:
-            room.law[c, 2] = read_double(mu + 16)
+            table.law[c, 2] = read_double(mu + 16)
         if size > 4:
-            room.law[c, 1] = read_double(mu + 24)
-        room.law[c, 3] = restitution_of(engine, traits, geoms[0], geoms[1])
+            table.law[c, 1] = read_double(mu + 24)
+        table.law[c, 3] = restitution_of(engine, traits, geoms[0], geoms[1])
         for k in range(size):
             to = k if k < 3 else (5 if k == 3 else k - 1)  # torsion comes last here
-            room.r[c, to] = rows.scale[a + k] * r[a + k]
-            room.u[c, to] = (u[a + k] - rows.bias[a + k]) / rows.scale[a + k]
+            table.r[c, to] = rows.scale[a + k] * r[a + k]
+            table.u[c, to] = (u[a + k] - rows.bias[a + k]) / rows.scale[a + k]
         nc += 1
-    room.offset[step + 1], room.joint_offset[step + 1] = first + nc, first_joint + nj
+    table.offset[step + 1], joints.offset[step + 1] = first + nc, first_joint + nj
     return h > 0.0

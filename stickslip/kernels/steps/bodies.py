@@ -23,6 +23,7 @@ from stickslip.kernels.bodies.layout import (
 )
 from stickslip.kernels.jit import jit, jit_without_lock
 from stickslip.kernels.steps.detection import SLOTS, find
+from stickslip.kernels.steps.tables import ContactTable, JointTable
 from stickslip.state import Array, IntArray
 
 DONE, NO_ROOM, LEFT = range(3)
@@ -76,7 +77,7 @@ class Drives(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Where steps are written to: one row a step, contacts of the recorded ones one after the other."""
+    """Where steps are written to: one row a step; contacts and joints of the recorded ones."""
 
     q: Array
     """[m, -], shape (steps + 1, n, 7); row 0 is the start."""
@@ -84,32 +85,10 @@ class Room(NamedTuple):
     """[m/s, rad/s], shape (steps + 1, n, 6)."""
     numbers: Array
     """Shape (steps, NUMBERS)."""
-    offset: IntArray
-    """First contact of each step, and the number of all [-], shape (steps + 1,)."""
-    id: IntArray
-    """[-], shape (most,)."""
-    body: IntArray
-    """[-], shape (most, 2)."""
-    point: Array
-    """[m], shape (most, 3)."""
-    frame: Array
-    """[-], shape (most, 3, 3)."""
-    gap: Array
-    """[m], shape (most,)."""
-    law: Array
-    """[-, m, m, -], shape (most, 4)."""
-    r: Array
-    """[N s, N m s], shape (most, 6)."""
-    u: Array
-    """[m/s, rad/s], shape (most, 6)."""
+    contacts: ContactTable
     local: Array
     """Points in the frames of the two bodies [m], shape (most, 2, 3)."""
-    joint_offset: IntArray
-    """First row of joints of each step, and the number of all [-], shape (steps + 1,)."""
-    joint_id: IntArray
-    """Block that each is of [-], shape (most rows,)."""
-    joint_r: Array
-    """[N s, N m s], shape (most rows,)."""
+    joints: JointTable
 
 
 @jit
@@ -293,33 +272,33 @@ def drop_nothing(r):
 
 
 @jit
-def write_joints(room, at, last):
-    """Impulses of joints of a step into their rows from `at` on."""
+def write_joints(joints, at, last):
+    """Impulses of joints of a step into their rows from `at` on.   joints: `JointTable`."""
     k = 0
     for i in range(last.id.shape[0]):
         for _ in range(int(last.size[i])):
-            room.joint_id[at + k], room.joint_r[at + k] = int(last.id[i]), last.r[k]
+            joints.id[at + k], joints.r[at + k] = int(last.id[i]), last.r[k]
             k += 1
 
 
 @jit
 def write_contacts(room, at, active, r, u):
     """Contacts of a step into their rows from `at` on."""
-    contacts = active.contacts
+    contacts, table = active.contacts, room.contacts
     for i in range(r.shape[0]):
-        room.id[at + i], room.gap[at + i] = contacts.id[i], contacts.gap[i]
+        table.id[at + i], table.gap[at + i] = contacts.id[i], contacts.gap[i]
         for k in range(2):
-            room.body[at + i, k] = contacts.body[i, k]
+            table.body[at + i, k] = contacts.body[i, k]
         for k in range(3):
-            room.point[at + i, k] = contacts.point[i, k]
+            table.point[at + i, k] = contacts.point[i, k]
             for d in range(3):
-                room.frame[at + i, k, d] = contacts.frame[i, k, d]
+                table.frame[at + i, k, d] = contacts.frame[i, k, d]
             for side in range(2):
                 room.local[at + i, side, k] = active.local[i, side, k]
         for k in range(4):
-            room.law[at + i, k] = contacts.law[i, k]
+            table.law[at + i, k] = contacts.law[i, k]
         for k in range(6):
-            room.r[at + i, k], room.u[at + i, k] = r[i, k], u[i, k]
+            table.r[at + i, k], table.u[at + i, k] = r[i, k], u[i, k]
 
 
 @jit_without_lock
@@ -354,14 +333,16 @@ def march(
         if not solved:
             return made, LEFT, carried
         index += 1
-        at, joint_at = room.offset[step], room.joint_offset[step]
-        room.offset[step + 1], room.joint_offset[step + 1] = at, joint_at
+        contacts, joints = room.contacts, room.joints
+        at, joint_at = contacts.offset[step], joints.offset[step]
+        contacts.offset[step + 1], joints.offset[step + 1] = at, joint_at
         if index % every == 0 or index == end:
-            if at + r.shape[0] > room.gap.shape[0]:
+            if at + r.shape[0] > contacts.gap.shape[0]:
                 return made, NO_ROOM, carried
             write_contacts(room, at, active, r, u)
-            write_joints(room, joint_at, linked)
-            room.offset[step + 1], room.joint_offset[step + 1] = at + r.shape[0], joint_at + linked.r.shape[0]
+            write_joints(joints, joint_at, linked)
+            contacts.offset[step + 1] = at + r.shape[0]
+            joints.offset[step + 1] = joint_at + linked.r.shape[0]
         last = LastContacts(active.contacts.id.astype(np.float64), active.local, active.contacts.frame, r)
         carried = Carried(last, linked, room.numbers[step, RESERVE])
     return most, DONE, carried
