@@ -10,19 +10,15 @@ Schumacher 1998, Complementarity modeling of hybrid systems, section IV).
 
 import itertools
 from collections.abc import Iterator
-from typing import Protocol
 
 import numpy as np
 
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.residuals import judge
+from stickslip.schemes.event_driven_network import ABOVE, BELOW, HELD, Network
 from stickslip.state import BoolArray
 
-HELD, ABOVE, BELOW = 0.0, 1.0, -1.0
-"""Modes of a component: y = 0, y > 0 and lam = lower, y < 0 and lam = upper."""
-SINGULAR = 1e-13
-"""Ratio of singular values below which multipliers do not follow from what they hold."""
 MOST = 4096
 """Choices of modes that are tried at one switch: 12 diodes at their corners at once."""
 LOOKS = (1e-2, 1e-3, 1e-4, 1e-5)
@@ -30,56 +26,12 @@ LOOKS = (1e-2, 1e-3, 1e-4, 1e-5)
 Further looks tell choices apart, shorter ones come before the next switch."""
 CORNER = 1e-7
 """Share of the largest output or multiplier within which a component stands at a corner of its law."""
-UNSOLVED = 1e-9
-"""What multipliers may leave of the equations that they hold, over the largest of them or of the state."""
-
-
-class Outputs(Protocol):
-    """What is asked of a network here; see `event_driven_switches.Network`."""
-
-    lower: Array
-    upper: Array
-
-    def outputs(self, t: float, x: Array, lam: Array) -> Array: ...
-    def output_rates(self, t: float, x: Array, lam: Array) -> Array: ...
-    def rates(self, t: float, x: Array, lam: Array) -> Array: ...
-    def responses(self, t: float, x: Array, lam: Array) -> tuple[Array, Array, Array]: ...
-    def multipliers(self, t: float, x: Array, mode: Array, guess: Array) -> Array: ...
-
-
-def independent(D: Array, largest: float) -> tuple[Array, Array]:
-    """Combinations of the rows of D that depend on lam, and those that do not, as columns [-], shapes
-    (rows, rank) and (rows, rows - rank); `largest`: what D is small beside."""
-    U, sizes, _ = np.linalg.svd(D)
-    rank = int((sizes > SINGULAR * max(largest, 1e-300)).sum())
-    return U[:, :rank], U[:, rank:]
-
-
-def change(network: Outputs, t: float, x: Array, lam: Array, held: IntArray) -> Array:
-    """By how much lam of held components changes so that they stay at y = 0 [any], shape (held,); nan where
-    no lam does that. What y and ẏ leave open does not change.
-
-    1. y = 0 in the combinations of outputs that depend on lam; 2. ẏ = 0 in the others.
-    """
-    D, W, _ = network.responses(t, x, lam)
-    own, largest = np.ix_(held, held), float(np.abs(D).max())
-    zeroth, first = independent(D[own], largest)
-    # One unit for both kinds of rows, so that one ratio of singular values says what is open.
-    unit = largest / max(float(np.abs(W).max()), 1e-300)
-    y, rate = network.outputs(t, x, lam)[held], network.output_rates(t, x, lam)[held]
-    value = np.concatenate([zeroth.T @ y, unit * (first.T @ rate)])
-    A = np.vstack([zeroth.T @ D[own], unit * (first.T @ W[own])])
-    found = np.linalg.lstsq(A, -value, rcond=1e-10)[0]
-    size = max(1.0, float(np.abs(lam).max()), float(np.abs(x).max(initial=0.0)), float(np.abs(value).max()))
-    if float(np.abs(A @ found + value).max()) > UNSOLVED * size:
-        return np.full(held.size, np.nan)
-    return found
 
 
 class Choice:
     """Modes of coupled components with both degrees, at one instant."""
 
-    def __init__(self, network: Outputs, t: float, x: Array, own: IntArray):
+    def __init__(self, network: Network, t: float, x: Array, own: IntArray):
         self.network, self.t, self.x, self.own = network, t, x, own
 
     def find(self, before: Array, passed: BoolArray, lam: Array, step: float) -> Array | None:

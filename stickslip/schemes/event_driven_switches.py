@@ -17,22 +17,26 @@ import numpy as np
 
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, IntArray
-from stickslip.schemes.event_driven_mixed import ABOVE, BELOW, HELD, SINGULAR, Choice, change, independent
+from stickslip.schemes.event_driven_mixed import Choice
+from stickslip.schemes.event_driven_network import (
+    ABOVE,
+    BELOW,
+    HELD,
+    NEWTON,
+    SINGULAR,
+    Network,
+    independent,
+)
 from stickslip.schemes.event_driven_roots import Crossing
 from stickslip.schemes.event_driven_standing import Standing
-from stickslip.schemes.problems import coupled
 from stickslip.schemes.step import Event, Memory
 from stickslip.state import BoolArray, ModelError
 from stickslip.systems.system import NonsmoothSystem
 
 STRICT = 1e-9
 """Share of the largest output or multiplier that counts as none at a switch."""
-NEWTON = 30
-"""Most iterations where h or g is not affine in lam."""
 STALLED = 20
 """Decisions at one instant after which no mode is consistent."""
-SHIFT = 1e-6
-"""Time over which outputs are differenced by t [s], over max(1, |t|)."""
 ROUNDING, SAME = 1e-12, 10.0
 """A watched quantity that is zero, over the largest number of the state or 1; times within which instants are
 one, over which quantities are seen to rise."""
@@ -68,104 +72,6 @@ class Watched:
     kind: str
     """`output`, `lower` or `upper`."""
     component: int
-
-
-class Network:
-    """The systems and their interactions at one instant: multipliers, outputs, rates."""
-
-    def __init__(self, at: Standing):
-        self.at, self.system = at, at.system
-        self.lower, self.upper = np.zeros(at.system.size), np.zeros(at.system.size)
-        for one in at.system.interactions:
-            K = one.law.K
-            self.lower[one.components], self.upper[one.components] = K.lower, K.upper
-        self.affine = all(one.flow.linear for one in at.system.interactions)
-        self.degree = np.zeros(at.system.size, np.int64)
-        """Relative degree of each component [-], shape (size,): that of all that it is coupled with."""
-        self.mixed: list[IntArray] = []
-        """Components of coupled interactions in which some combinations of outputs depend on lam, and others
-        do not; their degree is 0."""
-        D = self.jacobians(at.t, at.q, at.lam)[1]
-        for group in coupled(list(at.system.interactions)):
-            own = np.concatenate([np.arange(one.components.start, one.components.stop) for one in group])
-            inner = D[np.ix_(own, own)]
-            depends = bool(inner.any())
-            self.degree[own] = 0 if depends else 1
-            if depends and all(one.flow.linear for one in group):
-                if independent(inner, float(np.abs(inner).max()))[1].size:
-                    self.mixed.append(own)
-        self.both = np.zeros(at.system.size, bool)
-        """Which components are such, shape (size,), bool."""
-        for own in self.mixed:
-            self.both[own] = True
-
-    def outputs(self, t: float, x: Array, lam: Array) -> Array:
-        """y [any], shape (size,)."""
-        t, out = self.at.motion.within(t), np.empty(lam.size)
-        for one in self.system.interactions:
-            out[one.components] = one.flow.h(t, x[one.q], lam[one.components], self.at.z[one.z])
-        return out
-
-    def rates(self, t: float, x: Array, lam: Array) -> Array:
-        """ẋ [any], shape (nx,)."""
-        inputs, now = np.zeros(x.size), self.at.motion.within(t)
-        for one in self.system.interactions:
-            inputs[one.q] += one.flow.g(now, x[one.q], lam[one.components], self.at.z[one.z])
-        return self.at.motion.velocities(t, x, inputs)
-
-    def jacobians(self, t: float, x: Array, lam: Array) -> tuple[Array, Array, Array]:
-        """C, D and B of all interactions [any], shapes (size, nx), (size, size), (nx, size)."""
-        t, n, m = self.at.motion.within(t), x.size, lam.size
-        C, D, B = np.zeros((m, n)), np.zeros((m, m)), np.zeros((n, m))
-        for one in self.system.interactions:
-            at, rows = (t, x[one.q], lam[one.components], self.at.z[one.z]), one.components
-            C[rows, one.q], D[rows, rows] = one.flow.C(*at), one.flow.D(*at)
-            B[one.q, rows] = one.flow.B(*at)
-        return C, D, B
-
-    def output_rates(self, t: float, x: Array, lam: Array) -> Array:
-        """ẏ at fixed lam [any/s], shape (size,): C ẋ + ∂h/∂t."""
-        C = self.jacobians(t, x, lam)[0]
-        s, motion = SHIFT * max(1.0, abs(t)), self.at.motion
-        low, high = motion.within(t - s), motion.within(t + s)
-        by_time = (self.outputs(high, x, lam) - self.outputs(low, x, lam)) / (high - low)
-        return C @ self.rates(t, x, lam) + by_time
-
-    def responses(self, t: float, x: Array, lam: Array) -> tuple[Array, Array, Array]:
-        """D, ∂ẏ/∂lam at fixed lam̃ = C M⁻¹ B, and M⁻¹ B [any], shapes (size, size) twice, (nx, size)."""
-        C, D, B = self.jacobians(t, x, lam)
-        G = self.at.motion.mobility(t, x) @ B
-        return D, C @ G, G
-
-    def function(self, t: float, x: Array, lam: Array) -> tuple[Array, Array]:
-        """What lam makes zero where it holds, y or by its degree ẏ, and its derivative by lam [any], shapes
-        (size,), (size, size)."""
-        first = self.degree == 1
-        if not first.any():
-            return self.outputs(t, x, lam), self.jacobians(t, x, lam)[1]
-        D, W, _ = self.responses(t, x, lam)
-        value = np.where(first, self.output_rates(t, x, lam), self.outputs(t, x, lam))
-        return value, np.where(first[:, None], W, D)
-
-    def multipliers(self, t: float, x: Array, mode: Array, guess: Array) -> Array:
-        """lam of the modes [any], shape (size,); nan where it does not follow from what it holds."""
-        held = np.flatnonzero((mode == HELD) & ~self.both)
-        lam = np.where(mode == HELD, guess, np.where(mode == ABOVE, self.lower, self.upper))
-        for _ in range((1 if self.affine else NEWTON) if held.size else 0):
-            value, slope = self.function(t, x, lam)
-            A = slope[np.ix_(held, held)]
-            try:
-                step = np.linalg.solve(A, value[held])
-            except np.linalg.LinAlgError:
-                return np.full(lam.size, math.nan)
-            lam[held] -= step
-            if np.abs(step).max() <= 1e-14 * max(1.0, np.abs(lam[held]).max()):
-                break
-        for group in self.mixed:
-            own = group[mode[group] == HELD]
-            if own.size:
-                lam[own] += change(self, t, x, lam, own)
-        return lam
 
 
 class SwitchedFlow:
