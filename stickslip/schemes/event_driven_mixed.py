@@ -1,6 +1,6 @@
 """Laws of first-order systems whose outputs have relative degrees 0 and 1 together, at a switch.
 
-    M ẋ = f(t, x) + B lam,  y = C x + D lam,  -y in the normal cone of [lower, upper] at lam,  0 < rank D < size
+    M ẋ = f(t, x) + B lam,  y = C x + D lam,  -y in the normal cone of [lower, upper] at lam,  D singular
 
 A diode before a capacitor is one: its current follows from the rate of its voltage, while other voltages of
 the same network follow from outputs. Of the components that stand at a corner of the law, every choice of
