@@ -4,17 +4,23 @@
     dual    min ½ γ'N γ - γ'Bshur over the cones: the convex relaxation, QCP or NLP
     primal  min ½ v'M v - v'p_ext with u + mu s e_N in the dual cones, in a loop on s: Coulomb's law
 
-Each reads its data from a GDX file (`files/gdx.py` writes it) and leaves `soln.gdx` with gamma and delta_v,
+Each reads its data from a GDX file or from text (`files/gdx.py` writes both) and leaves `soln.gdx` with gamma and delta_v,
 if it was solved. D is the printed one, minus H. What was mended: the primal adds mu s, where it was printed
 with a minus; the dual loads no g_0; the equations of motion have their aliases, and friction's norm is
 smoothed where they are relaxed; tangential velocities that are prescribed, b_v and b_w, have a place.
 """
 
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from stickslip.state import Array
+
 COMMON = """$eolcom #
 $offlisting
 $offlog
 $onempty
-set constraints(*), contacts(*), dofs(*);
+{sets}
 option limrow = 0, limcol = 0, optcr = 0, optca = 0, solprint = silent, sysout = off, solvelink = 5;
 
 parameter
@@ -35,13 +41,16 @@ parameter
   Nshur(constraints,constraints)  "D' Minv D"
   Bshur(constraints)              "minus the free velocities"
 ;
-$gdxin {data}
-$load constraints contacts dofs
-$load h M Minv D D_n D_v D_w f_ext p_ext phi_n b_v b_w mu v_l Nshur Bshur
-$gdxin
+{numbers}
 alias(dofs, i, j);
 """
 """What all models begin with."""
+
+FROM_GDX = """$gdxin {data}
+$load constraints contacts dofs
+$load h M Minv D D_n D_v D_w f_ext p_ext phi_n b_v b_w mu v_l Nshur Bshur
+$gdxin"""
+"""How a model gets its numbers from a GDX file, where sets are declared without members."""
 
 EOM = """
 variables v(dofs), energy(contacts), gamma_v(contacts), gamma_w(contacts);
@@ -175,11 +184,34 @@ LAWS = ("exact", "relaxed")
 
 
 def model_text(model: str, data: str = "data.gdx", law: str = "exact") -> str:
-    """The text of one of `MODELS` that reads `data`; `law` is for the equations of motion alone."""
+    """The text of one of `MODELS` that reads `data`, a GDX file or, by its ending, text of `data_text`; `law`
+    is for the equations of motion alone."""
     for name, value, known in (("model", model, tuple(MODELS)), ("law", law, LAWS)):
         if value not in known:
             raise ValueError(f"{name} is {value!r}; expected one of {', '.join(known)}")
     body = MODELS[model].replace("{relaxation}", RELAXATION if law == "relaxed" else "")
     for name in ("frictemp", "fricdual", "fricprimal"):
         body = body.replace(f"{{solved:{name}}}", SOLVED % (name, name, name))
-    return COMMON.replace("{data}", data) + body
+    if data.endswith(".gdx"):
+        sets, numbers = "set constraints(*), contacts(*), dofs(*);", FROM_GDX.replace("{data}", data)
+    else:
+        sets, numbers = f"$include sets-{data}", f"$include {data}"
+    return COMMON.replace("{sets}", sets).replace("{numbers}", numbers) + body
+
+
+def sets_text(sizes: Mapping[str, int]) -> str:
+    """Sets with the members 1 to their sizes, as text for GAMS."""
+    return "".join(f"set {name} / 1*{count} /;\n" for name, count in sizes.items())
+
+
+def data_text(symbols: Iterable[tuple[str, tuple[str, ...], Array]]) -> str:
+    """Parameters as assignments, of numbers that are not zero; each with its name, its sets and its values
+    [unit of the parameter], shape (sizes of the sets,). Numbers come back bit for bit."""
+    lines = []
+    for name, domain, values in symbols:
+        if domain:
+            lines.append(f"{name}({','.join(domain)}) = 0;")
+        for place in zip(*np.nonzero(values), strict=True) if domain else ((),):
+            where = ",".join(f"'{k + 1}'" for k in place)
+            lines.append(f"{name}{f'({where})' if where else ''} = {float(values[place])!r};")
+    return "\n".join(lines) + "\n"

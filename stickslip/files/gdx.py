@@ -8,24 +8,34 @@ and f_ext is 0. Needs the package gamspy (extra `gams`), which has GAMS's own li
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from stickslip.files.errors import FormatError
-from stickslip.files.gams_models import model_text
+from stickslip.files.gams_models import data_text, model_text, sets_text
 from stickslip.files.record import ProblemRecord, StoredSolution
 from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.sets import coulomb
+from stickslip.simulation.clock import choice
 from stickslip.state import Array
 
 LARGEST = 3_000
 """Most unknowns: the models hold their matrices whole."""
+LARGEST_TEXT = 600
+"""Most unknowns of data as text, which has a line for every number: 360,000 of the largest matrix."""
 
 
-def write_gdx(path: Path, record: ProblemRecord) -> bytes:
-    """The bytes of a GDX file with the data of the models, and of the stored answer gamma and delta_v."""
+class _Data(NamedTuple):
+    """The data of the models: sets with the numbers of their members, and parameters over them."""
+
+    sets: dict[str, int]
+    parameters: list[tuple[str, tuple[str, ...], Array]]
+    """Name, names of its sets, values [unit of the parameter], shape (sizes of the sets,)."""
+
+
+def _data(path: Path, record: ProblemRecord, largest: int) -> _Data:
     problem = record.problem
     if not isinstance(problem, GlobalProblem) or problem.G is not None:
         found = "one with joints" if isinstance(problem, GlobalProblem) else type(problem).__name__
@@ -36,31 +46,35 @@ def write_gdx(path: Path, record: ProblemRecord) -> bytes:
         raise FormatError.at(
             path, "the blocks", "Coulomb contacts in space alone", ", ".join(sorted(problem.K.census))
         )
-    if max(problem.M.size, problem.K.size) > LARGEST:
-        raise FormatError.at(path, "the problem", f"at most {LARGEST} unknowns", repr(problem))
-    container = _container()
-    dofs = _set(container, "dofs", problem.M.size)
-    contacts, constraints = (
-        _set(container, "contacts", len(problem.K)),
-        _set(container, "constraints", problem.size),
-    )
+    if max(problem.M.size, problem.K.size) > largest:
+        raise FormatError.at(path, "the problem", f"at most {largest} unknowns", repr(problem))
+    dofs, contacts, constraints = "dofs", "contacts", "constraints"
+    sizes = {dofs: problem.M.size, contacts: len(problem.K), constraints: problem.size}
     M, H = problem.M.sparse.toarray(), problem.H_sparse().toarray()
     inverse = problem.M.solve(np.eye(problem.M.size))
     u_free = H.T @ problem.M.solve(problem.f) + problem.u_bias
     parts = {name: slice(k, None, 3) for k, name in enumerate(("n", "v", "w"))}
-    for name, domain, values in (
-        ("h", [], float(record.info.get("h", 1.0))), ("M", [dofs, dofs], M), ("Minv", [dofs, dofs], inverse),
-        ("D", [dofs, constraints], -H), *((f"D_{x}", [dofs, contacts], -H[:, at]) for x, at in parts.items()),
-        ("f_ext", [dofs], np.zeros(problem.M.size)), ("p_ext", [dofs], problem.f),
-        ("v_l", [dofs], problem.M.solve(problem.f)), ("mu", [contacts], problem.K.coefficient),
-        ("phi_n", [contacts], problem.u_bias[0::3]), ("b_v", [contacts], problem.u_bias[1::3]),
-        ("b_w", [contacts], problem.u_bias[2::3]), ("Nshur", [constraints, constraints], H.T @ inverse @ H),
-        ("Bshur", [constraints], -u_free),
-    ):  # fmt: skip
-        _parameter(container, name, domain, values)
+    return _Data(sizes, [
+        ("h", (), np.array(float(record.info.get("h", 1.0)))), ("M", (dofs, dofs), M),
+        ("Minv", (dofs, dofs), inverse), ("D", (dofs, constraints), -H),
+        *((f"D_{x}", (dofs, contacts), -H[:, at]) for x, at in parts.items()),
+        ("f_ext", (dofs,), np.zeros(problem.M.size)), ("p_ext", (dofs,), problem.f),
+        ("v_l", (dofs,), problem.M.solve(problem.f)), ("mu", (contacts,), problem.K.coefficient),
+        ("phi_n", (contacts,), problem.u_bias[0::3]), ("b_v", (contacts,), problem.u_bias[1::3]),
+        ("b_w", (contacts,), problem.u_bias[2::3]), ("Nshur", (constraints, constraints), H.T @ inverse @ H),
+        ("Bshur", (constraints,), -u_free),
+    ])  # fmt: skip
+
+
+def write_gdx(path: Path, record: ProblemRecord) -> bytes:
+    """The bytes of a GDX file with the data of the models, and of the stored answer gamma and delta_v."""
+    data, container = _data(path, record, LARGEST), _container()
+    sets = {name: _set(container, name, count) for name, count in data.sets.items()}
+    for name, domain, values in data.parameters:
+        _parameter(container, name, [sets[one] for one in domain], values)
     if record.solution is not None and record.solution.v is not None:
-        _parameter(container, "gamma", [constraints], record.solution.r)
-        _parameter(container, "delta_v", [dofs], record.solution.v)
+        _parameter(container, "gamma", [sets["constraints"]], record.solution.r)
+        _parameter(container, "delta_v", [sets["dofs"]], record.solution.v)
     with TemporaryDirectory(prefix="stickslip-gdx-") as folder:
         place = Path(folder) / "data.gdx"
         container.write(str(place))
@@ -106,19 +120,27 @@ def read_gdx_answer(path: Path, problem: GlobalProblem) -> StoredSolution:
     return StoredSolution(r, problem.contact_velocity(v), v)
 
 
-def write_gams(folder: Path, record: ProblemRecord | GlobalProblem, law: str = "exact") -> tuple[Path, ...]:
-    """Write `data.gdx` and the models `eom.gms`, `dual.gms` and `primal.gms` of a problem; the files.
+def write_gams(
+    folder: Path, record: ProblemRecord | GlobalProblem, law: str = "exact", *, data: str = "gdx"
+) -> tuple[Path, ...]:
+    """Write the data and the models `eom.gms`, `dual.gms` and `primal.gms` of a problem; the files.
 
     `law`: that of the equations of motion, `exact` or `relaxed`. `gams eom.gms` needs a licence for EMP.
+    `data`: `gdx` writes `data.gdx`, by gamspy; `text` writes `data.inc` and `sets-data.inc`, without it.
     """
     from stickslip.files.problems import replace_file
 
     folder = Path(folder)
     known = record if isinstance(record, ProblemRecord) else ProblemRecord(record)
-    content = write_gdx(folder / "data.gdx", known)
+    if choice("data", data, ("gdx", "text")) == "gdx":
+        files = {"data.gdx": write_gdx(folder / "data.gdx", known)}
+    else:
+        found = _data(folder / "data.inc", known, LARGEST_TEXT)
+        files = {"data.inc": data_text(found.parameters).encode()}
+        files["sets-data.inc"] = sets_text(found.sets).encode()
+    read = next(iter(files))
+    files |= {f"{name}.gms": model_text(name, read, law).encode() for name in ("eom", "dual", "primal")}
     folder.mkdir(parents=True, exist_ok=True)
-    files = {"data.gdx": content}
-    files |= {f"{name}.gms": model_text(name, law=law).encode() for name in ("eom", "dual", "primal")}
     for name, text in files.items():
         replace_file(folder / name, text)
     return tuple(folder / name for name in files)

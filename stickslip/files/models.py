@@ -79,8 +79,8 @@ def model_of(
     """The model that a tree describes; text: where it is from, for numbers of lines; functions: those that it
     names."""
     faults = Faults()
-    if not isinstance(tree, dict) or tree.get("model") not in KEYS:
-        said = tree.get("model") if isinstance(tree, dict) else None
+    said = tree.get("model") if isinstance(tree, dict) else None
+    if not isinstance(said, str) or said not in KEYS:
         found = f"is {shown(str(said))}" if said is not None else "is missing"
         known = 'model = "world", model = "system" or model = "scene"'
         faults.add(("model",), f"{found}; a file of a model says {known}")
@@ -89,7 +89,7 @@ def model_of(
         tree = resolved(tree, functions, faults)
         if faults:
             _refuse(path, faults, text)
-        keys = KEYS[tree["model"]].model_validate(tree, context={"folder": folder})
+        keys = KEYS[said].model_validate(tree, context={"folder": folder})
         if isinstance(keys, WorldKeys):
             made: Model | None = make_world(keys, faults)
         elif isinstance(keys, SceneKeys):
@@ -160,7 +160,8 @@ def _parsed(path: Path, text: str, ending: str) -> Any:
     except tomllib.TOMLDecodeError as error:
         said, _, where = str(error).partition(" (at ")
         line = where.removeprefix("line ").partition(",")[0]
-        fault = Fault("", f"is no TOML: {said}", int(line) if line.isdigit() else None)
+        last = len(text.splitlines())  # where tomllib says "at end of document"
+        fault = Fault("", f"is no TOML: {said}", int(line) if line.isdigit() else last)
     except ValueError as error:  # a number of thousands of digits, a key twice
         fault = Fault("", str(error)[:200])
     raise ModelFileError(path, [fault])

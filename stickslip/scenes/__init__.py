@@ -114,11 +114,7 @@ def scheme_name(scene: "Scenario", scheme: str | None = None) -> str:
             return chosen
     registry.entry(chosen)
     if scene.schemes and chosen not in scene.schemes:
-        why = scene.refuses.get(chosen, "")
-        reason = f": {why}" if why else ""
-        raise ValueError(
-            f"{scene.name} cannot be run by {chosen}{reason}; it can by {', '.join(scene.schemes)}"
-        )
+        raise ValueError(f"{scene.name} cannot be run by {chosen}; it can by {', '.join(scene.schemes)}")
     return chosen
 
 

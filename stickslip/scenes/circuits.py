@@ -8,7 +8,7 @@ scheme and of any complementarity problem.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -226,12 +226,10 @@ def bridge_filter(
             Panel("Current of the bridge", "t [ms]", "i [mA]", [Curve("bridge", 1e3 * t, 1e3 * current)]),
         ])  # fmt: skip
 
-    made = scene("bridge-filter",
+    return scene("bridge-filter",
                  "A diode bridge between an oscillator and a load with a smoothing capacitor.",
-                 NonsmoothSystem([source, load], [bridge]), until, h, facts, figure, ("euler-moreau",),
-                 {"theta": 0.5, "gamma": 1.0})  # fmt: skip
-    why = "its diodes have relative degrees 0 and 1, and that scheme takes one for all that share systems"
-    return replace(made, refuses={"event-driven": why})
+                 NonsmoothSystem([source, load], [bridge]), until, h, facts, figure,
+                 ("euler-moreau", "event-driven"), {"theta": 0.5, "gamma": 1.0})  # fmt: skip
 
 
 @checked

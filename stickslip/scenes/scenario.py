@@ -65,8 +65,6 @@ class Scenario:
     """What to draw."""
     schemes: tuple[str, ...] = ()
     """Names of all schemes that can run it."""
-    refuses: Mapping[str, str] = field(default_factory=dict)
-    """Why others cannot, by name, where that is not plain."""
     period: float | None = None
     """Period of what drives it [s]; None where nothing periodic does."""
     observe: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)

@@ -4,9 +4,9 @@
 
 Between switches every component is in one of three modes: y = 0, which lam holds, y > 0 with lam = lower, or
 y < 0 with lam = upper. Interactions that share systems are of relative degree 0, where lam follows from y,
-or 1 where h does not depend on lam, and lam follows from ẏ = 0 (Acary & Brogliato 2008, chapters 4 and 8).
-At a switch the modes are those of the law at that instant and, of components that stand at a corner of it, of
-the same law on rates: box problems, which the judge has seen.
+or 1 where h does not depend on lam, and lam follows from ẏ = 0 (Acary & Brogliato 2008, chapters 4 and 8), or
+of both (`event_driven_mixed`). At a switch the modes are those of the law at that instant and, of components
+that stand at a corner of it, of the same law on rates: box problems, which the judge has seen.
 """
 
 import math
@@ -17,28 +17,31 @@ import numpy as np
 
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, IntArray
+from stickslip.schemes.event_driven_mixed import Choice
+from stickslip.schemes.event_driven_network import (
+    ABOVE,
+    BELOW,
+    HELD,
+    NEWTON,
+    SINGULAR,
+    Network,
+    independent,
+)
 from stickslip.schemes.event_driven_roots import Crossing
 from stickslip.schemes.event_driven_standing import Standing
-from stickslip.schemes.problems import coupled
 from stickslip.schemes.step import Event, Memory
 from stickslip.state import BoolArray, ModelError
 from stickslip.systems.system import NonsmoothSystem
 
 STRICT = 1e-9
 """Share of the largest output or multiplier that counts as none at a switch."""
-SINGULAR = 1e-13
-"""Ratio of singular values below which multipliers do not follow from what they hold."""
-NEWTON = 30
-"""Most iterations where h or g is not affine in lam."""
 STALLED = 20
 """Decisions at one instant after which no mode is consistent."""
-SHIFT = 1e-6
-"""Time over which outputs are differenced by t [s], over max(1, |t|)."""
 ROUNDING, SAME = 1e-12, 10.0
 """A watched quantity that is zero, over the largest number of the state or 1; times within which instants are
 one, over which quantities are seen to rise."""
-UNKNOWN, HELD, ABOVE, BELOW = -9.0, 0.0, 1.0, -1.0
-"""Modes of a component: not decided, y = 0, y > 0 and lam = lower, y < 0 and lam = upper."""
+UNKNOWN = -9.0
+"""Mode of a component that is not decided."""
 
 
 def check(system: NonsmoothSystem) -> bool:
@@ -69,91 +72,6 @@ class Watched:
     kind: str
     """`output`, `lower` or `upper`."""
     component: int
-
-
-class Network:
-    """The systems and their interactions at one instant: multipliers, outputs, rates."""
-
-    def __init__(self, at: Standing):
-        self.at, self.system = at, at.system
-        self.lower, self.upper = np.zeros(at.system.size), np.zeros(at.system.size)
-        for one in at.system.interactions:
-            K = one.law.K
-            self.lower[one.components], self.upper[one.components] = K.lower, K.upper
-        self.affine = all(one.flow.linear for one in at.system.interactions)
-        self.degree = np.zeros(at.system.size, np.int64)
-        """Relative degree of each component [-], shape (size,): that of all that it is coupled with."""
-        for group in coupled(list(at.system.interactions)):
-            depends = any(np.any(one.flow.D(at.t, at.q[one.q], self._of(one), at.z[one.z])) for one in group)
-            for one in group:
-                self.degree[one.components] = 0 if depends else 1
-
-    def _of(self, one: Any) -> Array:
-        return np.asarray(self.at.lam[one.components])
-
-    def outputs(self, t: float, x: Array, lam: Array) -> Array:
-        """y [any], shape (size,)."""
-        t, out = self.at.motion.within(t), np.empty(lam.size)
-        for one in self.system.interactions:
-            out[one.components] = one.flow.h(t, x[one.q], lam[one.components], self.at.z[one.z])
-        return out
-
-    def rates(self, t: float, x: Array, lam: Array) -> Array:
-        """ẋ [any], shape (nx,)."""
-        inputs, now = np.zeros(x.size), self.at.motion.within(t)
-        for one in self.system.interactions:
-            inputs[one.q] += one.flow.g(now, x[one.q], lam[one.components], self.at.z[one.z])
-        return self.at.motion.velocities(t, x, inputs)
-
-    def jacobians(self, t: float, x: Array, lam: Array) -> tuple[Array, Array, Array]:
-        """C, D and B of all interactions [any], shapes (size, nx), (size, size), (nx, size)."""
-        t, n, m = self.at.motion.within(t), x.size, lam.size
-        C, D, B = np.zeros((m, n)), np.zeros((m, m)), np.zeros((n, m))
-        for one in self.system.interactions:
-            at, rows = (t, x[one.q], lam[one.components], self.at.z[one.z]), one.components
-            C[rows, one.q], D[rows, rows] = one.flow.C(*at), one.flow.D(*at)
-            B[one.q, rows] = one.flow.B(*at)
-        return C, D, B
-
-    def output_rates(self, t: float, x: Array, lam: Array) -> Array:
-        """ẏ at fixed lam [any/s], shape (size,): C ẋ + ∂h/∂t."""
-        C = self.jacobians(t, x, lam)[0]
-        s, motion = SHIFT * max(1.0, abs(t)), self.at.motion
-        low, high = motion.within(t - s), motion.within(t + s)
-        by_time = (self.outputs(high, x, lam) - self.outputs(low, x, lam)) / (high - low)
-        return C @ self.rates(t, x, lam) + by_time
-
-    def responses(self, t: float, x: Array, lam: Array) -> tuple[Array, Array, Array]:
-        """D, ∂ẏ/∂lam at fixed lam̃ = C M⁻¹ B, and M⁻¹ B [any], shapes (size, size) twice, (nx, size)."""
-        C, D, B = self.jacobians(t, x, lam)
-        G = self.at.motion.mobility(t, x) @ B
-        return D, C @ G, G
-
-    def function(self, t: float, x: Array, lam: Array) -> tuple[Array, Array]:
-        """What lam makes zero where it holds, y or by its degree ẏ, and its derivative by lam [any], shapes
-        (size,), (size, size)."""
-        first = self.degree == 1
-        if not first.any():
-            return self.outputs(t, x, lam), self.jacobians(t, x, lam)[1]
-        D, W, _ = self.responses(t, x, lam)
-        value = np.where(first, self.output_rates(t, x, lam), self.outputs(t, x, lam))
-        return value, np.where(first[:, None], W, D)
-
-    def multipliers(self, t: float, x: Array, mode: Array, guess: Array) -> Array:
-        """lam of the modes [any], shape (size,); nan where it does not follow from what it holds."""
-        held = np.flatnonzero(mode == HELD)
-        lam = np.where(mode == HELD, guess, np.where(mode == ABOVE, self.lower, self.upper))
-        for _ in range((1 if self.affine else NEWTON) if held.size else 0):
-            value, slope = self.function(t, x, lam)
-            A = slope[np.ix_(held, held)]
-            try:
-                change = np.linalg.solve(A, value[held])
-            except np.linalg.LinAlgError:
-                return np.full(lam.size, math.nan)
-            lam[held] -= change
-            if np.abs(change).max() <= 1e-14 * max(1.0, np.abs(lam[held]).max()):
-                break
-        return lam
 
 
 class SwitchedFlow:
@@ -285,7 +203,9 @@ class Switches:
     def _settle(self, passed: BoolArray, quiet: bool) -> None:
         """1. the law at this instant; 2. the law on rates, of components at its corners; 3. the modes."""
         at, network, before = self.at, self.network, np.array(self.mode)
-        lam = np.array(at.lam)
+        if not self._choose(passed):
+            return
+        lam, both = np.array(at.lam), network.both
         first = network.degree == 1
         for _ in range(NEWTON):
             # 1. Degree 0: the law of y(lam). Degree 1: lam is at the bound that the sign of y asks for, and
@@ -300,6 +220,7 @@ class Switches:
             far = first & ~near
             lower = np.where(far & (y < 0.0), upper, lower)
             upper = np.where(far & (y > 0.0), network.lower, upper)
+            lower, upper = np.where(both, lam, lower), np.where(both, lam, upper)
             wrong = far & ~(np.isfinite(lower) & np.isfinite(upper))
             if wrong.any():
                 k = int(np.flatnonzero(wrong)[0])
@@ -324,14 +245,33 @@ class Switches:
         zero = np.abs(value) <= self._small(value, at.q)
         side = np.where(at_upper & ~at_lower, BELOW, ABOVE)
         mode = np.where(first & ~near, np.where(y > 0.0, ABOVE, BELOW), HELD)
-        corner = (at_lower | at_upper) & zero & ~(first & ~near)
+        corner = (at_lower | at_upper) & zero & ~(first & ~near) & ~both
         mode = np.where((at_lower | at_upper) & ~zero & ~(first & ~near), side, mode)
         if corner.any():
             mode = self._corners(mode, corner, side, lam, rate, passed, before)
+        mode = np.where(both, self.mode, mode)
         self.mode, at.lam = mode, lam
         for one in at.system.interactions:
             if not quiet and (mode[one.components] != before[one.components]).any():
                 at.events.append(Event(at.t, "switch", one.name))
+
+    def _choose(self, passed: BoolArray) -> bool:
+        """Modes and multipliers of components with both degrees; whether there are such modes."""
+        at, network = self.at, self.network
+        mode = np.where(self.mode == UNKNOWN, math.nan, self.mode)
+        for own in network.mixed:
+            choice = Choice(network, at.t, at.q, own)
+            found = choice.find(mode, passed, at.lam, at.substep)
+            if found is None:
+                names = ", ".join(sorted({repr(self._name(k)) for k in own.tolist()}))
+                at.fail(
+                    f"at t = {at.t:.12g} s, no modes of {names} keep their laws without a jump of the state;"
+                    " begin where they hold, or use euler-moreau"
+                )
+                return False
+            self.mode[own] = mode[own] = found[own]
+            at.lam[own] = network.multipliers(at.t, at.q, np.where(np.isnan(mode), HELD, mode), at.lam)[own]
+        return True
 
     def _corners(
         self, mode: Array, corner: BoolArray, side: Array, lam: Array, rate: Array, passed: BoolArray,
@@ -372,13 +312,10 @@ class Switches:
             solution = self.at.solver.solve(problem)
             self.at.keep("switch", (solution,))
             if not solution.ok:
-                D = Network(self.at).jacobians(self.at.t, self.at.q, self.at.lam)[1]
-                rank, size = int(np.linalg.matrix_rank(D)), len(D)
-                mixed = f": lam follows from {rank} of {size} outputs, and from rates of the others"
                 self.at.fail(
                     f"at t = {self.at.t:.12g} s, the law of a switch is not solved ({solution.reason}); where"
-                    " outputs that are coupled have different relative degrees, use euler-moreau"
-                    f"{mixed if 0 < rank < size else ''}"
+                    " outputs that are coupled have different relative degrees and are not linear, use"
+                    " euler-moreau"
                 )
                 return None
             z[own] = solution.r
@@ -391,11 +328,15 @@ class Switches:
     def _level(self) -> None:
         """Take back the drift of outputs of degree 1 that are held, by the least inputs."""
         at, network = self.at, self.network
-        held: IntArray = np.flatnonzero((self.mode == HELD) & (network.degree == 1))
+        held: IntArray = np.flatnonzero((self.mode == HELD) & ((network.degree == 1) | network.both))
         if not held.size or at.stopped:
             return
         y = network.outputs(at.t, at.q, at.lam)[held]
-        _, W, G = network.responses(at.t, at.q, at.lam)
-        change = G[:, held] @ np.linalg.lstsq(W[np.ix_(held, held)], -y, rcond=SINGULAR)[0]
-        at.q = at.q + change
-        at.projection = max(at.projection, float(np.abs(change).max()))
+        D, W, G = network.responses(at.t, at.q, at.lam)
+        own = np.ix_(held, held)
+        # Combinations of outputs that lam does not change: all of them where the degree is 1.
+        rows = independent(D[own], float(np.abs(D).max()))[1]
+        least = np.linalg.lstsq(rows.T @ W[own], -(rows.T @ y), rcond=SINGULAR)[0]
+        drift = G[:, held] @ least
+        at.q = at.q + drift
+        at.projection = max(at.projection, float(np.abs(drift).max()))

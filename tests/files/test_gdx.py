@@ -4,6 +4,7 @@ What needs GAMS's library is skipped where gamspy is not installed; models are r
 """
 
 import os
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -168,3 +169,31 @@ def test_gams_finds_the_forces_in_closed_form(model, law, more, angle, mu, tmp_p
         T = mu * N
     total = found.r.reshape(-1, 3).sum(axis=0) / H
     np.testing.assert_allclose([total[0], np.hypot(*total[1:])], [N, T], atol=3e-2)
+
+
+def test_data_as_text_need_no_gamspy_and_come_back_bit_for_bit(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "gams.transfer", None)
+    problem = moving()
+    files = write_gams(tmp_path, problem, data="text")
+    assert [file.name for file in files][:2] == ["data.inc", "sets-data.inc"]
+    sizes = dict(re.findall(r"set (\w+) / 1\*(\d+) /;", files[1].read_text()))
+    assert {name: int(count) for name, count in sizes.items()} == {
+        "dofs": problem.M.size, "contacts": len(problem.K), "constraints": problem.size,
+    }  # fmt: skip
+    M, D = np.zeros((problem.M.size,) * 2), np.zeros((problem.M.size, problem.size))
+    number = re.compile(r"(M|D)\('(\d+)','(\d+)'\) = (.*);")
+    for name, i, j, value in number.findall(files[0].read_text()):
+        {"M": M, "D": D}[name][int(i) - 1, int(j) - 1] = float(value)
+    np.testing.assert_array_equal(M, problem.M.sparse.toarray())
+    np.testing.assert_array_equal(-D, problem.H_sparse().toarray())
+    for model in files[2:]:
+        text = model.read_text()
+        declared = set(
+            re.findall(r"^  (\w+)(?:\([\w,]+\))? +\"", text.split(";\n$include data.inc")[0], re.M)
+        )
+        assigned = set(re.findall(r"^(\w+)(?:\([\w,]+\))? = ", files[0].read_text(), re.M))
+        assert declared == assigned
+        assert (
+            text.index("$include sets-data.inc") < text.index("parameter") < text.index("$include data.inc")
+        )
+        assert "gdxin" not in text

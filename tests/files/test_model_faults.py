@@ -118,6 +118,8 @@ ONE = {
     "a long name": ('name = "pin"', f'name = "{"x" * 2000}"', "joints[0].name", 19, "a shorter text"),
     "version": ("version = 1", "version = 2", "version", 1, "must be 1, is 2"),
     "no model": ('model = "world"', 'model = "word"', "model", 2, "is 'word'"),
+    "keys in place of a model": ('model = "world"', "model = {}", "model", 2, "a file of a model says"),
+    "a list in place of a model": ('model = "world"', "model = [1]", "model", 2, "a file of a model says"),
     "too heavy": (
         "fixed = true", "fixed = true\nmass = 1", "bodies[0]", 4, "mass and inertia cannot be given",
     ),
@@ -207,6 +209,12 @@ def test_files_that_are_broken_or_bombs(what, tmp_path):
     content, name, words = BROKEN[what]
     found = faults(tmp_path, content, name)
     assert words in found[0].sentence, found
+
+
+def test_what_is_no_toml_at_its_end_has_the_last_line(tmp_path):
+    (fault,) = faults(tmp_path, 'version = 1\nmodel = "world"\ngravity = [0, 0,\n')
+    assert fault.line == 3
+    assert "is no TOML" in fault.sentence
 
 
 def test_a_short_file_cannot_ask_for_much_memory(tmp_path):

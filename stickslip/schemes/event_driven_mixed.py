@@ -1,0 +1,112 @@
+"""Laws of first-order systems whose outputs have relative degrees 0 and 1 together, at a switch.
+
+    M ẋ = f(t, x) + B lam,  y = C x + D lam,  -y in the normal cone of [lower, upper] at lam,  D singular
+
+A diode before a capacitor is one: its current follows from the rate of its voltage, while other voltages of
+the same network follow from outputs. Of the components that stand at a corner of the law, every choice of
+modes is tried, and one is taken whose motion keeps the law from now on (mode selection: van der Schaft &
+Schumacher 1998, Complementarity modeling of hybrid systems, section IV).
+"""
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+
+from stickslip.problem.box import BoxProblem
+from stickslip.problem.checks import Array, IntArray
+from stickslip.problem.residuals import judge
+from stickslip.schemes.event_driven_network import ABOVE, BELOW, HELD, Network
+from stickslip.state import BoolArray
+
+MOST = 4096
+"""Choices of modes that are tried at one switch: 12 diodes at their corners at once."""
+LOOKS = (1e-2, 1e-3, 1e-4, 1e-5)
+"""How far choices are looked ahead, over the step of the integrator; the first at which one lasts says which.
+Further looks tell choices apart, shorter ones come before the next switch."""
+CORNER = 1e-7
+"""Share of the largest output or multiplier within which a component stands at a corner of its law."""
+
+
+class Choice:
+    """Modes of coupled components with both degrees, at one instant."""
+
+    def __init__(self, network: Network, t: float, x: Array, own: IntArray):
+        self.network, self.t, self.x, self.own = network, t, x, own
+
+    def find(self, before: Array, passed: BoolArray, lam: Array, step: float) -> Array | None:
+        """Modes of all components, those of `own` such that the law holds from now on, shape (size,); None if
+        there are none. `before` are those until now, nan where they are not known, `step` a time over which
+        the state changes little [s]."""
+        # 1. Components at corners of the law, and those that have just passed one, may change.
+        known = not np.isnan(before[self.own]).any()
+        arrived = self._multipliers(self.t, self.x, before, lam) if known else None
+        lam = lam if arrived is None else arrived
+        corner = np.isnan(before) | passed | self._corners(before, lam)
+        free = self.own[corner[self.own]]
+        choices = list(self._choices(before, free))
+        # 2. The choice with the fewest changes that lasts as far as one can look.
+        for look in LOOKS:
+            for mode in choices:
+                if self._lasts(mode, lam, look * step):
+                    return mode
+        return None
+
+    def _corners(self, before: Array, lam: Array) -> BoolArray:
+        network = self.network
+        y = network.outputs(self.t, self.x, lam)
+        near = CORNER * max(float(np.abs(lam[self.own]).max()), 1e-300)
+        bound = np.minimum(np.abs(lam - network.lower), np.abs(network.upper - lam)) <= near
+        return np.asarray(bound & (np.abs(y) <= CORNER * max(1.0, float(np.abs(y[self.own]).max()))))
+
+    def _choices(self, before: Array, free: IntArray) -> Iterator[Array]:
+        kinds = [
+            [HELD]
+            + [ABOVE] * bool(np.isfinite(self.network.lower[k]))
+            + [BELOW] * bool(np.isfinite(self.network.upper[k]))
+            for k in free.tolist()
+        ]
+        if np.prod([float(len(one)) for one in kinds]) > MOST:
+            return
+        found = [np.array(one) for one in itertools.product(*kinds)]
+        for one in sorted(found, key=lambda one: int((one != before[free]).sum())):
+            mode = np.where(np.isnan(before), HELD, before)
+            mode[free] = one
+            yield mode
+
+    def _lasts(self, mode: Array, lam: Array, look: float) -> bool:
+        """Whether the law holds now, by the judge, and after a little of the motion of these modes."""
+        now = self._multipliers(self.t, self.x, mode, lam)
+        if now is None or not self._holds(self.t, self.x, mode, now, 1e-9):
+            return False
+        network, own = self.network, self.own
+        D = network.responses(self.t, self.x, now)[0][np.ix_(own, own)]
+        y = network.outputs(self.t, self.x, now)[own]
+        problem = BoxProblem(D, y - D @ now[own], network.lower[own], network.upper[own])
+        if not judge(problem, now[own]).solved(1e-8):
+            return False
+        # A step of the classical method of order four: the decision may be of second order in `look`.
+        slopes, x = [network.rates(self.t, self.x, now)], self.x
+        for share in (0.5, 0.5, 1.0):
+            x = self.x + share * look * slopes[-1]
+            then = self._multipliers(self.t + share * look, x, mode, now)
+            if then is None:
+                return False
+            slopes.append(network.rates(self.t + share * look, x, then))
+        a, b, c, d = slopes
+        x = self.x + look / 6.0 * (a + 2.0 * b + 2.0 * c + d)
+        then = self._multipliers(self.t + look, x, mode, now)
+        return then is not None and self._holds(self.t + look, x, mode, then, 1e-12)
+
+    def _multipliers(self, t: float, x: Array, mode: Array, guess: Array) -> Array | None:
+        found = self.network.multipliers(t, x, mode, guess)
+        return found if np.isfinite(found[self.own]).all() else None
+
+    def _holds(self, t: float, x: Array, mode: Array, lam: Array, tolerance: float) -> bool:
+        """Signs of outputs and bounds of multipliers, within `tolerance` of the largest number."""
+        network, own = self.network, self.own
+        y, low, high, of = network.outputs(t, x, lam)[own], network.lower[own], network.upper[own], lam[own]
+        held = mode[own] == HELD
+        least = -tolerance * max(1.0, float(np.abs(x).max(initial=0.0)))
+        inside = np.minimum(of - low, high - of) >= least
+        return bool(np.where(held, inside, mode[own] * y >= least).all())

@@ -1,0 +1,154 @@
+"""Systems of first order and their interactions at one instant, for the event-driven scheme.
+
+    M ẋ = f(t, x) + Σ g(t, x, lam),  y = h(t, x, lam)
+
+Of components that hold y = 0, lam follows from y = 0 (relative degree 0), from ẏ = 0 where h does not depend
+on lam (degree 1), or from both where some combinations of outputs depend on lam and others do not.
+"""
+
+import math
+
+import numpy as np
+
+from stickslip.problem.checks import Array, IntArray
+from stickslip.schemes.event_driven_standing import Standing
+from stickslip.schemes.problems import coupled
+
+HELD, ABOVE, BELOW = 0.0, 1.0, -1.0
+"""Modes of a component: y = 0, y > 0 and lam = lower, y < 0 and lam = upper."""
+SINGULAR = 1e-13
+"""Ratio of singular values below which multipliers do not follow from what they hold."""
+UNSOLVED = 1e-9
+"""What multipliers may leave of the equations that they hold, over the largest of them or of the state."""
+NEWTON = 30
+"""Most iterations where h or g is not affine in lam."""
+SHIFT = 1e-6
+"""Time over which outputs are differenced by t [s], over max(1, |t|)."""
+
+
+def independent(D: Array, largest: float) -> tuple[Array, Array]:
+    """Combinations of the rows of D that depend on lam, and those that do not, as columns [-], shapes
+    (rows, rank) and (rows, rows - rank); `largest`: what D is small beside."""
+    U, sizes, _ = np.linalg.svd(D)
+    rank = int((sizes > SINGULAR * max(largest, 1e-300)).sum())
+    return U[:, :rank], U[:, rank:]
+
+
+class Network:
+    """The systems and their interactions at one instant: multipliers, outputs, rates."""
+
+    def __init__(self, at: Standing):
+        self.at, self.system = at, at.system
+        self.lower, self.upper = np.zeros(at.system.size), np.zeros(at.system.size)
+        for one in at.system.interactions:
+            K = one.law.K
+            self.lower[one.components], self.upper[one.components] = K.lower, K.upper
+        self.affine = all(one.flow.linear for one in at.system.interactions)
+        self.degree = np.zeros(at.system.size, np.int64)
+        """Relative degree of each component [-], shape (size,): that of all that it is coupled with."""
+        self.mixed: list[IntArray] = []
+        """Components of coupled interactions in which some combinations of outputs depend on lam, and others
+        do not; their degree is 0."""
+        D = self.jacobians(at.t, at.q, at.lam)[1]
+        for group in coupled(list(at.system.interactions)):
+            own = np.concatenate([np.arange(one.components.start, one.components.stop) for one in group])
+            inner = D[np.ix_(own, own)]
+            depends = bool(inner.any())
+            self.degree[own] = 0 if depends else 1
+            linear = depends and all(one.flow.linear for one in group)
+            if linear and independent(inner, float(np.abs(inner).max()))[1].size:
+                self.mixed.append(own)
+        self.both = np.zeros(at.system.size, bool)
+        """Which components are such, shape (size,), bool."""
+        for own in self.mixed:
+            self.both[own] = True
+
+    def outputs(self, t: float, x: Array, lam: Array) -> Array:
+        """y [any], shape (size,)."""
+        t, out = self.at.motion.within(t), np.empty(lam.size)
+        for one in self.system.interactions:
+            out[one.components] = one.flow.h(t, x[one.q], lam[one.components], self.at.z[one.z])
+        return out
+
+    def rates(self, t: float, x: Array, lam: Array) -> Array:
+        """ẋ [any], shape (nx,)."""
+        inputs, now = np.zeros(x.size), self.at.motion.within(t)
+        for one in self.system.interactions:
+            inputs[one.q] += one.flow.g(now, x[one.q], lam[one.components], self.at.z[one.z])
+        return self.at.motion.velocities(t, x, inputs)
+
+    def jacobians(self, t: float, x: Array, lam: Array) -> tuple[Array, Array, Array]:
+        """C, D and B of all interactions [any], shapes (size, nx), (size, size), (nx, size)."""
+        t, n, m = self.at.motion.within(t), x.size, lam.size
+        C, D, B = np.zeros((m, n)), np.zeros((m, m)), np.zeros((n, m))
+        for one in self.system.interactions:
+            at, rows = (t, x[one.q], lam[one.components], self.at.z[one.z]), one.components
+            C[rows, one.q], D[rows, rows] = one.flow.C(*at), one.flow.D(*at)
+            B[one.q, rows] = one.flow.B(*at)
+        return C, D, B
+
+    def output_rates(self, t: float, x: Array, lam: Array) -> Array:
+        """ẏ at fixed lam [any/s], shape (size,): C ẋ + ∂h/∂t."""
+        C = self.jacobians(t, x, lam)[0]
+        s, motion = SHIFT * max(1.0, abs(t)), self.at.motion
+        low, high = motion.within(t - s), motion.within(t + s)
+        by_time = (self.outputs(high, x, lam) - self.outputs(low, x, lam)) / (high - low)
+        return C @ self.rates(t, x, lam) + by_time
+
+    def responses(self, t: float, x: Array, lam: Array) -> tuple[Array, Array, Array]:
+        """D, ∂ẏ/∂lam at fixed lam̃ = C M⁻¹ B, and M⁻¹ B [any], shapes (size, size) twice, (nx, size)."""
+        C, D, B = self.jacobians(t, x, lam)
+        G = self.at.motion.mobility(t, x) @ B
+        return D, C @ G, G
+
+    def function(self, t: float, x: Array, lam: Array) -> tuple[Array, Array]:
+        """What lam makes zero where it holds, y or by its degree ẏ, and its derivative by lam [any], shapes
+        (size,), (size, size)."""
+        first = self.degree == 1
+        if not first.any():
+            return self.outputs(t, x, lam), self.jacobians(t, x, lam)[1]
+        D, W, _ = self.responses(t, x, lam)
+        value = np.where(first, self.output_rates(t, x, lam), self.outputs(t, x, lam))
+        return value, np.where(first[:, None], W, D)
+
+    def multipliers(self, t: float, x: Array, mode: Array, guess: Array) -> Array:
+        """lam of the modes [any], shape (size,); nan where it does not follow from what it holds."""
+        held = np.flatnonzero((mode == HELD) & ~self.both)
+        lam = np.where(mode == HELD, guess, np.where(mode == ABOVE, self.lower, self.upper))
+        for _ in range((1 if self.affine else NEWTON) if held.size else 0):
+            value, slope = self.function(t, x, lam)
+            A = slope[np.ix_(held, held)]
+            try:
+                step = np.linalg.solve(A, value[held])
+            except np.linalg.LinAlgError:
+                return np.full(lam.size, math.nan)
+            lam[held] -= step
+            if np.abs(step).max() <= 1e-14 * max(1.0, np.abs(lam[held]).max()):
+                break
+        for group in self.mixed:
+            own = group[mode[group] == HELD]
+            if own.size:
+                lam[own] += self._change(t, x, lam, own)
+        return lam
+
+    def _change(self, t: float, x: Array, lam: Array, held: IntArray) -> Array:
+        """By how much lam of held components changes so that they stay at y = 0 [any], shape (held,); nan
+        where no lam does that. What y and ẏ leave open does not change.
+
+        1. y = 0 in the combinations of outputs that depend on lam; 2. ẏ = 0 in the others.
+        """
+        D, W, _ = self.responses(t, x, lam)
+        own, largest = np.ix_(held, held), float(np.abs(D).max())
+        zeroth, first = independent(D[own], largest)
+        # One unit for both kinds of rows, so that one ratio of singular values says what is open.
+        unit = largest / max(float(np.abs(W).max()), 1e-300)
+        y, rate = self.outputs(t, x, lam)[held], self.output_rates(t, x, lam)[held]
+        value = np.concatenate([zeroth.T @ y, unit * (first.T @ rate)])
+        A = np.vstack([zeroth.T @ D[own], unit * (first.T @ W[own])])
+        found = np.linalg.lstsq(A, -value, rcond=1e-10)[0]
+        size = max(
+            1.0, float(np.abs(lam).max()), float(np.abs(x).max(initial=0.0)), float(np.abs(value).max())
+        )
+        if float(np.abs(A @ found + value).max()) > UNSOLVED * size:
+            return np.full(held.size, np.nan)
+        return found
