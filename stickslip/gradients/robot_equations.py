@@ -32,7 +32,7 @@ from stickslip.problem.sets import ProductSet, blocks_of, spans
 from stickslip.schemes.robot_prepared import PreparedRobot
 from stickslip.schemes.robots import restore
 from stickslip.schemes.step import Memory, Step
-from stickslip.state import Array, BoolArray, IntArray, State
+from stickslip.state import Array, BoolArray, IntArray, ModelError, State
 
 SHUT, CLOSES, BOUNCES = range(3)
 """What the bias of a contact or limit is: 0, gap / h, or e times the velocity before."""
@@ -92,6 +92,11 @@ class RobotEquations:
     ):
         """every: with contacts and limits that take no part in the step, as they push from afar in smoothed
         laws."""
+        if prepared.drive is not None:
+            raise ModelError(
+                "steps with forces or kinematic bodies of the world around a robot are not differentiated"
+                f" ({', '.join(prepared.drive.names)}); write them in the robot's file"
+            )
         self.prepared, self.state, self.h, self.step = prepared, state, h, step
         self.memory, self.reach = memory, float(step.memory["reach"][0])
         m = prepared.model
