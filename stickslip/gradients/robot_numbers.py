@@ -46,10 +46,10 @@ def write_numbers(model: Any, mass: Array | None = None, friction: Array | None 
 def robot_with(robot: Robot, **numbers: Array) -> Robot:
     """A robot with other numbers: masses of bodies and friction of geoms as `write_numbers` takes them,
     restitution of geoms [-], shape (ngeom,), and at limits [-], shape (njnt + ntendon,)."""
-    own = {name: np.array(numbers.pop(name), float) for name in BOUNCES if name in numbers}
+    e, limits = (np.array(numbers.pop(name, getattr(robot, name)), float) for name in BOUNCES)
     model = copy.copy(robot.model)
     write_numbers(model, **numbers)
-    return replace(robot, model=model, **own)
+    return replace(robot, model=model, restitution=e, limit_restitution=limits)
 
 
 def restitution_of_blocks(

@@ -260,7 +260,8 @@ def input_values(world: World) -> dict[str, float]:
 
 def limit_restitutions(world: World) -> dict[str, float]:
     """Of stops, by the names of their joints and tendons [-]."""
-    joints, found = world.joints, {}
+    joints = world.joints
+    found: dict[str, float] = {}
     for j, name in enumerate(joints.names):
         named = (
             [name] if joints.kind[j] == JointKind.DISTANCE else [n for n, _ in coordinate_names(joints, j)]

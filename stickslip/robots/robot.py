@@ -18,7 +18,7 @@ from stickslip.names import LISTED, alternatives
 from stickslip.robots import conventions
 from stickslip.robots.laws import PairLaws, law_row
 from stickslip.robots.linkage import input_values, limit_restitutions, start_velocity
-from stickslip.robots.reading import Source, read_source
+from stickslip.robots.reading import Source, explained, read_source
 from stickslip.state import Array, IntArray, ModelError, State, UnknownNameError
 
 CONES = ("groups", "joint")
@@ -283,7 +283,7 @@ class Robot:
 def _compiled(source: Any, name: str, world: World | None = None) -> tuple[Any, tuple[str, ...]]:
     """MuJoCo's model of a spec or a source, and what MuJoCo warns of, a sentence each; what it says of a bad
     one in one sentence."""
-    mujoco = load_mujoco()
+    mujoco, given = load_mujoco(), source
     try:
         # A warning comes twice, and would be written to a file in the folder of the user.
         with Warnings() as said, warnings.catch_warnings():
@@ -298,8 +298,7 @@ def _compiled(source: Any, name: str, world: World | None = None) -> tuple[Any, 
                 model = source.compile()
             return model, tuple(f"MuJoCo warns: {' '.join(one.split())}" for one in dict.fromkeys(said))
     except (ValueError, RuntimeError, mujoco.FatalError) as error:
-        text = " ".join(str(error).removeprefix("XML Error: ").removeprefix("Error: ").split())
-        raise ModelError(f"{name}: {text}") from None
+        raise ModelError(explained(str(error), name, given)) from None
 
 
 def _given(what: str, kind: str, given: Any, names: Sequence[str]) -> Array:
