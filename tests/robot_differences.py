@@ -20,6 +20,8 @@ WAY = {
     "force": 1e-4,
     "mass": 1e-6,
     "friction": 1e-5,
+    "restitution": 1e-5,
+    "limit_restitution": 1e-5,
     "h": 1e-7,
 }
 
@@ -47,7 +49,8 @@ def moved(robot, state, h, name, change):
     elif name == "friction":
         m.geom_friction[:] += change.reshape(-1, 3)
     scheme = ReducedMoreauJean()
-    prepared = PreparedRobot(replace(robot, model=m))
+    own = {name: getattr(robot, name) + change} if "restitution" in name else {}
+    prepared = PreparedRobot(replace(robot, model=m, **own))
     begin = State(state.t, x["q"], x["v"], x["z"])
     memory = {**scheme.begin(prepared, begin, x["h"]), "qfrc_applied": force}
     step = scheme.step(prepared, begin, memory, x["h"], SOLVER)

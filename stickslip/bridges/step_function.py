@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.gradients.charts import JointChart, to_coordinates, to_displacements
-from stickslip.gradients.robot_numbers import robot_with
+from stickslip.gradients.robot_numbers import ROBOT_NUMBERS, robot_with
 from stickslip.gradients.step import checked_kappa, checked_solver, scheme_to_differentiate
 from stickslip.gradients.system_step import scheme_of_system
 from stickslip.gradients.trajectory import gradient_along
@@ -302,7 +302,8 @@ class SystemStepFunction(ArraysFunction):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RobotStepFunction(ArraysFunction):
     """Of a robot, with activations, controls and mocap bodies as it starts with; inputs are `ctrl` and
-    `force`, which may have a row for each step, `mass` of bodies and `friction` of geoms.
+    `force`, which may have a row for each step, `mass` of bodies, `friction` and `restitution` of geoms, and
+    `limit_restitution`.
 
     q and v are qpos and qvel of MuJoCo. Quaternions are normalised first.
     """
@@ -317,14 +318,14 @@ class RobotStepFunction(ArraysFunction):
         self.set(scheme=scheme, _prepared=prepared, _chart=JointChart(self.robot.model))
 
     def known(self) -> tuple[str, ...]:
-        return (*ROBOT_CONTROLS, "mass", "friction")
+        return (*ROBOT_CONTROLS, *ROBOT_NUMBERS)
 
     def shapes(self, name: str) -> list[tuple[int, ...]]:
         own = (self.robot.model.nq,) if name == "q" else input_shapes(self.robot)[name]
         return [own, (self.steps, *own)] if name in ROBOT_CONTROLS else [own]
 
     def run(self, q: Array, v: Array, inputs: dict[str, Array]) -> RobotRun:
-        numbers = {k: inputs[k] for k in ("mass", "friction") if k in inputs}
+        numbers = {k: inputs[k] for k in ROBOT_NUMBERS if k in inputs}
         prepared = PreparedRobot(robot_with(self.robot, **numbers)) if numbers else self._prepared
         start, m = self.robot.start, self.robot.model
         shapes = {name: self.shapes(name)[0] for name in ROBOT_CONTROLS}

@@ -21,17 +21,18 @@ import numpy as np
 
 from stickslip.detection.mujoco_library import load_mujoco
 from stickslip.gradients.charts import JointChart
-from stickslip.gradients.robot_numbers import numbers_of
+from stickslip.gradients.robot_numbers import BOUNCES as OF_IMPACTS
+from stickslip.gradients.robot_numbers import numbers_of, restitution_of_blocks
 from stickslip.kernels import cones
 from stickslip.kernels.robots.impulses import DEEPEST, NEGLIGIBLE
 from stickslip.kernels.robots.layout import CONTACT, EQUALITY, LIMIT, Rows
-from stickslip.kernels.robots.rows import MOST_OF_A_PAIR, restitution_of
+from stickslip.kernels.robots.rows import MOST_OF_A_PAIR
 from stickslip.kernels.robots.steps import begin_step
 from stickslip.problem.sets import ProductSet, blocks_of, spans
 from stickslip.schemes.robot_prepared import PreparedRobot
 from stickslip.schemes.robots import restore
 from stickslip.schemes.step import Memory, Step
-from stickslip.state import Array, BoolArray, IntArray, State
+from stickslip.state import Array, BoolArray, IntArray, ModelError, State
 
 SHUT, CLOSES, BOUNCES = range(3)
 """What the bias of a contact or limit is: 0, gap / h, or e times the velocity before."""
@@ -91,6 +92,11 @@ class RobotEquations:
     ):
         """every: with contacts and limits that take no part in the step, as they push from afar in smoothed
         laws."""
+        if prepared.drive is not None:
+            raise ModelError(
+                "steps with forces or kinematic bodies of the world around a robot are not differentiated"
+                f" ({', '.join(prepared.drive.names)}); write them in the robot's file"
+            )
         self.prepared, self.state, self.h, self.step = prepared, state, h, step
         self.memory, self.reach = memory, float(step.memory["reach"][0])
         m = prepared.model
@@ -100,6 +106,8 @@ class RobotEquations:
             "q": np.zeros(m.nv), "v": np.array(state.v), "act": np.array(state.z[:na]),
             "ctrl": np.array(state.z[na : na + nu]), "force": np.zeros(m.nv), "h": np.array([h]),
             "mass": np.array(m.body_mass), "friction": np.array(m.geom_friction).reshape(-1),
+            "restitution": np.array(prepared.robot.restitution),
+            "limit_restitution": np.array(prepared.robot.limit_restitution),
         }  # fmt: skip
         self.shapes = {name: one.shape for name, one in self.inputs.items()}
         self.shapes["friction"] = (m.ngeom, 3)
@@ -123,7 +131,7 @@ class RobotEquations:
         self.r = self._impulses(names[self.on], last)
         self.normals = self.K.offset[:-1][self.blocks.what >= LIMIT]
         """First components of contacts and limits."""
-        self.e = self._restitution()
+        self.e, self._shares = restitution_of_blocks(prepared, self.blocks.what, self.blocks.key)
         before = self.base.J[self.normals] @ state.v
         gap = self.base.gap[self.normals]
         bounces = (self.e > 0.0) & (before < 0.0) & (gap + h * before <= 0.0)
@@ -225,18 +233,6 @@ class RobotEquations:
                 r[self.K.offset[i] : self.K.offset[i + 1]] = memory["r"][offset[b] : offset[b + 1]]
         return r
 
-    def _restitution(self) -> Array:
-        """Of contacts and limits [-], shape (normals,)."""
-        prepared, m = self.prepared, self.prepared.model
-        e: list[float] = []
-        for what, key in zip(self.blocks.what.tolist(), self.blocks.key.tolist(), strict=True):
-            if what == CONTACT:
-                geoms = divmod(key // MOST_OF_A_PAIR, m.ngeom)
-                e.append(float(restitution_of(prepared.engine, prepared.traits, *geoms)))
-            elif what == LIMIT:
-                e.append(prepared.robot.limit_restitution[key // 4 + (m.njnt if key & 2 else 0)])
-        return np.array(e)
-
     # 3. The correction of positions.
 
     def correction(self, v: Array, touching: BoolArray) -> tuple[Array, Array, IntArray]:
@@ -330,6 +326,12 @@ class RobotEquations:
         if name == "force":
             out[: x.size] = -self.h * np.eye(x.size)
             return out, bent
+        if name in OF_IMPACTS:
+            before = np.where(self.branch == BOUNCES, self.base.J[self.normals] @ self.state.v, 0.0)
+            share = before[:, None] * self._shares[name]
+            out[self.state.v.size + self.normals] = share
+            halves = self._shares[name][self.branch == BOUNCES]
+            return out, np.flatnonzero(((halves > 0.0) & (halves < 1.0)).any(axis=0)).tolist()
         noise = ROUNDING * max(1.0, float(np.abs(base).max(initial=0.0)))
         columns = self._touched() if name == "friction" else range(x.size)
         with self._placed():
@@ -388,7 +390,9 @@ class RobotEquations:
             return f"{name} of joint {robot.names('joint')[int(m.dof_jntid[j])]!r}"
         if name == "friction":
             return f"friction of geom {robot.names('geom')[j // 3]!r}"
-        kind = {"mass": "body", "ctrl": "actuator"}.get(name)
+        if name == "limit_restitution":
+            return f"restitution at the limit of {(*robot.names('joint'), *robot.names('tendon'))[j]!r}"
+        kind = {"mass": "body", "ctrl": "actuator", "restitution": "geom"}.get(name)
         return f"{name} of {kind} {robot.names(kind)[j]!r}" if kind else name
 
 

@@ -1,4 +1,4 @@
-"""Numbers of a robot that its steps are differentiated by: masses of bodies and friction of geoms."""
+"""Numbers of a robot that its steps are differentiated by: masses of bodies, friction and restitution."""
 
 import copy
 from collections.abc import Iterator
@@ -9,8 +9,16 @@ from typing import Any
 import numpy as np
 
 from stickslip.detection.mujoco_library import load_mujoco
+from stickslip.kernels.robots.layout import LAW_RESTITUTION, LIMIT
+from stickslip.kernels.robots.rows import MOST_OF_A_PAIR, restitution_of
 from stickslip.robots.robot import Robot
-from stickslip.state import Array
+from stickslip.schemes.robot_prepared import PreparedRobot
+from stickslip.state import Array, IntArray
+
+ROBOT_NUMBERS = ("mass", "friction", "restitution", "limit_restitution")
+"""What `robot_with` takes."""
+BOUNCES = ("restitution", "limit_restitution")
+"""Those of impacts: of geoms, and of limits of joints and tendons."""
 
 
 @contextmanager
@@ -36,7 +44,36 @@ def write_numbers(model: Any, mass: Array | None = None, friction: Array | None 
 
 
 def robot_with(robot: Robot, **numbers: Array) -> Robot:
-    """A robot with other masses of bodies and friction of geoms, as `write_numbers` takes them."""
+    """A robot with other numbers: masses of bodies and friction of geoms as `write_numbers` takes them,
+    restitution of geoms [-], shape (ngeom,), and at limits [-], shape (njnt + ntendon,)."""
+    e, limits = (np.array(numbers.pop(name, getattr(robot, name)), float) for name in BOUNCES)
     model = copy.copy(robot.model)
     write_numbers(model, **numbers)
-    return replace(robot, model=model)
+    return replace(robot, model=model, restitution=e, limit_restitution=limits)
+
+
+def restitution_of_blocks(
+    prepared: PreparedRobot, what: IntArray, key: IntArray
+) -> tuple[Array, dict[str, Array]]:
+    """Of the contacts and limits among blocks `what` and `key` (nb,): their restitution [-], shape (m,), and
+    how it follows that of geoms and of limits, by the name of the number, shape (m, numbers).
+
+    A contact has the smaller one of its geoms: where both are the same, each has half of the derivative.
+    """
+    robot = prepared.robot
+    model, laws, rows = robot.model, robot.laws, np.flatnonzero(what >= LIMIT)
+    e = np.zeros(rows.size)
+    by_geoms = np.zeros((rows.size, model.ngeom))
+    by_limits = np.zeros((rows.size, model.njnt + model.ntendon))
+    for k, row in enumerate(rows.tolist()):
+        number = int(key[row])
+        if what[row] == LIMIT:
+            limit = number // 4 + (model.njnt if number & 2 else 0)
+            e[k], by_limits[k, limit] = robot.limit_restitution[limit], 1.0
+            continue
+        geoms = list(divmod(number // MOST_OF_A_PAIR, model.ngeom))
+        e[k] = restitution_of(prepared.engine, prepared.traits, *geoms)
+        if not laws.law[laws.kind[geoms[0]], laws.kind[geoms[1]], LAW_RESTITUTION] >= 0.0:
+            smaller = robot.restitution[geoms] == e[k]
+            by_geoms[k, geoms] = smaller / smaller.sum()
+    return e, dict(zip(BOUNCES, (by_geoms, by_limits), strict=True))

@@ -32,6 +32,8 @@ REMEMBERED = ("key", "offset", "r", "reach", "qfrc_applied", "xfrc_applied")
 """What the memory of a step has."""
 STATE = ("q", "v", "act", "ctrl")
 """Inputs whose two slopes are looked for at once; of others when they are asked for."""
+MIXED = {"friction": "larger", "restitution": "smaller"}
+"""Which of its two geoms gives a contact its coefficient."""
 
 
 class RobotStepDerivative(TangentDerivative):
@@ -40,8 +42,9 @@ class RobotStepDerivative(TangentDerivative):
     By: `q`, displacements of the start as `mj_integratePos` takes them, nv numbers (of ball joints δθ in the
     frame of the body, of free joints δx in the inertial frame before it), `v`, `act`, `ctrl`, `force`, a
     generalised force beside all others [N, N m], `h` [s], `mass` of bodies [kg] with inertia and centre of
-    mass held, and `friction` of geoms, three coefficients each as MuJoCo has them. Of: `q`, `v` and `act` at
-    the end, and the impulses `r` of the problem of the step, in the order of MuJoCo's constraints.
+    mass held, `friction` of geoms, three coefficients each as MuJoCo has them, `restitution` of geoms and
+    `limit_restitution` of joints and tendons; where that is 0 its derivative is too. Of: `q`, `v` and `act`
+    at the end, and the impulses `r` of the problem of the step, in the order of MuJoCo's constraints.
     """
 
     def __init__(self, equations: RobotEquations, tolerance: float, kappa: float, carried: bool = False):
@@ -171,11 +174,11 @@ class RobotStepDerivative(TangentDerivative):
     def _say(self, name: str, bent: list[int]) -> None:
         """Flags of what has two slopes beside the step, or is not found again there."""
         posed, notes = self._equations, []
-        if name == "friction" and bent:
+        if name in MIXED and bent:
             both = ", ".join(posed.number_of(name, j) for j in bent)
             self.notes += (
-                f"{both}: a contact has the larger coefficient of its geoms, and these are the same: each has"
-                " half of the derivative",
+                f"{both}: a contact has the {MIXED[name]} coefficient of its geoms, and these are the same:"
+                " each has half of the derivative",
             )
         else:
             notes = [f"there are two slopes by {posed.number_of(name, j)}" for j in bent]

@@ -89,5 +89,6 @@ def input_shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
     m = robot.model
     return {
         "q": (m.nv,), "v": (m.nv,), "h": (1,), "act": (m.na,), "ctrl": (m.nu,), "force": (m.nv,),
-        "mass": (m.nbody,), "friction": (m.ngeom, 3),
+        "mass": (m.nbody,), "friction": (m.ngeom, 3), "restitution": (m.ngeom,),
+        "limit_restitution": (m.njnt + m.ntendon,),
     }  # fmt: skip

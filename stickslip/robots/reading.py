@@ -6,12 +6,14 @@ to MuJoCo in memory. Entities of XML are refused.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
+from xml.parsers import expat
 
 from stickslip.state import ModelError
 
@@ -22,8 +24,24 @@ MOST_TEXT = 2**24
 MOST_FILES = 4096
 MOST_DEPTH = 32
 """Of files that include others."""
+MOST_NUMBERS = 2**26
+"""Of a height field or a texture, and of what `size` asks for."""
+MOST_COPIES = 2**16
+"""Of a part of the model, one in another."""
+MOST_MEMORY = 2**36
+"""Bytes that `size` asks for."""
+COUNTED = {
+    "hfield": ("nrow", "ncol"), "texture": ("width", "height"), "replicate": ("count",),
+    "composite": ("count",), "flexcomp": ("count",),
+}  # fmt: skip
+"""Attributes of elements whose product is how much they make."""
+COPIES = ("replicate", "composite", "flexcomp")
+MOST_NESTED = 400
+"""Elements within each other; MuJoCo's parser takes 500."""
 FOLDERS = {"mesh": "meshdir", "skin": "meshdir", "texture": "texturedir", "hfield": "meshdir"}
 """Elements of MJCF that name files, and the folder that the compiler's options give for them."""
+PLACE = re.compile(r"Element (?:'([^']*)'|name '([^']*)', id -?\d+)(?:, line (-?\d+))?")
+"""How MuJoCo tells where an error is."""
 PACKAGE = re.compile(r"^(?:package|model)://([^/]+)/(.+)$")
 NAMED = ("file", "filename", "fileright", "fileleft", "fileup", "filedown", "filefront", "fileback")
 """Attributes that name files."""
@@ -110,12 +128,46 @@ class _Reader:
         except OSError as error:
             raise ModelError(f"{path}: cannot be read ({error.strerror})") from None
 
+    def check_sizes(
+        self, element: Any, lines: dict[Any, int], name: str, copies: int = 1, depth: int = 0
+    ) -> None:
+        """A ModelError where an element makes more than there may be: MuJoCo would take all memory."""
+        if depth > MOST_NESTED:
+            raise ModelError(f"{name}: line {lines[element]}: elements stand more than {MOST_NESTED} deep")
+        asked = {"count": _product(element.get(one, "1") for one in COUNTED.get(element.tag, ()))}
+        most = MOST_NUMBERS
+        if element.tag in COPIES:
+            copies = max(1, copies) * asked["count"]
+            asked, most = {"count": copies}, MOST_COPIES
+        elif element.tag == "size":
+            asked = {key: _product([value]) for key, value in element.attrib.items() if key != "memory"}
+            self.check_memory(element, lines, name)
+        for key, value in asked.items():
+            if value > most:
+                what = f"{key} of " if element.tag == "size" else ""
+                raise ModelError(
+                    f"{name}: line {lines[element]}: {what}<{element.tag}> is {value:,}; at most {most:,}"
+                )
+        for inner in element:
+            self.check_sizes(inner, lines, name, copies, depth + 1)
+
+    def check_memory(self, element: Any, lines: dict[Any, int], name: str) -> None:
+        """A ModelError where `size` asks for too much memory."""
+        given = element.get("memory", "0").strip().upper()
+        factor = 2 ** (10 * ("KMGTPE".find(given[-1:]) + 1)) if given[-1:] in "KMGTPE" else 1
+        if factor * _product([given.rstrip("KMGTPE")]) > MOST_MEMORY:
+            raise ModelError(
+                f"{name}: line {lines[element]}: memory of <size> is {given}; at most {MOST_MEMORY:,} bytes"
+            )
+
     def collected(
         self, text: str, root: Any, folder: Path | None, name: str, options: Mapping[str, str], depth: int
     ) -> str:
         """The text, with names of files that MuJoCo can tell apart; the files themselves are kept."""
         if depth > MOST_DEPTH:
             raise ModelError(f"{name}: files include each other more than {MOST_DEPTH} deep")
+        lines = dict(zip(root.iter(), lines_of(text), strict=True))
+        self.check_sizes(root, lines, name)
         options = dict(options)
         for compiler in root.iter("compiler"):
             directory = compiler.get("assetdir")
@@ -124,12 +176,12 @@ class _Reader:
             options |= {key: compiler.get(key) for key in ("meshdir", "texturedir") if compiler.get(key)}
         # MuJoCo looks for included files beside the first one.
         for element in root.iter("include"):
-            self.include(element.get("file") or "", name, options, depth)
+            self.include(element.get("file") or "", f"{name}: line {lines[element]}", options, depth)
         for element in root.iter():
             for attribute in NAMED:
                 named = element.get(attribute)
                 if named and element.tag != "include" and (attribute == "file" or element.tag in FILED):
-                    text = self.asset(text, element, named, name, options)
+                    text = self.asset(text, element, named, f"{name}: line {lines[element]}", options)
         return text
 
     def include(self, named: str, name: str, options: Mapping[str, str], depth: int) -> None:
@@ -146,7 +198,8 @@ class _Reader:
     def asset(self, text: str, element: Any, named: str, name: str, options: Mapping[str, str]) -> str:
         """Keep a file; the text, with another name for it where that of a file in another folder is taken."""
         directory = options.get(FOLDERS.get(element.tag, "meshdir"), "")
-        where = f"{name}: <{element.tag} name={element.get('name', '')!r}> file {named!r}"
+        own = f" name={element.get('name')!r}" if element.get("name") else ""
+        where = f"{name}: <{element.tag}{own}> file {named!r}"
         content = self.content(self.resolved(named, directory, where))
         key = re.split(r"[\\/]", named)[-1]
         if self.found.assets.get(key, content) != content:
@@ -192,3 +245,44 @@ class _Reader:
 
 FILED = frozenset((*FOLDERS, "model", "filename"))
 """Elements whose attributes name files."""
+
+
+def lines_of(text: str) -> list[int]:
+    """Lines of the elements of a text of XML, in their order."""
+    parser, lines = expat.ParserCreate(), list[int]()
+    parser.StartElementHandler = lambda *_: lines.append(parser.CurrentLineNumber)
+    parser.Parse(text, True)
+    return lines
+
+
+def explained(error: str, name: str, source: Any = None) -> str:
+    """What MuJoCo says of a model in one sentence, with file, element and line. Of elements of included files
+    it knows no line: they are looked for."""
+    text = " ".join(error.removeprefix("XML Error: ").removeprefix("Error: ").split())
+    found = PLACE.search(text)
+    if found is None:
+        return f"{name}: {text}"
+    text, tag, called, line = text[: found.start()].strip(), *found.group(1, 2, 3)
+    what = f"element {tag!r}" if tag else f"element of name {called!r}" if called else "an element"
+    if int(line or 0) > 0:
+        return f"{name}: {text} ({what}, line {line})"
+    includes = source.includes if isinstance(source, Source) else {}
+    words = {tag, called, *re.findall(r"'([^']*)'", text)} - {None, ""}
+    places = [
+        (file, at)
+        for file, content in includes.items()
+        for element, at in zip(
+            ElementTree.fromstring(content).iter(), lines_of(content.decode()), strict=True
+        )
+        if words and words <= {element.tag, *element.attrib, *element.attrib.values()}
+    ]
+    if len(places) == 1:
+        return f"{name}: {text} ({what}, line {places[0][1]} of {places[0][0]})"
+    files = ", ".join(dict.fromkeys(file for file, _ in places) if places else includes)
+    return f"{name}: {text} ({what}{', in ' + files if files else ''})"
+
+
+def _product(values: Iterable[str]) -> int:
+    """Of all whole numbers in some texts; what is none is MuJoCo's to refuse."""
+    numbers = [word for value in values for word in value.split()]
+    return prod(max(1, int(word)) for word in numbers if word.isdigit())

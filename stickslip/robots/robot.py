@@ -17,7 +17,8 @@ from stickslip.mechanics.world import World
 from stickslip.names import LISTED, alternatives
 from stickslip.robots import conventions
 from stickslip.robots.laws import PairLaws, law_row
-from stickslip.robots.reading import Source, read_source
+from stickslip.robots.linkage import input_values, limit_restitutions, start_velocity
+from stickslip.robots.reading import Source, explained, read_source
 from stickslip.state import Array, IntArray, ModelError, State, UnknownNameError
 
 CONES = ("groups", "joint")
@@ -131,12 +132,13 @@ class Robot:
         assert self.source is not None
         model, said = _compiled(self.source, self.name, world)
         surroundings.check_joined(self, model, world)
-        e, njnt, of = np.diagonal(world.materials.e), self.model.njnt, world.shapes.material
-        limits, more = self.limit_restitution, np.zeros(model.njnt - njnt)
-        robot = self._of(
-            model, said, self.name, np.concatenate([self.restitution, e[of]]),
-            np.concatenate([limits[:njnt], more, limits[njnt:]]), self.cone, self.source, world,
-        )  # fmt: skip
+        of = world.shapes.material[surroundings.shape_order(model, world)]
+        e = np.concatenate([self.restitution, np.diagonal(world.materials.e)[of]])
+        own = self.names("joint") + self.names("tendon"), self.limit_restitution.tolist()
+        limits = limit_restitutions(world) | dict(zip(*own, strict=True))
+        robot = self._of(model, said, self.name, e, 0.0, self.cone, self.source, world)
+        named = (*robot.names("joint"), *robot.names("tendon"))
+        robot = replace(robot, limit_restitution=np.array([limits.get(name, 0.0) for name in named]))
         return replace(robot, laws=self.laws.joined(world.materials.law, of))
 
     def with_pair(
@@ -194,11 +196,14 @@ class Robot:
     @cached_property
     def _velocity(self) -> Array:
         """At the start [m/s, rad/s], shape (nv,): the bodies of the world may move."""
-        if self.world is None:
-            return np.zeros(self.model.nv)
-        from stickslip.robots.surroundings import start_velocity
+        return np.zeros(self.model.nv) if self.world is None else start_velocity(self.model, self.world)
 
-        return start_velocity(self.model, self.world)
+    @cached_property
+    def _control(self) -> Array:
+        """At the start [any], shape (nu,): inputs of the world have their defaults."""
+        given, ctrl = {} if self.world is None else input_values(self.world), np.zeros(self.model.nu)
+        ctrl[ctrl.size - len(given) :] = list(given.values())  # their motors come last
+        return ctrl
 
     def key(self, name: str, t: float = 0.0) -> State:
         """The state of a keyframe."""
@@ -208,8 +213,9 @@ class Robot:
             raise UnknownNameError(f"no key {name!r}; {listed}")
         k, m = known.index(name), self.model
         mocap = np.concatenate([m.key_mpos[k].reshape(-1), m.key_mquat[k].reshape(-1)])
-        v = m.key_qvel[k] + self._velocity  # keys know nothing of the bodies of the world
-        return self._state(m.key_qpos[k], v, m.key_act[k], m.key_ctrl[k], mocap, t)
+        # Keys know nothing of the bodies of the world.
+        v, ctrl = m.key_qvel[k] + self._velocity, m.key_ctrl[k] + self._control
+        return self._state(m.key_qpos[k], v, m.key_act[k], ctrl, mocap, t)
 
     def state(
         self, qpos: ArrayLike | None = None, qvel: ArrayLike | None = None, t: float = 0.0,
@@ -247,7 +253,7 @@ class Robot:
     ) -> State:  # fmt: skip
         m = self.model
         act = np.zeros(m.na) if act is None else act
-        ctrl = np.zeros(m.nu) if ctrl is None else ctrl
+        ctrl = self._control if ctrl is None else ctrl
         if mocap is None:
             bodies = [int(np.flatnonzero(m.body_mocapid == k)[0]) for k in range(m.nmocap)]
             mocap = np.concatenate([m.body_pos[bodies].reshape(-1), m.body_quat[bodies].reshape(-1)])
@@ -277,7 +283,7 @@ class Robot:
 def _compiled(source: Any, name: str, world: World | None = None) -> tuple[Any, tuple[str, ...]]:
     """MuJoCo's model of a spec or a source, and what MuJoCo warns of, a sentence each; what it says of a bad
     one in one sentence."""
-    mujoco = load_mujoco()
+    mujoco, given = load_mujoco(), source
     try:
         # A warning comes twice, and would be written to a file in the folder of the user.
         with Warnings() as said, warnings.catch_warnings():
@@ -292,8 +298,7 @@ def _compiled(source: Any, name: str, world: World | None = None) -> tuple[Any, 
                 model = source.compile()
             return model, tuple(f"MuJoCo warns: {' '.join(one.split())}" for one in dict.fromkeys(said))
     except (ValueError, RuntimeError, mujoco.FatalError) as error:
-        text = " ".join(str(error).removeprefix("XML Error: ").removeprefix("Error: ").split())
-        raise ModelError(f"{name}: {text}") from None
+        raise ModelError(explained(str(error), name, given)) from None
 
 
 def _given(what: str, kind: str, given: Any, names: Sequence[str]) -> Array:

@@ -1,8 +1,10 @@
 """Bodies of a world around a robot, as bodies of MuJoCo's: one model of both.
 
-Dynamic bodies get a free joint, of their name; their frames stand in their centres of mass, as in the world.
-Hulls and height fields become meshes and height fields of MuJoCo's. The laws of pairs of the world's
-materials are kept as they are; a contact of a body of the world with the robot has MuJoCo's mixture of both.
+Dynamic bodies get a free joint, of their name, or the joint of the world that carries them (`linkage.py`);
+kinematic ones are mocap bodies, which `schemes/robot_drive.py` moves. Their frames stand in their centres of
+mass, as in the world. Hulls and height fields become meshes and height fields of MuJoCo's. The laws of pairs
+of the world's materials are kept as they are; a contact of a body of the world with the robot has MuJoCo's
+mixture of both.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -12,8 +14,18 @@ import numpy as np
 from stickslip.detection.general import ITERATIONS, TOLERANCE, collision_patterns, geom_of
 from stickslip.detection.mujoco_library import load_mujoco
 from stickslip.mechanics.world import BodyKind, World
+from stickslip.robots.linkage import (
+    Tree,
+    add_closings,
+    add_coordinates,
+    add_motors,
+    add_springs,
+    input_values,
+    place_of,
+    tree_of,
+)
 from stickslip.rotations import matrices
-from stickslip.state import Array, IntArray, ModelError
+from stickslip.state import IntArray, ModelError
 
 if TYPE_CHECKING:
     from stickslip.robots.robot import Robot
@@ -33,11 +45,12 @@ def check_world(robot: "Robot", world: Any) -> None:
         raise ModelError("the robot has a world around it; place all bodies with one WorldBuilder")
     if robot.source is None:
         raise ModelError("a robot that was given as an MjModel takes no world; load its file, text or MjSpec")
-    moved = [world.names[k] for k in np.flatnonzero(world.kind == BodyKind.KINEMATIC)]
     for what, names, instead in (
-        ("kinematic bodies", moved, "write them as mocap bodies of the robot's file"),
-        ("joints", world.joints.names, "write what they join in the robot's file"),
-        ("forces", _force_names(world), "use actuators of the robot's file, or data.xfrc_applied"),
+        (
+            "inputs",
+            _input_names(world),
+            "give numbers or functions, or write data.xfrc_applied",
+        ),
         ("sensors", tuple(one.name for one in world.sensors), "write them in the robot's file"),
     ):
         if names:
@@ -48,13 +61,18 @@ def check_world(robot: "Robot", world: Any) -> None:
             f"gravity is {own.tolist()} in the robot's file and {world.gravity.tolist()} in the world; make"
             " them the same"
         )
-    for kind in ("body", "joint", "geom"):
-        known = set(robot.names(kind))
-        for name in world.names:
-            if name in known:
-                raise ModelError(
-                    f"body {name!r} of the world: the robot has a {kind} of that name; rename it"
-                )
+    for what, kinds, names in (
+        ("body", ("body", "joint", "geom"), world.names),
+        ("joint", ("joint", "tendon", "equality"), world.joints.names),
+        ("force", ("tendon", "actuator"), force_names(world)),
+    ):
+        for kind in kinds:
+            known = set(robot.names(kind))
+            for name in names:
+                if name in known:
+                    raise ModelError(
+                        f"{what} {name!r} of the world: the robot has a {kind} of that name; rename it"
+                    )
 
 
 def add_world(spec: Any, world: World) -> None:
@@ -63,19 +81,26 @@ def add_world(spec: Any, world: World) -> None:
     spec.option.ccd_tolerance = min(spec.option.ccd_tolerance, TOLERANCE)
     spec.option.ccd_iterations = max(spec.option.ccd_iterations, ITERATIONS)
     contype, conaffinity = _filters(spec, world)
-    bodies = []
-    for i, name in enumerate(world.names):
-        x, p = world.start.q[7 * i : 7 * i + 3], world.start.q[7 * i + 3 : 7 * i + 7]
-        body = spec.worldbody.add_body(name=name, pos=x, quat=p)
+    tree = tree_of(world)
+    bodies: list[Any] = [None] * len(world.names)
+    for i in tree.order:
+        parent, j = int(tree.parent[i]), int(tree.joint[i])
+        x, p = place_of(world, i, parent)
+        body = (spec.worldbody if parent < 0 else bodies[parent]).add_body(
+            name=world.names[i], pos=x, quat=p, mocap=bool(world.kind[i] == BodyKind.KINEMATIC)
+        )
+        body.ipos, body.iquat = [0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]
+        body.mass, body.explicitinertial, J = world.mass[i], True, world.inertia[i]
         if world.kind[i] == BodyKind.DYNAMIC:
-            body.mass, body.explicitinertial, J = world.mass[i], True, world.inertia[i]
-            body.ipos, body.iquat = [0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]
             if np.array_equal(J, np.diag(np.diag(J))):
                 body.inertia = np.diag(J)
             else:
                 body.fullinertia = [J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]]
-            body.add_freejoint(name=name)
-        bodies.append(body)
+            if j < 0:
+                body.add_freejoint(name=world.names[i])
+            else:
+                add_coordinates(spec, body, world, i, j)
+        bodies[i] = body
     shapes, law = world.shapes, world.materials.law
     for s, name in enumerate(geom_names(world)):
         shape, material = shapes.shape[s], shapes.material[s]
@@ -87,8 +112,12 @@ def add_world(spec: Any, world: World) -> None:
             name=name, pos=shapes.position[s] + matrices(shapes.quaternion[s]) @ geom.shift,
             quat=shapes.quaternion[s], contype=contype[s], conaffinity=conaffinity[s],
             friction=[mu, spin, roll], condim=6 if roll > 0.0 else 4 if spin > 0.0 else 3,
-            rgba=[0.6, 0.6, 0.65, 1.0], **geom.arguments,
+            rgba=[0.6, 0.6, 0.65, 1.0], margin=0.0, gap=0.0, priority=0, **geom.arguments,
         )  # fmt: skip
+    add_closings(spec, bodies, world, tree)
+    add_springs(spec, bodies, world)
+    add_motors(spec, world, tree)
+    _let_carried_touch(spec, world, tree)
     for b, c in world.filters.apart:
         spec.add_exclude(bodyname1=world.names[b], bodyname2=world.names[c])
 
@@ -104,13 +133,22 @@ def geom_names(world: World) -> list[str]:
     return names
 
 
-def start_velocity(model: Any, world: World) -> Array:
-    """Of the bodies of the world as they were placed, 0 of all else [m/s, rad/s], shape (nv,)."""
-    v = np.zeros(model.nv)
-    for i in np.flatnonzero(world.kind == BodyKind.DYNAMIC).tolist():
-        at = int(model.joint(world.names[i]).dofadr[0])
-        v[at : at + 6] = world.start.v[6 * i : 6 * i + 6]
-    return v
+def shape_order(model: Any, world: World) -> IntArray:
+    """Which shape of the world each geom of a model is, those of the robot left out [-], shape (ns,)."""
+    at = np.array([int(model.geom(name).id) for name in geom_names(world)], np.int64)
+    return np.argsort(at)
+
+
+def _let_carried_touch(spec: Any, world: World, tree: Tree) -> None:
+    """Pairs of geoms of bodies on one joint that may touch, which MuJoCo would leave out."""
+    apart, names, shapes = set(map(tuple, world.filters.apart.tolist())), geom_names(world), world.shapes
+    for body, (parent, j) in enumerate(zip(tree.parent.tolist(), tree.joint.tolist(), strict=True)):
+        if parent < 0 or j < 0 or (min(body, parent), max(body, parent)) in apart:
+            continue
+        for s in np.flatnonzero(shapes.body == body).tolist():
+            for c in np.flatnonzero(shapes.body == parent).tolist():
+                if world.filters.collide[shapes.group[s], shapes.group[c]]:
+                    spec.add_pair(geomname1=names[s], geomname2=names[c], margin=0.0, gap=0.0)
 
 
 def check_joined(robot: Any, model: Any, world: World) -> None:
@@ -171,7 +209,13 @@ def _filters(spec: Any, world: World) -> tuple[IntArray, IntArray]:
     return kind
 
 
-def _force_names(world: World) -> list[str]:
+def force_names(world: World) -> list[str]:
+    """Of all its forces."""
     forces = world.forces
     names = [name for part in (forces.springs, forces.dampers) if part is not None for name in part.names]
     return names + [one.name for one in forces.written]
+
+
+def _input_names(world: World) -> list[str]:
+    """Inputs that are not the effort of an actuator."""
+    return [name for name in world.inputs if name not in input_values(world)]

@@ -13,6 +13,7 @@ from stickslip.kernels.robots.motion import place
 from stickslip.kernels.robots.steps import SPARE
 from stickslip.kernels.steps.guard import ERROR, FRAME, WARNING, message_in
 from stickslip.robots.robot import Robot
+from stickslip.schemes.robot_drive import drive_of
 from stickslip.state import Array, ModelError, State
 
 REACH = 0.01
@@ -63,6 +64,10 @@ class PreparedRobot:
         self._run: tuple[tuple[float, float, float], Held] | None = None
         self._like: Held | None = None
         self._mocap = np.array(self.data.mocap_pos), np.array(self.data.mocap_quat)
+        self.drive = drive_of(m, robot.world)
+        """What the world around the robot does by itself; None for nothing."""
+        self._applied: Array | None = None
+        """Forces on bodies that the user applied, while those of the world are added to them."""
         self.at: State | None = None
         """The state that the data is at, its stages made; None where it is at none."""
 
@@ -167,8 +172,35 @@ class PreparedRobot:
                 f' contacts, {d.ncon} so far; give it more: <size memory="{needed}M"/>'
             )
 
+    def begin_drive(self, h: float) -> None:
+        """Give the data what the world does by itself in the next step, of length h [s], until `settle`."""
+        if self.drive is None:
+            return
+        d, t = self.data, float(self.data.time)
+        d.mocap_pos[:], d.mocap_quat[:] = self._driven_poses(t, h)
+        if len(self.drive.forces):
+            if self._applied is None:
+                self._applied = np.array(d.xfrc_applied)
+            d.xfrc_applied[:] = self._applied + self.drive.wrench(t, self.motion, self.traits)
+
+    def _driven_poses(self, t: float, h: float) -> tuple[Array, Array]:
+        """Where mocap bodies go: those of the world as it says, others as the user has put them."""
+        assert self.drive is not None
+        pos, quat = np.array(self.data.mocap_pos), np.array(self.data.mocap_quat)
+        own = self.drive.mocap
+        goal = self.drive.poses(t, h, *self._mocap)
+        pos[own], quat[own] = goal[0][own], goal[1][own]
+        return pos, quat
+
+    def release(self) -> None:
+        """Take the forces of the world from those that the user applied."""
+        if self._applied is not None:
+            self.data.xfrc_applied[:] = self._applied
+            self._applied = None
+
     def settle(self) -> None:
-        """Take note that mocap bodies are where the data has them."""
+        """Take note that mocap bodies are where the data has them, and the step has ended."""
+        self.release()
         if self._mocaps:
             self._mocap = np.array(self.data.mocap_pos), np.array(self.data.mocap_quat)
 

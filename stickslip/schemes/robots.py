@@ -76,6 +76,7 @@ class ReducedMoreauJean(Options):
         settings = prepared.settings(h, float(getattr(solver, "tolerance", 0.0)))
         engine, motion, traits = prepared.engine, prepared.motion, prepared.traits
         forced = np.zeros(prepared.data.nefc, np.bool_)
+        prepared.begin_drive(h)
         carried = prepared.carried(h)
         free, rows, W = kernels.begin_step(engine, motion, traits, settings, carried, forced)
         prepared.check_said(state.t)
@@ -197,8 +198,11 @@ class RobotMarch:
         if strip is None or not strip.can_follow(state, h):
             strip = self._begin(state, recall(), index, h, most)
         first = strip.steps
+        if prepared.drive is not None:
+            reach_for(prepared, h, state)
+            prepared.begin_drive(h)
         run, moving = prepared.held_run(h, self.tolerance)
-        steps = 1 if moving else min(most, strip.most - first)
+        steps = 1 if moving or prepared.drive is not None else min(most, strip.most - first)
         done, ending = self._made(run, strip, steps)
         if ending == kernels.NOT_FINITE:
             raise ModelError(_NOT_FINITE.format(at(index + done)))
@@ -227,6 +231,8 @@ class RobotMarch:
         room for it, or `make` has to see to it."""
         prepared, strip = self.prepared, self.strip
         if strip is None or prepared.at is not state or not strip.can_follow(state, strip.h):
+            return None
+        if prepared.drive is not None:
             return None
         run, moving = prepared.held_run(strip.h, self.tolerance)
         if moving:
@@ -282,6 +288,7 @@ def restore(prepared: PreparedRobot, state: State, memory: Memory) -> None:
     if reach != prepared.reach:
         prepared.widen(reach)
     if prepared.at is not state:
+        prepared.release()
         prepared.data.qfrc_applied[:] = memory["qfrc_applied"]
         prepared.data.xfrc_applied[:] = memory["xfrc_applied"].reshape(-1, 6)
         prepared.place(state)
@@ -289,7 +296,10 @@ def restore(prepared: PreparedRobot, state: State, memory: Memory) -> None:
 
 def reach_for(prepared: PreparedRobot, h: float, state: State) -> None:
     """Look further for contacts where bodies move too fast for it in steps of length h [s]."""
-    needed = 2.0 * h * float(fastest(prepared.motion, prepared.traits))
+    speed = float(fastest(prepared.motion, prepared.traits))
+    if prepared.drive is not None:
+        speed = max(speed, prepared.drive.speed(state.t, h))
+    needed = 2.0 * h * speed
     if needed > prepared.reach:
         prepared.widen(FASTER * needed)
         prepared.renew(state)

@@ -42,8 +42,10 @@ class RobotModel(WorldModel):
         m = robot.model
         turn = matrices(np.array(m.body_iquat))
         inertia = np.einsum("bij,bj,bkj->bik", turn, m.body_inertia, turn)
-        moved = m.body_weldid != 0
+        prescribed = m.body_mocapid[m.body_weldid] >= 0
+        moved = (m.body_weldid != 0) & ~prescribed
         kind = np.where(moved, int(BodyKind.DYNAMIC), int(BodyKind.FIXED)).astype(np.int64)
+        kind[prescribed] = int(BodyKind.KINEMATIC)
         shown = [k for k in range(m.ngeom) if m.geom_rgba[k, 3] > 0.0]
         records = [_shape(m, k) for k in shown]
         kept = [(k, one) for k, one in zip(shown, records, strict=True) if one is not None]

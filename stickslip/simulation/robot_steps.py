@@ -15,6 +15,7 @@ from stickslip.kernels.robots.outputs import deepest, tell_bodies
 from stickslip.mechanics.given import called
 from stickslip.names import LISTED, alternatives
 from stickslip.problem.solution import Verdict
+from stickslip.robots.linkage import input_values
 from stickslip.schemes import registry
 from stickslip.schemes.robot_prepared import PreparedRobot
 from stickslip.schemes.robots import ReducedMoreauJean, RobotMarch, RobotStrip, memory_of, restore
@@ -75,6 +76,9 @@ class RobotSteps:
         self.every = 1
         """Every how many steps are recorded."""
         self.control = control
+        world = prepared.robot.world
+        self._inputs = 0 if world is None else len(input_values(world))
+        """Controls that are inputs of the world."""
         compiled = bool(getattr(solver, "compiled_steps", False))
         self._march = RobotMarch(prepared, solver) if compiled else None
         self._growing: _Together | None = None
@@ -184,12 +188,13 @@ class RobotSteps:
         given = called("the run", "control", self.control, (data,), state.t)
         if given is not None:
             values = np.asarray(given, float).reshape(-1)
-            if values.shape != data.ctrl.shape or not np.isfinite(values).all():
+            own = data.ctrl.size - self._inputs  # those of the world come last, and may be left out
+            if values.size not in (own, data.ctrl.size) or not np.isfinite(values).all():
                 raise ModelError(
-                    f"control: at t = {state.t:.9g} s it gives {given!r}; expected {data.ctrl.size} finite"
+                    f"control: at t = {state.t:.9g} s it gives {given!r}; expected {own} finite"
                     " numbers, one for each control"
                 )
-            data.ctrl[:] = values
+            data.ctrl[: values.size] = values
 
     def set_inputs(self, values: Mapping[str, ArrayLike], state: State) -> State:
         """Give actuators other controls, and mocap bodies other poses; the state with them."""
@@ -203,7 +208,7 @@ class RobotSteps:
                 raise ModelError(f"input {name!r}: {value!r} is not finite")
             if name in actuators and given.size == 1:
                 data.ctrl[actuators.index(name)] = given[0]
-            elif name in bodies and model.body_mocapid[bodies.index(name)] >= 0 and given.size in (3, 7):
+            elif name in bodies and self._mocap(bodies.index(name)) >= 0 and given.size in (3, 7):
                 k = int(model.body_mocapid[bodies.index(name)])
                 data.mocap_pos[k] = given[:3]
                 if given.size == 7:
@@ -218,9 +223,16 @@ class RobotSteps:
         data, model = self.prepared.data, self.prepared.model
         found = {name: np.array(data.ctrl[k]) for k, name in enumerate(self.prepared.robot.names("actuator"))}
         for body in np.flatnonzero(model.body_mocapid >= 0).tolist():
-            k = int(model.body_mocapid[body])
+            k = self._mocap(body)
+            if k < 0:
+                continue
             found[self.model.names[body]] = np.concatenate([data.mocap_pos[k], data.mocap_quat[k]])
         return found
+
+    def _mocap(self, body: int) -> int:
+        """Number of a mocap body that the user moves, -1 where a body is none."""
+        k, drive = int(self.prepared.model.body_mocapid[body]), self.prepared.drive
+        return -1 if drive is not None and k in drive.mocap else k
 
     # 2. What is kept of it.
 
@@ -249,10 +261,15 @@ class RobotSteps:
                 self.model.sensor_names, self.model.sensor_place.tolist(), strict=True
             )
         }
+        twist = self._twists(np.array([state.t]), poses.reshape(1, -1), twists.reshape(1, -1))[0]
         return {
-            "q": state.q, "v": state.v, "z": state.z, "poses": poses.reshape(-1),
-            "twists": twists.reshape(-1), **shown,
+            "q": state.q, "v": state.v, "z": state.z, "poses": poses.reshape(-1), "twists": twist, **shown,
         }  # fmt: skip
+
+    def _twists(self, t: Array, poses: Array, twists: Array) -> Array:
+        """Velocities of all bodies, with those of motions of the world."""
+        drive = self.prepared.drive
+        return twists if drive is None else drive.tell_twists(t, poses, twists)
 
     def rows(self, kept: Sequence[Any]) -> Rows:
         """One row per step."""
@@ -282,12 +299,12 @@ class RobotSteps:
             strip.closed = True
             n, room = strip.steps, strip.room
             index = strip.index + np.arange(1, n + 1)
+            t, poses = np.array(strip.times[1:]), room.poses[1 : n + 1].reshape(n, -1)
             columns: dict[str, Any] = {
-                "t": np.array(strip.times[1:]), "h": np.full(n, strip.h), "index": index,
+                "t": t, "h": np.full(n, strip.h), "index": index,
                 "verdicts": np.full(n, Verdict.CERTIFIED.code, np.int8), "q": room.q[1 : n + 1],
                 "v": room.v[1 : n + 1], "z": room.z[1 : n + 1],
-                "poses": room.poses[1 : n + 1].reshape(n, -1),
-                "twists": room.twists[1 : n + 1].reshape(n, -1),
+                "poses": poses, "twists": self._twists(t, poses, room.twists[1 : n + 1].reshape(n, -1)),
             }  # fmt: skip
             numbers = room.numbers[:n]
             columns |= {name: numbers[:, k].astype(KINDS.get(name, float)) for name, k in JUDGED.items()}

@@ -113,3 +113,13 @@ def _unit(q):
     q = np.array(q)
     q[3:7] /= np.linalg.norm(q[3:7])
     return q
+
+
+def test_restitution_is_an_input():
+    """A disc that falls flat leaves with e times its speed: the derivative is that speed."""
+    robot = ss.Robot.load(DISC, restitution={"floor": 0.9, "disc": 0.5})
+    f = function(robot, ("restitution",))
+    q, v = np.array(robot.model.qpos0), np.array([0.0, 0.0, -0.5, 0.0, 0.0, 0.0, 0.0])
+    weights = np.zeros(8), np.eye(7)[2]
+    by = f.transposed(q, v, (np.array(robot.restitution),), *weights)[2]
+    np.testing.assert_allclose(by, [0.0, 0.5, 0.0], atol=1e-9)

@@ -137,6 +137,46 @@ def test_geoms_of_the_same_friction_share_its_derivative():
     assert "half of the derivative" in found.notes[-1]
 
 
+def _bounces():
+    """A ball that slides off a floor of another restitution, or of the same, and a pendulum at its stop."""
+    q, v = ss.Robot.load(ball(0.05 + 1e-5)).model.qpos0, [1.0, 0.3, -0.5, 0.5, 1.0, 2.0]
+    text = '<joint name="hinge" axis="0 1 0" range="-1 .3" limited="true"'
+    stopped = pendulum().replace('<joint name="hinge" axis="0 1 0"', text)
+    stopped = stopped.replace("<mujoco>", '<mujoco><compiler angle="radian"/>')
+    rebounds = ss.Robot.load(stopped, limit_restitution=0.4)
+    made = {
+        "both": ss.Robot.load(ball(0.05 + 1e-5), restitution=0.5),
+        "smaller": ss.Robot.load(ball(0.05 + 1e-5), restitution={"floor": 0.9, "skin": 0.6}),
+        "none": ss.Robot.load(ball(0.05 + 1e-5)),
+    }
+    made["pair"] = made["smaller"].with_pair("floor", "skin", restitution=0.3)
+    return {
+        **{name: (robot, robot.state(q, v)) for name, robot in made.items()},
+        "limit": (rebounds, rebounds.state([0.2999], [2.0])),
+    }
+
+
+@pytest.mark.parametrize("name", _bounces())
+def test_derivatives_by_restitution(name):
+    """Those of whole steps; nothing where it is 0, or given for the pair. The ball leaves with -e u⁻."""
+    robot, state = _bounces()[name]
+    found = ss.differentiate(robot, state, h=1e-3, tolerance=1e-13)
+    for by in ("restitution", "limit_restitution"):
+        size = int(np.prod(found.by[by]))
+        own = matrix(found, by)
+        if name == "none":
+            assert not own.any()
+            continue
+        expected = differences(robot, state, 1e-3, by, size)
+        scale = max(np.abs(expected).max(initial=0.0), 1e-3)
+        np.testing.assert_allclose(own, expected, rtol=0, atol=1e-5 * scale, err_msg=by)
+    assert found.exists, found.notes
+    if name in ("both", "smaller"):
+        share = [0.25, 0.25] if name == "both" else [0.0, 0.5]
+        np.testing.assert_allclose(found.jacobian("v", "restitution")[2], share, rtol=1e-9)
+        assert any("smaller coefficient" in note for note in found.notes) == (name == "both")
+
+
 def test_controls_at_their_limits_have_two_slopes():
     text = pendulum().replace("</mujoco>", '<actuator><motor name="m" joint="hinge" ctrllimited="true"'
                               ' ctrlrange="-1 1"/></actuator></mujoco>')  # fmt: skip

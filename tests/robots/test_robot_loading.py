@@ -121,3 +121,47 @@ def test_keys_are_states():
     assert robot.key("low").q[2] == 0.2
     with pytest.raises(ss.ModelError, match="low"):
         robot.key("lo")
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        (
+            '<asset>\n<hfield name="h" nrow="100000" ncol="100000" size="1 1 1 1"/></asset>',
+            "line 3: <hfield>",
+        ),
+        (
+            '<asset><texture name="t" type="2d" builtin="flat" width="99999" height="99999"/></asset>',
+            "texture",
+        ),
+        ('<size memory="900G"/>', "memory of <size> is 900G"),
+        ('<size nkey="2000000000"/>', "nkey of <size>"),
+        (
+            '<worldbody><replicate count="999"><replicate count="999"/></replicate></worldbody>',
+            "<replicate> is 998,001",
+        ),
+        (f"<worldbody>{'<body>' * 900}{'</body>' * 900}</worldbody>", "more than 400 deep"),
+    ],
+)
+def test_sizes_that_a_file_asks_for_are_bounded(part, said):
+    with pytest.raises(ss.ModelError, match=said):
+        ss.Robot.load(f"<mujoco>\n{part}\n</mujoco>")
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ('<worldbody>\n\n<body><joint type="slyde"/></body></worldbody>', "'joint', line 4 of part.xml"),
+        ('<actuator>\n<motor name="m" joint="nope"/></actuator>', "of name 'm', line 3 of part.xml"),
+        ('<asset>\n<mesh name="lost" file="lost.obj"/></asset>', "part.xml: line 3: <mesh name='lost'>"),
+    ],
+)
+def test_errors_in_included_files_name_file_element_and_line(part, said, tmp_path):
+    (tmp_path / "part.xml").write_text(f"<mujoco>\n{part}</mujoco>")
+    main = tmp_path / "main.xml"
+    main.write_text(
+        '<mujoco><include file="part.xml"/><worldbody><body><joint/><geom size=".1"/></body></worldbody>'
+        "</mujoco>"
+    )
+    with pytest.raises(ss.ModelError, match=said):
+        ss.Robot.load(main)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from robot_models import ball, four_bar, gripper, pendulum, scene, slope
+from scipy.optimize import brentq
 
 import stickslip as ss
 from stickslip import Robot
@@ -65,6 +66,42 @@ def test_a_pendulum_is_that_of_the_equations():
     errors = np.abs(np.array(ends) - fine)
     assert errors[1] < 5e-3
     assert errors[0] / errors[1] == pytest.approx(2.0, abs=0.5)
+
+
+def test_a_pendulum_is_that_of_placed_bodies():
+    """A point of 1 kg, 1 m from a hinge: the same angle to the order of the scheme."""
+    text = pendulum()
+    model = Robot.load(text).model
+    J, c = model.body_inertia[1], model.body_ipos[1]
+    errors = []
+    for h in (2e-3, 1e-3):
+        robot = Robot.load(text)
+        mine = ss.simulate(robot, until=1.0, h=h, start=robot.state([1.0], [0.0])).joint("hinge").angle[-1]
+        turn = np.array([[np.cos(1.0), 0.0, np.sin(1.0)], [0.0, 1.0, 0.0], [-np.sin(1.0), 0.0, np.cos(1.0)]])
+        b = ss.WorldBuilder()
+        b.body("rod", ss.Sphere(0.05), position=turn @ c, quaternion=(np.cos(0.5), 0.0, np.sin(0.5), 0.0),
+               mass=float(model.body_mass[1]), inertia=np.diag(J))  # fmt: skip
+        b.joint("pivot", "hinge", "rod", point=(0, 0, 0), axis=(0, 1, 0))
+        placed = ss.simulate(b.build(), until=1.0, h=h).joint("pivot").angle[-1]
+        errors.append(abs(mine - (1.0 + placed)))
+    assert errors[1] < 5e-3
+    assert errors[0] / errors[1] == pytest.approx(2.0, abs=0.5)
+
+
+def test_dry_friction_stops_a_pendulum_at_the_angle_of_the_closed_form():
+    """Swing by swing G (cos q' - cos q) = f |q - q'|, until friction holds it."""
+    friction, q = 2.0, 1.2
+    while G * np.sin(abs(q)) > friction:
+        swing = lambda x, q=q: G * (np.cos(x) - np.cos(q)) - friction * (abs(q) + x)  # noqa: E731
+        low, high = -np.arcsin(friction / G) if swing(0.0) < 0.0 else 0.0, abs(q)
+        q = -np.sign(q) * brentq(swing, low, high - 1e-9)
+    errors = []
+    for h in (1e-3, 2.5e-4):
+        robot = Robot.load(pendulum(friction))
+        run = ss.simulate(robot, until=8.0, h=h, start=robot.state([1.2], [0.0]))
+        errors.append(abs(run.joint("hinge").angle[-1] - q))
+    assert errors[0] < 5e-3
+    assert errors[1] < 0.5 * errors[0]
 
 
 def test_dry_friction_stops_a_pendulum_where_statics_allows():

@@ -206,11 +206,11 @@ def _with(**what):
     if "name" in what:
         b.body(what["name"], ss.Sphere(0.1), position=(2, 0, 0))
     if "motion" in what:
-        b.body("belt", ss.Sphere(0.1), position=(2, 0, 0), motion=((1, 0, 0), (0, 0, 0)))
+        b.body("belt", ss.Sphere(0.1), position=(2, 0, 0), motion=ss.forces.Input())
     if "joint" in what:
-        b.joint("pin", "ball", "box", point=(1, 0, 0))
+        b.joint(what["joint"], "ball", "box", point=(1, 0, 0))
     if "force" in what:
-        b.force(ss.forces.BodyForce("wind", "box", force=(1, 0, 0)))
+        b.force(ss.forces.BodyForce("wind", "box", force=ss.forces.Input((1, 0, 0))))
     if "sensor" in what:
         b.sensor(ss.sensors.PositionSensor("eye", "box"))
     return b.build()
@@ -219,9 +219,9 @@ def _with(**what):
 @pytest.mark.parametrize(
     ("world", "said"),
     [
-        (_with(joint=1), r"joints .*pin"),
-        (_with(force=1), r"forces .*wind"),
-        (_with(motion=1), r"kinematic bodies .*belt.*mocap"),
+        (_with(joint="push"), r"joint 'push' of the world: the robot has a joint"),
+        (_with(force=1), r"inputs .*wind"),
+        (_with(motion=1), r"inputs .*belt"),
         (_with(sensor=1), r"sensors .*eye"),
         (_with(gravity=1), r"gravity is \[0.0, 0.0, -9.81\].*-1.0"),
         (_with(name="pusher"), r"'pusher'.*has a body of that name"),

@@ -1,0 +1,119 @@
+"""What the world around a robot does by itself in a step: motions of kinematic bodies, and forces that MuJoCo
+has no elements for.
+
+Forces are those of the world's own code at the start of the step, applied to its bodies. Kinematic bodies go
+with the velocities of the middle of the step.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from stickslip.kernels.bodies.motion import move_along
+from stickslip.kernels.robots.layout import Motion, Traits
+from stickslip.kernels.robots.outputs import tell_bodies
+from stickslip.mechanics.forces import Forces
+from stickslip.mechanics.world import World
+from stickslip.robots.linkage import input_values, still_springs
+from stickslip.rotations import matrices
+from stickslip.state import Array, IntArray
+
+
+class WorldDrive:
+    """Forces and motions of a world, for MuJoCo's data."""
+
+    def __init__(self, model: Any, world: World):
+        self.world, self.forces = world, applied_forces(world)
+        self._count = int(model.nbody)
+        self._body: IntArray = np.array([int(model.body(name).id) for name in world.names], np.int64)
+        moved = world.motions.numbers
+        self.mocap: IntArray = np.array(model.body_mocapid, np.int64)[self._body[moved]]
+        """Numbers of the mocap bodies that are kinematic bodies of the world [-], shape (k,)."""
+        self._size = np.zeros(len(moved))
+        for k, body in enumerate(self._body[moved].tolist()):
+            own = np.flatnonzero(model.geom_bodyid == body)
+            reach = np.linalg.norm(model.geom_pos[own], axis=1) + model.geom_rbound[own]
+            self._size[k] = reach.max(initial=0.0)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the kinematic bodies and of the forces."""
+        tables = (self.forces.springs, self.forces.dampers)
+        named = [name for one in tables if one is not None for name in one.names]
+        pushed = () if self.forces.wrench is None else ("wrench",)
+        return (*self.world.motions.names, *named, *(one.name for one in self.forces.written), *pushed)
+
+    def speed(self, t: float, h: float) -> float:
+        """Of the fastest point of a kinematic body in the step of length h from t [m/s]."""
+        if not self.mocap.size:
+            return 0.0
+        given = self.world.motions.values(t + 0.5 * h)
+        across, about = (np.linalg.norm(part, axis=1) for part in (given[:, :3], given[:, 3:]))
+        return float((across + about * self._size).max())
+
+    def poses(self, t: float, h: float, pos: Array, quat: Array) -> tuple[Array, Array]:
+        """Of all mocap bodies after the step of length h from t, which they begin at pos [m], shape (k, 3),
+        and quat, shape (k, 4)."""
+        if not self.mocap.size:
+            return pos, quat
+        n, own = len(self.world.names), self.world.motions.numbers
+        q, v, end = np.zeros((n, 7)), np.zeros((n, 6)), np.zeros((n, 7))
+        q[:, 3] = 1.0
+        q[own, :3], q[own, 3:] = pos[self.mocap], quat[self.mocap]
+        self.world.motions.prescribe(t + 0.5 * h, q.reshape(-1), v.reshape(-1))
+        move_along(q, v, h, end)
+        pos, quat = pos.copy(), quat.copy()
+        pos[self.mocap], quat[self.mocap] = end[own, :3], end[own, 3:]
+        return pos, quat
+
+    def tell_twists(self, t: Array, poses: Array, twists: Array) -> Array:
+        """Velocities of all bodies at times t (n,), from those that MuJoCo has, which are 0 of mocap bodies
+        [m/s, rad/s], shape (n, 6 nbody); poses (n, 7 nbody)."""
+        if not self.mocap.size:
+            return twists
+        own, out = self.world.motions.numbers, twists.reshape(len(t), -1, 6).copy()
+        every = poses.reshape(len(t), -1, 7)
+        v = np.zeros((len(self.world.names), 6))
+        for k, at in enumerate(t.tolist()):
+            self.world.motions.prescribe(at, every[k, self._body].reshape(-1), v.reshape(-1))
+            out[k, self._body[own]] = v[own]
+        return out.reshape(len(t), -1)
+
+    def wrench(self, t: float, motion: Motion, traits: Traits) -> Array:
+        """Forces on the centres of mass of all bodies and moments, both inertial [N, N m], shape
+        (nbody, 6)."""
+        out = np.zeros((self._count, 6))
+        if not len(self.forces):
+            return out
+        n, poses, twists = len(self.world.names), np.empty((self._count, 7)), np.empty((self._count, 6))
+        tell_bodies(motion, traits, poses, twists)
+        q, v, F = poses[self._body].reshape(-1), twists[self._body].reshape(-1), np.zeros((3, n, 6))
+        if self.mocap.size:
+            self.world.motions.prescribe(t, q, v)
+        self.forces.add(t, q, v, F)
+        total = F.sum(axis=0)
+        out[self._body, :3] = total[:, :3]
+        out[self._body, 3:] = np.einsum("bij,bj->bi", matrices(poses[self._body, 3:]), total[:, 3:])
+        return out
+
+
+def applied_forces(world: World) -> Forces:
+    """Those that are neither tendons nor controls of MuJoCo's."""
+    forces, springs, controls = world.forces, world.forces.springs, input_values(world)
+    if springs is not None:
+        kept = np.setdiff1d(np.arange(len(springs.names)), still_springs(world))
+        springs = replace(
+            springs, names=tuple(springs.names[k] for k in kept), body=springs.body[kept],
+            point=springs.point[kept], stiffness=springs.stiffness[kept], length=springs.length[kept],
+            damping=springs.damping[kept],
+        ) if kept.size else None  # fmt: skip
+    written = tuple(one for one in forces.written if one.name not in controls)
+    return Forces(springs, forces.dampers, written, forces.bodies, forces.wrench)
+
+
+def drive_of(model: Any, world: World | None) -> WorldDrive | None:
+    """None where the world does nothing by itself."""
+    if world is None or not (len(world.motions) or len(applied_forces(world))):
+        return None
+    return WorldDrive(model, world)
