@@ -43,6 +43,15 @@ def ball() -> ss.NonsmoothSystem:
     return ss.NonsmoothSystem([mass], [floor])
 
 
+def arm() -> ss.World:
+    """An arm whose motor is an input."""
+    builder = ss.WorldBuilder()
+    builder.body("arm", ss.Cuboid((1, 0.1, 0.1)), position=(0.5, 0, 0))
+    builder.joint("knee", "hinge", "arm", point=(0, 0, 0), axis=(0, -1, 0))
+    builder.force(ss.forces.Actuator("motor", "knee"))
+    return builder.build()
+
+
 def least(work, times: int) -> float:
     """Shortest of so many times that `work` takes, of the processor [s]."""
     found = []
@@ -82,6 +91,18 @@ def live() -> None:
             f"{name}: live.step() {1e6 * one:.1f} us a call, live.step(256) {1e6 * together:.1f} us a step;"
             f" scheme.step by hand {1e6 * alone:.0f} us; through a checkpoint {1e6 * slow:.0f} us"
         )
+
+    run, count = ss.live(arm(), h=1e-3), 64
+
+    def controlled(sets: bool) -> None:
+        for _ in range(count):
+            if sets:
+                run.inputs["motor"] = -4.0
+            run.step()
+
+    turns = [[least(partial(controlled, sets), 3) for sets in (False, True)] for _ in range(40)]
+    one, both = np.min(turns, axis=0) / count
+    print(f"arm: live.step() {1e6 * one:.1f} us a call, with an input set before it {1e6 * both:.1f} us")
 
 
 def writing(folder: Path) -> None:
