@@ -199,7 +199,7 @@ class Journal:
                 arrays |= {f"{table}/{name}": column for name, column in part.columns.items()}
             if not any(name.startswith("memory/") for name in rows.columns):
                 arrays |= {f"memory/{name}": value for name, value in memory.items()}
-        payload = [np.ascontiguousarray(x, _stored(np.asarray(x).dtype)) for x in arrays.values()]
+        payload: list[Any] = [np.ascontiguousarray(x, _stored(np.asarray(x).dtype)) for x in arrays.values()]
         listed = [
             [name, _code(x.dtype), list(x.shape), zlib.crc32(x)]
             for name, x in zip(arrays, payload, strict=True)
