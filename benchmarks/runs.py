@@ -4,7 +4,7 @@
     python benchmarks/runs.py --parts live,writing
 
 live      `live.step()` beside steps of the scheme by hand and beside steps made together, processor time
-writing   a drum of 500 bodies with `out` and without it, in turns
+writing   a drum of 500 bodies with `out`: what its file costs beside its steps
 memory    resident memory of a streamed run of a bouncing ball, and of the drum, at tenths of the way
 opening   a file of so many GB, opened and its energy drawn
 """
@@ -23,6 +23,7 @@ import psutil
 import stickslip as ss
 from stickslip.files import journal, runs
 from stickslip.scenes import make
+from stickslip.simulation.live import Live
 from stickslip.simulation.store import MemoryStore
 from stickslip.solvers import registry
 
@@ -41,6 +42,15 @@ def ball() -> ss.NonsmoothSystem:
     gap = ss.systems.LagrangianLinearRelation(C=[[1.0]])
     floor = ss.Interaction("floor", "ball", gap, ss.NewtonImpact(e=0.9))
     return ss.NonsmoothSystem([mass], [floor])
+
+
+def arm() -> ss.World:
+    """An arm whose motor is an input."""
+    builder = ss.WorldBuilder()
+    builder.body("arm", ss.Cuboid((1, 0.1, 0.1)), position=(0.5, 0, 0))
+    builder.joint("knee", "hinge", "arm", point=(0, 0, 0), axis=(0, -1, 0))
+    builder.force(ss.forces.Actuator("motor", "knee"))
+    return builder.build()
 
 
 def least(work, times: int) -> float:
@@ -83,22 +93,45 @@ def live() -> None:
             f" scheme.step by hand {1e6 * alone:.0f} us; through a checkpoint {1e6 * slow:.0f} us"
         )
 
+    run, count = ss.live(arm(), h=1e-3), 64
+
+    def controlled(sets: bool) -> None:
+        for _ in range(count):
+            if sets:
+                run.inputs["motor"] = -4.0
+            run.step()
+
+    turns = [[least(partial(controlled, sets), 3) for sets in (False, True)] for _ in range(40)]
+    one, both = np.min(turns, axis=0) / count
+    print(f"arm: live.step() {1e6 * one:.1f} us a call, with an input set before it {1e6 * both:.1f} us")
+
 
 def writing(folder: Path) -> None:
-    """What `out` costs."""
-    scene = make("drum", bodies=500)
+    """What `out` costs: the time that a run spends on its file, beside that of its steps."""
+    scene, spent = make("drum", bodies=500), [0.0]
+
+    def timed(verb):
+        def call(*given, **named):
+            began = time.process_time()
+            try:
+                return verb(*given, **named)
+            finally:
+                spent[0] += time.process_time() - began
+
+        return call
+
+    Live._write, Live.end = timed(Live._write), timed(Live.end)
     for record in (1, 10):
-        with_file, without = [], []
-        for k in range(3):
-            for out, kept in ((folder / f"{record}-{k}.h5", with_file), (None, without)):
-                began = time.process_time()
-                ss.simulate(scene.system, until=0.4, h=scene.h, record=record, out=out, forces="solver")
-                kept.append(time.process_time() - began)
-        size = (folder / f"{record}-0.h5").stat().st_size
-        share = 100 * (np.median(with_file) / np.median(without) - 1)
+        shares = []
+        for k in range(4):  # the first loads what writes
+            spent[0], began, out = 0.0, time.process_time(), folder / f"{record}-{k}.h5"
+            ss.simulate(scene.system, until=0.4, h=scene.h, record=record, out=out, forces="solver")
+            shares.append((spent[0], time.process_time() - began - spent[0]))
+        write, steps = np.median(shares[1:], axis=0)
         print(
-            f"drum of 500, one of {record} steps kept: {np.median(with_file):.3f} s of processor time with a"
-            f" file of {size / 1e6:.1f} MB, {np.median(without):.3f} s without: {share:+.1f} % (medians of 3)"
+            f"drum of 500, one of {record} steps kept: {1e3 * write:.0f} ms of processor time on a file of"
+            f" {out.stat().st_size / 1e6:.1f} MB, {steps:.2f} s on steps: {100 * write / steps:.1f} %"
+            " (medians of 3)"
         )
 
 

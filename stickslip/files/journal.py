@@ -199,14 +199,14 @@ class Journal:
                 arrays |= {f"{table}/{name}": column for name, column in part.columns.items()}
             if not any(name.startswith("memory/") for name in rows.columns):
                 arrays |= {f"memory/{name}": value for name, value in memory.items()}
-        payload = [np.ascontiguousarray(x, _stored(np.asarray(x).dtype)) for x in arrays.values()]
+        payload: list[Any] = [np.ascontiguousarray(x, _stored(np.asarray(x).dtype)) for x in arrays.values()]
         listed = [
-            [name, _code(x.dtype), list(x.shape), zlib.crc32(x.tobytes())]
+            [name, _code(x.dtype), list(x.shape), zlib.crc32(x)]
             for name, x in zip(arrays, payload, strict=True)
         ]
         text = json.dumps(facts | {"arrays": listed}).encode()
         head = HEAD.pack(MAGIC, len(text), sum(x.nbytes for x in payload), zlib.crc32(text))
-        self._write_all(b"".join([head, text, *(x.tobytes() for x in payload)]))
+        self._write_all(b"".join([head, text, *payload]))
 
     def _write_all(self, content: bytes) -> None:
         """Write bytes behind the last whole frame; a write cut short leaves nothing."""

@@ -249,7 +249,7 @@ class JournalStore(Store):
                 value = self._frames.read_rows(f"{table}/{name}", found, a, b)
                 parts.append(self._within(field, value, f"{table}/{name}"))
         empty: np.ndarray = np.zeros((0, *(field.width or ())), field.kind)
-        return np.concatenate([empty, *parts])
+        return parts[0] if len(parts) == 1 else np.concatenate([empty, *parts])
 
     def memory(self) -> dict[str, np.ndarray]:
         """The scheme's at the last record."""

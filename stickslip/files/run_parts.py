@@ -167,7 +167,7 @@ class Field(NamedTuple):
         low, high = self.bounds or (-np.inf, np.inf)
         if self.kind is not np.float64 and value.size and not low <= value.min() <= value.max() <= high:
             source.fail(place, f"numbers from {low} to {high}", "others")
-        value = value.reshape(len(value), *(self.width or ())).astype(self.kind)
+        value = value.reshape(len(value), *(self.width or ())).astype(self.kind, copy=False)
         value.flags.writeable = False
         return value
 

@@ -12,17 +12,15 @@ from typing import Any
 import numpy as np
 
 from stickslip.compilation import JIT
-from stickslip.detection.detector import Detector
 from stickslip.detection.tracking import kept_of
 from stickslip.kernels.bodies.layout import Carried, LastContacts, LastJoints, Linkage
 from stickslip.kernels.jit import entry
 from stickslip.kernels.steps import bodies as kernels
 from stickslip.kernels.steps.bodies import Drives, Room, Settings
 from stickslip.kernels.steps.tables import empty_contacts, empty_joints
-from stickslip.mechanics.motions import Motions
 from stickslip.schemes.bodies import SemiExplicitMoreauJean
 from stickslip.schemes.body_blocks import last_joints
-from stickslip.schemes.body_world import Bodies, PreparedWorld
+from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.step import Memory, Solver
 from stickslip.state import Array, State
 
@@ -64,8 +62,8 @@ class Strip:
     """At the end of the last step."""
     times: list[float]
     """Start, and ends of the steps [s]."""
-    before: tuple[State, Carried]
-    """Where the last step began: the state, and what it carried over."""
+    before: tuple[State, Carried, PreparedWorld]
+    """Where the last step began: the state, what it carried over, and the world with its inputs."""
     steps: int = 0
     """How many are made."""
     closed: bool = False
@@ -95,12 +93,11 @@ class Strip:
 class BodyMarch:
     """Makes stretches of steps of one run."""
 
-    bodies: Bodies
-    motions: Motions
+    prepared: PreparedWorld
+    """With the inputs of the next step."""
     settings: tuple[float, float, bool, int, int, bool]
     """θ, tolerance, whether restitution is Newton's, parts of an impact, most sweeps of a correction, whether
     stabilised."""
-    detector: Detector
     solve: Any
     """The kernel that solves the problems of this world."""
     contacts: int = 8
@@ -138,7 +135,13 @@ class BodyMarch:
         solve = kernels.solve_coulomb if bodies.most_rows == 3 else kernels.solve_any
         if bodies.jointed:
             solve = kernels.solve_linked
-        return cls(bodies, world.motions, settings, detector, solve)
+        return cls(prepared, settings, solve)
+
+    def set_inputs(self, prepared: PreparedWorld, close: bool) -> None:
+        """Go on with the same world under other inputs; close: in another strip."""
+        self.prepared, self.failure = prepared, None
+        if self.strip is not None:
+            self.strip.closed = self.strip.closed or close
 
     def make(
         self, state: State, recall: Callable[[], Memory], h: float, at: Callable[[int], float], index: int,
@@ -177,7 +180,7 @@ class BodyMarch:
         reached = State(times[-1], strip.q[row], strip.v[row], state.z)
         # Nothing is called from here on, so that a signal comes before all of it or after.
         self.misses = 0
-        strip.before = state, strip.carried  # of steps made together, that of the first
+        strip.before = state, strip.carried, self.prepared  # of steps made together, that of the first
         strip.times += times
         strip.carried, strip.steps, strip.state = carried, row, reached
         return strip, done
@@ -198,7 +201,7 @@ class BodyMarch:
         if warned or not done:
             return None
         reached = State(t, strip.q[row], strip.v[row], state.z)
-        strip.before = state, strip.carried
+        strip.before = state, strip.carried, self.prepared
         strip.times += (t,)
         strip.carried, strip.steps, strip.state = carried, row, reached
         return reached
@@ -210,22 +213,22 @@ class BodyMarch:
 
     def _made(self, strip: Strip, index: int, every: int, end: int, steps: int) -> tuple[Any, bool]:
         """What the kernel says of at most so many more steps of a strip, and whether MuJoCo warned."""
-        finder, shapes, spheres = self.detector.compiled()  # type: ignore[misc]
+        bodies, detector = self.prepared.bodies, self.prepared.detector
+        finder, shapes, spheres = detector.compiled()  # type: ignore[misc]
         arguments = (
-            finder, self.solve, shapes, spheres, self.bodies.arrays, self.bodies.forces,
-            self.bodies.linkage, strip.drives, strip.settings, index, every, end, strip.carried, strip.room,
-            strip.steps, steps,
+            finder, self.solve, shapes, spheres, bodies.arrays, bodies.forces, bodies.linkage, strip.drives,
+            strip.settings, index, every, end, strip.carried, strip.room, strip.steps, steps,
         )  # fmt: skip
         if self.call[1] is not finder:
             self.call = entry(kernels.march, *arguments), finder
-        warned = self.detector.warned()
+        warned = detector.warned()
         with warned:
             found = self.call[0](*arguments)
         return found, bool(warned.found)
 
     def _begin(self, state: State, memory: Memory, h: float, index: int, every: int, most: int) -> Strip:
         """A strip without steps yet."""
-        bodies, n = self.bodies, self.bodies.count
+        bodies, n = self.prepared.bodies, self.prepared.bodies.count
         links = _most_rows(bodies.linkage)
         work = max(1, WORK // (n + CONTACT_WORK * (self.contacts + links)))
         rows = min(max(most, LEAST_ROWS), MOST_STEPS, work)
@@ -239,13 +242,13 @@ class BodyMarch:
             h, theta, tolerance, newton, parts, bodies.touch, bodies.size, bodies.least_weight, sweeps,
             stabilised, *bodies.rates,
         )  # fmt: skip
-        moved = len(self.motions)
-        drives = Drives(self.motions.numbers, np.empty((rows, moved, 6))) if moved else None
+        motions = self.prepared.world.motions
+        moved = len(motions)
+        drives = Drives(motions.numbers, np.empty((rows, moved, 6))) if moved else None
         contacts, reserve = LastContacts(*kept_of(memory)), float(memory["reserve"][0])
         carried = Carried(contacts, last_joints(memory), reserve)
-        return Strip(
-            room, q, v, settings, drives, state, memory, index, carried, state, [state.t], (state, carried)
-        )
+        before = state, carried, self.prepared
+        return Strip(room, q, v, settings, drives, state, memory, index, carried, state, [state.t], before)
 
     def _drive(self, given: Array, h: float, starts: list[float]) -> int:
         """given <- velocities of kinematic bodies in steps of length h that start at these times; in how
@@ -255,7 +258,7 @@ class BodyMarch:
             raise self.failure[1]
         for k, start in enumerate(starts):
             try:
-                given[k] = self.motions.values(start + h)
+                given[k] = self.prepared.world.motions.values(start + h)
             except Exception as error:
                 if k == 0:
                     raise

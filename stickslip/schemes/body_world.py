@@ -5,7 +5,6 @@ A `World` is a plain value. Whoever makes many steps of one (a run, a derivative
 """
 
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -19,7 +18,7 @@ from stickslip.kernels.bodies.layout import BodyArrays, EffortArrays, Linkage
 from stickslip.kernels.jit import formula
 from stickslip.laws import components
 from stickslip.mechanics.forces import Forces
-from stickslip.mechanics.inputs import with_inputs
+from stickslip.mechanics.inputs import changed, with_inputs
 from stickslip.mechanics.parameters import Parameters
 from stickslip.mechanics.world import World
 from stickslip.problem.checks import frozen
@@ -111,12 +110,9 @@ class Bodies:
 
     def with_forces(self, forces: Forces) -> "Bodies":
         """The same bodies under other forces, whose springs and dampers are those of before."""
-        found = copy(self)
-        found.forced = len(forces) > 0
-        found.forces = forces.arrays if found.forced else None
-        if self.linkage is not None:
-            found.linkage = self.linkage._replace(efforts=_efforts(forces))
-        return found
+        forced, linkage = len(forces) > 0, self.linkage
+        linkage = None if linkage is None else linkage._replace(efforts=_efforts(forces))
+        return changed(self, forced=forced, forces=forces.arrays if forced else None, linkage=linkage)
 
 
 class PreparedWorld:

@@ -36,20 +36,19 @@ class Begun:
     """As those of a `Checkpoint`."""
 
 
-def begun_new(scheme: Any, state: State, h: Stride | None, begin: Callable[[State, float], Memory]) -> Begun:
-    """A run that begins at `state`; begin: makes the scheme's memory there."""
+def begun_new(scheme: Any, state: State, h: Stride | None, prepared: Any) -> Begun:
+    """A run of a prepared model that begins at `state`."""
     if h is None:
         raise ModelError("h is missing: simulate(model, until=..., h=...)")
     if isinstance(h, tuple) and h[0] < state.t:
         raise ModelError(f"grid begins at {h[0]:g} s, before the start, t = {state.t:g} s")
-    return _begun(scheme, state, h, begin)
+    return _begun(scheme, state, h, prepared)
 
 
 def begun_from(
-    start: Checkpoint, scheme: Any, h: Stride | None, begin: Callable[[State, float], Memory],
-    good: Callable[[Array], BoolArray],
+    start: Checkpoint, scheme: Any, h: Stride | None, prepared: Any, good: Callable[[Array], BoolArray]
 ) -> Begun:  # fmt: skip
-    """A run that goes on from a checkpoint; good: which numbers a memory may have."""
+    """A run of a prepared model that goes on from a checkpoint; good: which numbers a memory may have."""
     before = start.clock
     same = registry.described(scheme) == (start.scheme, start.scheme_options)
     if same and (h is None or Clock.of(start.state.t, h).stride == before.stride):
@@ -60,17 +59,16 @@ def begun_from(
         paces.checked(start.memory, before)
         return Begun(scheme, start.state, start.memory, before, start.sums)
     # Another scheme or step has no use for the memory, and counts from here.
-    return _begun(scheme, start.state, before.stride if h is None else h, begin, start.sums)
+    return _begun(scheme, start.state, before.stride if h is None else h, prepared, start.sums)
 
 
 def _begun(
-    scheme: Any, state: State, h: Stride, begin: Callable[[State, float], Memory],
-    sums: dict[str, float] | None = None,
+    scheme: Any, state: State, h: Stride, prepared: Any, sums: dict[str, float] | None = None
 ) -> Begun:  # fmt: skip
     clock = Clock.of(state.t, h)
     if clock.adaptive is not None:
         paces.check_scheme(*registry.described(scheme))
-    memory = paces.begun(begin(state, clock.h), clock)
+    memory = paces.begun(scheme.begin(prepared, state, clock.h), clock)
     return Begun(scheme, state, memory, clock, sums or {})
 
 
@@ -84,14 +82,10 @@ def begun_world(
 ) -> Begun:  # fmt: skip
     """The scheme, and the state, memory and clock that a run of a world begins with."""
     world = prepared.world
-
-    def begin(found: BodyScheme) -> Callable[[State, float], Memory]:
-        return lambda state, h: found.begin(prepared, state, h)
-
     if start is None or isinstance(start, State):
         found = registry.chosen_for_bodies(scheme)
         state = world.start if start is None else checked_state(world, start)
-        return begun_new(found, state, h, begin(found))
+        return begun_new(found, state, h, prepared)
     if not isinstance(start, Checkpoint) or not isinstance(start.model, WorldModel):
         what = "of a system" if isinstance(start, Checkpoint) else type(start).__name__
         raise ModelError(
@@ -106,7 +100,7 @@ def begun_world(
         else registry.chosen_for_bodies(scheme)
     )
     good = numbers if isinstance(found, ByEquations) else np.isfinite
-    return begun_from(start, found, h, begin(found), good)
+    return begun_from(start, found, h, prepared, good)
 
 
 def checked_state(world: World, state: State) -> State:
@@ -128,7 +122,7 @@ def begun_system(
     system = prepared.system
     if start is None:
         found, state = registry.chosen_for_system(scheme, system), first_state(system)
-        begun = begun_new(found, state, h, lambda state, h: found.begin(prepared, state, h))
+        begun = begun_new(found, state, h, prepared)
         check_start(prepared, state, begun.clock.h, found)
         return begun
     if not isinstance(start, Checkpoint) or not isinstance(start.model, Model):
@@ -140,4 +134,4 @@ def begun_system(
     start.model.check_same(Model.of(system, (Level.VELOCITY,) * len(system.interactions)))
     found = registry.remade(start.scheme, start.scheme_options) if scheme is None else registry.chosen(scheme)
     system.check_state(start.state)
-    return begun_from(start, found, h, lambda state, h: found.begin(prepared, state, h), numbers)
+    return begun_from(start, found, h, prepared, numbers)

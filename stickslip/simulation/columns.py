@@ -117,7 +117,7 @@ class Columns:
             found = np.concatenate([self.store.column(name, k, k + 1) for k in picked])
         else:
             found = self.store.column(name, picked[0], picked[-1] + 1)[:: picked.step]
-        return read_only(found) if found.flags.writeable else found
+        return locked(found)
 
     def _far_apart(self, picked: range) -> bool:
         """Whether records of a large file are so far apart that each is read by itself."""
@@ -161,7 +161,7 @@ class Columns:
                 name: np.concatenate([self.store.entries(table, name, a, b) for a, b in parts])
                 for name in names
             }
-            return make(offset=read_only(offset), **{x: read_only(y) for x, y in columns.items()})
+            return make(offset=locked(offset), **{x: locked(y) for x, y in columns.items()})
         offset = self.store.offset(table)[picked[0] : picked[-1] + 2]
         a, b = int(offset[0]), int(offset[-1])
         columns = {name: self.store.entries(table, name, a, b) for name in names}
@@ -172,14 +172,10 @@ class Columns:
             taken[:: picked.step] = True
             columns = {name: column[np.repeat(taken, counts)] for name, column in columns.items()}
             offset = np.concatenate([[0], np.cumsum(counts[taken])])
-        for name, column in columns.items():
-            if column.flags.writeable:
-                columns[name] = read_only(column)
-        return make(offset=read_only(offset), **columns)
+        return make(offset=locked(offset), **{name: locked(column) for name, column in columns.items()})
 
 
-def read_only(array: Any) -> Any:
-    """A copy that cannot be written to."""
-    found = np.array(array)
-    found.flags.writeable = False
-    return found
+def locked(array: Any) -> Any:
+    """An array that a store has just made, not to be written to from here on."""
+    array.flags.writeable = False
+    return array

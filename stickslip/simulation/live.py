@@ -148,9 +148,10 @@ class Live:
 
     def set_inputs(self, values: Mapping[str, ArrayLike]) -> None:
         """Set several inputs at once."""
-        self._settle()
-        self._lane = None
-        self.state = self._steps.set_inputs(values, self.state)
+        state = self._steps.set_inputs(values, self.state)
+        if state is not self.state:
+            self._settle()
+            self.state = state
 
     def joint(self, name: str, turn: bool = False) -> JointState:
         """Of a world: position and speed of the coordinate of a joint; turn: that of turning, where a

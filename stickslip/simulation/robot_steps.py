@@ -18,7 +18,7 @@ from stickslip.problem.solution import Verdict
 from stickslip.robots.linkage import input_values
 from stickslip.schemes import registry
 from stickslip.schemes.robot_prepared import PreparedRobot
-from stickslip.schemes.robots import ReducedMoreauJean, RobotMarch, RobotStrip, memory_of, restore
+from stickslip.schemes.robots import RobotMarch, RobotStrip, memory_of, restore
 from stickslip.schemes.step import Memory, Solver, Step
 from stickslip.simulation.begun import Begun, begun_from, begun_new
 from stickslip.simulation.checkpoint import Checkpoint
@@ -377,16 +377,12 @@ def begun_robot(
 ) -> Begun:
     """The scheme, and the state, memory and clock that a run of a robot begins with."""
     robot = prepared.robot
-
-    def begin(found: ReducedMoreauJean) -> Callable[[State, float], Memory]:
-        return lambda state, h: found.begin(prepared, state, h)
-
     if start is None or isinstance(start, State):
         found = registry.chosen_for_robots(scheme)
         state = robot.start if start is None else start
         robot.check_state(state)
         h = float(prepared.robot.model.opt.timestep) if h is None else h
-        return begun_new(found, state, h, begin(found))
+        return begun_new(found, state, h, prepared)
     if not isinstance(start, Checkpoint) or not isinstance(start.model, RobotModel):
         what = "of another kind of model" if isinstance(start, Checkpoint) else type(start).__name__
         raise ModelError(
@@ -396,4 +392,4 @@ def begun_robot(
     start.model.check_same(model)
     robot.check_state(start.state)
     found = registry.chosen_for_robots(start.scheme if scheme is None else scheme)
-    return begun_from(start, found, h, begin(found), np.isfinite)
+    return begun_from(start, found, h, prepared, np.isfinite)

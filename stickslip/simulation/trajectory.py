@@ -14,10 +14,10 @@ import numpy as np
 
 from stickslip.mechanics.world import World
 from stickslip.rotations import turned
-from stickslip.schemes.step import Event, Memory
+from stickslip.schemes.step import Event, Memory, frozen_state
 from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.simulation.clock import Clock
-from stickslip.simulation.columns import Columns, read_only
+from stickslip.simulation.columns import Columns
 from stickslip.simulation.contacts import ContactTable, WorldContacts, contact_table
 from stickslip.simulation.joint_view import JointView, joint_view
 from stickslip.simulation.model import Model
@@ -29,7 +29,7 @@ from stickslip.simulation.store import Store
 from stickslip.simulation.verdicts import RunVerdict
 from stickslip.simulation.views import BodyView, InteractionView, SystemView
 from stickslip.simulation.world_model import WorldModel
-from stickslip.state import Array, ModelError, State
+from stickslip.state import Array, ModelError
 
 CARRIED = ("contact_work", "dissipated", "work", "lifted", "balance", "kinetic", "potential")
 """Energies that a run that goes on begins with."""
@@ -366,7 +366,7 @@ class Trajectory(Columns, RunVerdict):
         clock = replace(self.clock, index=index) if index >= 0 else self.clock.anew(t)
         z = self.z[k] if isinstance(self.model, Model | RobotModel) else np.zeros(0)
         return Checkpoint(
-            State(t, *map(read_only, (self.q[k], self.v[k], z))),
+            frozen_state(t, *map(np.array, (self.q[k], self.v[k], z))),
             {name: np.array(value) for name, value in memory.items()}, clock, self.model, self.scheme,
             self.scheme_options, self.solver, self.tolerance,
             {name: float(self.column(name)[k]) for name in CARRIED if self._has(name)},

@@ -113,9 +113,11 @@ class WorldSteps:
         """The step of length h that begins at `state`."""
         return self.scheme.step(self.prepared, state, memory, h, self.solver)  # type: ignore[no-any-return]
 
-    def again(self, state: State, recall: Callable[[], Memory], h: float) -> Callable[[], Step]:
-        """What makes a step once more, whatever the inputs are by then."""
-        prepared = self.prepared
+    def again(
+        self, state: State, recall: Callable[[], Memory], h: float, under: PreparedWorld | None = None
+    ) -> Callable[[], Step]:
+        """What makes a step once more, whatever the inputs are by then; under: the world with its inputs."""
+        prepared = self.prepared if under is None else under
         return lambda: self.scheme.step(prepared, state, recall(), h, self.solver)
 
     def contacts(self, memory: Memory, step: Step | None) -> int:
@@ -172,8 +174,8 @@ class WorldSteps:
         """So many steps that the lane made from an index of the clock on, and what makes the last again."""
         strip = None if self._march is None else self._march.strip
         assert strip is not None
-        before, carried = strip.before
-        again = self.again(before, partial(memory_of, carried), strip.settings.h)
+        before, carried, under = strip.before
+        again = self.again(before, partial(memory_of, carried), strip.settings.h, under)
         first = strip.steps - done
         ends = [first + k for k in recorded(index, done, every, OFF_CLOCK)]
         return self._taken(strip, first, ends, []), again
@@ -262,7 +264,8 @@ class WorldSteps:
             self._forces.settle()  # steps that are made again had the inputs of before
         self.prepared = self.prepared.with_inputs(values)
         self._inputs |= {name: np.array(value, float) for name, value in values.items()}
-        self._march = BodyMarch.of(self.prepared, self.scheme, self.solver)
+        if self._march is not None:
+            self._march.set_inputs(self.prepared, close=self._forces is not None)
         return state
 
     def inputs(self, state: State) -> dict[str, Array]:

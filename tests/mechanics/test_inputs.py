@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip.kernels.jit import entry
 from stickslip.mechanics.inputs import Input, with_inputs
+from stickslip.schemes import body_march
 from stickslip.schemes.body_march import BodyMarch
 from stickslip.solvers import registry
 from stickslip.state import ModelError, UnknownNameError
@@ -153,3 +155,42 @@ def test_what_cannot_be_declared_is_refused():
     b.force(ss.forces.BodyForce("x", "y", force=Input()))
     with pytest.raises(ModelError, match="input 'x': a force and a kinematic body have this name"):
         b.build()
+
+
+def driven(forces):
+    """A pushed box on a floor and an arm with a motor, live, with other inputs in every step."""
+    b = ss.WorldBuilder()
+    b.body("floor", ss.Plane(), fixed=True)
+    b.body("box", ss.Cuboid((0.2, 0.2, 0.2)), position=(0, 0, 0.1), mass=2.0)
+    b.body("arm", ss.Cuboid((1, 0.1, 0.1)), position=(0.5, 5, 2), mass=1.0)
+    b.joint("knee", "hinge", "arm", point=(0, 5, 2), axis=(0, 1, 0))
+    b.force(ss.forces.Actuator("motor", "knee"))
+    b.force(ss.forces.BodyForce("push", "box", force=Input()))
+    live = ss.live(b.build(), h=1e-3, forces=forces)
+    for k in range(100):
+        live.set_inputs({"motor": 0.1 * k, "push": (0.3 * k, 0.0, 0.0)})
+        live.step()
+        if k == 50:
+            live.inputs["push"] = (-100.0, 0.0, 0.0)  # the last step had another
+            np.testing.assert_array_equal(live.last_step.state.v, live.state.v)
+    return live
+
+
+@pytest.mark.parametrize("forces", ["solver", "least"])
+def test_inputs_of_every_step_are_those_of_steps_by_hand(forces):
+    live = driven(forces)
+    prepared, solver = ss.schemes.PreparedWorld(live.model), registry.make("auto", tolerance=1e-8)
+    state = live.model.start
+    memory = live.scheme.begin(prepared, state, 1e-3)
+    for k in range(100):
+        prepared = prepared.with_inputs({"motor": 0.1 * k, "push": (0.3 * k, 0.0, 0.0)})
+        step = live.scheme.step(prepared, state, memory, 1e-3, solver)
+        state, memory = step.state, step.memory
+        np.testing.assert_array_equal(live.run().v[k + 1], state.v)
+
+
+def test_inputs_leave_the_compiled_step_as_it_is(monkeypatch):
+    found = []
+    monkeypatch.setattr(body_march, "entry", lambda *given: found.append(1) or entry(*given))
+    driven("solver")
+    assert len(found) == 1
