@@ -55,7 +55,12 @@ class Options:
 
     def __post_init__(self) -> None:
         for spec in fields(self):
-            check(type(self).__name__, spec, getattr(self, spec.name))
+            value = getattr(self, spec.name)
+            number = isinstance(value, Real) and not isinstance(value, bool)
+            if number and f"{value:g}" in spec.metadata["choices"]:  # such as exponent=3 for "3"
+                value = f"{value:g}"
+                object.__setattr__(self, spec.name, value)
+            check(type(self).__name__, spec, value)
 
 
 def check_names(owner: str, given: Iterable[str], known: Iterable[Field[Any]]) -> None:

@@ -4,10 +4,10 @@
     dual    min ½ γ'N γ - γ'Bshur over the cones: the convex relaxation, QCP or NLP
     primal  min ½ v'M v - v'p_ext with u + mu s e_N in the dual cones, in a loop on s: Coulomb's law
 
-Each reads its data from a GDX file or from text (`files/gdx.py` writes both) and leaves `soln.gdx` with gamma and delta_v,
-if it was solved. D is the printed one, minus H. What was mended: the primal adds mu s, where it was printed
-with a minus; the dual loads no g_0; the equations of motion have their aliases, and friction's norm is
-smoothed where they are relaxed; tangential velocities that are prescribed, b_v and b_w, have a place.
+Each reads its data from a GDX file or from text (`files/gdx.py` writes both) and leaves `soln.gdx` with gamma
+and delta_v, if it was solved. D is the printed one, minus H. What was mended: the primal adds mu s, where it
+was printed with a minus; the dual loads no g_0; the equations of motion have their aliases, and friction's
+norm is smoothed where they are relaxed; tangential velocities that are prescribed, b_v and b_w, have a place.
 """
 
 from collections.abc import Iterable, Mapping

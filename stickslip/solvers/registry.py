@@ -4,7 +4,7 @@ The table holds names of modules, not modules: a solver is imported when it is a
 """
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import Field, dataclass, replace
 from functools import lru_cache
@@ -204,7 +204,11 @@ def chosen(solver: Any, options: Mapping[str, Any] | None, **usual: Any) -> Solv
     """The solver that a run asks: one made of its name and options, `usual` where they say nothing else; or a
     solver itself, which has its options already. `MissingPackage` where a named one cannot be run here."""
     if isinstance(solver, str):
-        made = make(solver, **(usual | dict(options or {})))
+        given = usual | dict(options or {})
+        try:
+            made = make(solver, **given)
+        except TypeError as error:
+            raise TypeError(f"{error}{_owners(solver, given)}") from None
         if absence := entry(solver).absence:
             raise MissingPackage(f"{solver}: {absence}")
         return made
@@ -213,6 +217,14 @@ def chosen(solver: Any, options: Mapping[str, Any] | None, **usual: Any) -> Solv
         raise TypeError(f"{who} has its options already; give it {', '.join(options)} itself")
     own: Solver = solver
     return own
+
+
+def _owners(solver: str, options: Iterable[str]) -> str:
+    """Which other solvers have the first option that `solver` has not, as the end of a sentence."""
+    own = [spec.name for spec in entry(solver).options]
+    missing = next((name for name in options if name not in own), "")
+    owners = [name for name in _TABLE if missing and missing in [spec.name for spec in entry(name).options]]
+    return f"; solvers that have it: {', '.join(sorted(owners))}" if owners else ""
 
 
 def remade(told: str) -> tuple[str, dict[str, Any]]:

@@ -73,6 +73,7 @@ def test_a_run_goes_on_with_the_options_of_its_solver(tmp_path):
     [
         ({"solver": "ipm", "solver_options": {"algoritm": "nt-f"}}, TypeError, "no option 'algoritm'; it"),
         ({"solver_options": {"kappa": 1e-3}}, TypeError, "auto has no option 'kappa'; it has: tol"),
+        ({"solver_options": {"kappa": 1e-3}}, TypeError, "solvers that have it: ipm-step"),
         ({"solver": ss.solvers.NSGS(), "solver_options": {"tolerance": 1e-3}}, TypeError, "its options"),
         ({"tolerance": 1e-6, "solver_options": {"tolerance": 1e-3}}, TypeError, "tolerance is given twice"),
         ({"solver": "ipm", "solver_options": {"law": "exakt"}}, ValueError, "law must be one of"),

@@ -336,5 +336,6 @@ def test_the_exponents_are_those_of_the_sources() -> None:
     assert [point._exponent(alpha) for alpha in (0.2, 0.9)] == pytest.approx([1.0, 2.43])
     point.gap *= 1e-7
     assert point._exponent(0.9) == 1.0
+    assert ss.solvers.InteriorPoint(exponent=3) == ss.solvers.InteriorPoint(exponent="3")
     with pytest.raises(ValueError, match="exponent must be one of auto, 1, 2, 3, late, early"):
         ss.solvers.InteriorPoint(exponent="2.5")
