@@ -1,5 +1,5 @@
 """What the world around a robot does by itself in a step: motions of kinematic bodies, and forces that MuJoCo
-has no elements for.
+has no elements for. And how fast mocap bodies move.
 
 Forces are those of the world's own code at the start of the step, applied to its bodies. Kinematic bodies go
 with the velocities of the middle of the step.
@@ -16,7 +16,7 @@ from stickslip.kernels.robots.outputs import tell_bodies
 from stickslip.mechanics.forces import Forces
 from stickslip.mechanics.world import World
 from stickslip.robots.linkage import input_values, still_springs
-from stickslip.rotations import matrices
+from stickslip.rotations import between, matrices, turned
 from stickslip.state import Array, IntArray
 
 
@@ -117,3 +117,22 @@ def drive_of(model: Any, world: World | None) -> WorldDrive | None:
     if world is None or not (len(world.motions) or len(applied_forces(world))):
         return None
     return WorldDrive(model, world)
+
+
+def mocap_twists(model: Any, before: Array, after: Array, h: Array, twists: Array) -> Array:
+    """Velocities of all bodies, with those of mocap bodies over steps of lengths h (n,) [s], for which MuJoCo
+    has 0 [m/s, rad/s], shape (n, 6 nbody); before, after: z of the states, shape (n, nz)."""
+    n, first = int(model.nmocap), int(model.na + model.nu)
+    if not n:
+        return twists
+    out = twists.reshape(len(h), -1, 6).copy()
+    for body in np.flatnonzero(model.body_mocapid >= 0).tolist():
+        k = int(model.body_mocapid[body])
+        place, turn = first + 3 * k, first + 3 * n + 4 * k
+        p, end = (z[:, turn : turn + 4] for z in (before, after))
+        p, end = (one / np.linalg.norm(one, axis=1, keepdims=True) for one in (p, end))
+        centre = np.tile(model.body_ipos[body], (len(h), 1))
+        moved = after[:, place : place + 3] - before[:, place : place + 3]
+        out[:, body, :3] = (moved + turned(end, centre) - turned(p, centre)) / h[:, None]
+        out[:, body, 3:] = between(p, end) / h[:, None]
+    return out.reshape(len(h), -1)

@@ -17,6 +17,7 @@ from stickslip.names import LISTED, alternatives
 from stickslip.problem.solution import Verdict
 from stickslip.robots.linkage import input_values
 from stickslip.schemes import registry
+from stickslip.schemes.robot_drive import mocap_twists
 from stickslip.schemes.robot_prepared import PreparedRobot
 from stickslip.schemes.robots import RobotMarch, RobotStrip, memory_of, restore
 from stickslip.schemes.step import Memory, Solver, Step
@@ -247,11 +248,12 @@ class RobotSteps:
         )  # fmt: skip
         joint_id = np.zeros(0, np.int64) if step.joint_id is None else step.joint_id
         if not closes:
-            return _Kept(numbers, self._arrays(state), NOTHING, np.zeros(0), joint_id[:0])
-        return _Kept(numbers, self._arrays(state), contacts, step.joint_r, joint_id)
+            return _Kept(numbers, self._arrays(state, before, step.h), NOTHING, np.zeros(0), joint_id[:0])
+        return _Kept(numbers, self._arrays(state, before, step.h), contacts, step.joint_r, joint_id)
 
-    def _arrays(self, state: State) -> dict[str, Array]:
-        """What the data says of bodies and sensors at a state, which it is at."""
+    def _arrays(self, state: State, before: State, h: float) -> dict[str, Array]:
+        """What the data says of bodies and sensors at a state, which it is at, a step of length h after
+        another."""
         nb, data = len(self.model), self.prepared.data
         poses, twists = np.empty((nb, 7)), np.empty((nb, 6))
         tell_bodies(self.prepared.motion, self.prepared.traits, poses, twists)
@@ -261,7 +263,8 @@ class RobotSteps:
                 self.model.sensor_names, self.model.sensor_place.tolist(), strict=True
             )
         }
-        twist = self._twists(np.array([state.t]), poses.reshape(1, -1), twists.reshape(1, -1))[0]
+        moved = mocap_twists(self.prepared.model, before.z[None], state.z[None], np.array([h]), twists)
+        twist = self._twists(np.array([state.t]), poses.reshape(1, -1), moved.reshape(1, -1))[0]
         return {
             "q": state.q, "v": state.v, "z": state.z, "poses": poses.reshape(-1), "twists": twist, **shown,
         }  # fmt: skip
@@ -300,11 +303,15 @@ class RobotSteps:
             n, room = strip.steps, strip.room
             index = strip.index + np.arange(1, n + 1)
             t, poses = np.array(strip.times[1:]), room.poses[1 : n + 1].reshape(n, -1)
+            twists = room.twists[1 : n + 1].reshape(n, -1)
+            moved = mocap_twists(
+                self.prepared.model, room.z[:n], room.z[1 : n + 1], np.full(n, strip.h), twists
+            )
             columns: dict[str, Any] = {
                 "t": t, "h": np.full(n, strip.h), "index": index,
                 "verdicts": np.full(n, Verdict.CERTIFIED.code, np.int8), "q": room.q[1 : n + 1],
                 "v": room.v[1 : n + 1], "z": room.z[1 : n + 1],
-                "poses": poses, "twists": self._twists(t, poses, room.twists[1 : n + 1].reshape(n, -1)),
+                "poses": poses, "twists": self._twists(t, poses, moved),
             }  # fmt: skip
             numbers = room.numbers[:n]
             columns |= {name: numbers[:, k].astype(KINDS.get(name, float)) for name, k in JUDGED.items()}
@@ -338,7 +345,7 @@ class RobotSteps:
         totals = (sums.get(name, 0.0) for name in TOTALS)
         numbers = (state.t, 0.0, index, *(0.0,) * 7, kinetic, potential, *totals)
         none = np.zeros(0), np.zeros(0, np.int64)
-        return self.rows([_Kept(numbers, self._arrays(state), NOTHING, *none)])
+        return self.rows([_Kept(numbers, self._arrays(state, state, 1.0), NOTHING, *none)])
 
     def reduction(self, sums: dict[str, float]) -> Reduction:
         """How steps become records."""

@@ -156,6 +156,8 @@ def test_a_mocap_plate_carries_a_box():
         live.step()
     velocity = live.run().joint("free").speed[-1]
     assert velocity == pytest.approx([0.2, 0.0, 0.1, 0.0, 0.0, 0.0], abs=1e-7)
+    plate = live.run().body("plate").velocity
+    assert plate[10:12] == pytest.approx(np.array([[0.0, 0.0, 0.0], [0.2, 0.0, 0.1]]), abs=1e-9)
     last = live.run().body("box").position[-1]
     assert last[2] - 0.1 == pytest.approx(0.1, abs=1e-6)
     assert live.run().penetration.max() < 1e-6
