@@ -57,8 +57,9 @@ class Options:
         for spec in fields(self):
             value = getattr(self, spec.name)
             number = isinstance(value, Real) and not isinstance(value, bool)
-            if number and f"{value:g}" in spec.metadata["choices"]:  # such as exponent=3 for "3"
-                value = f"{value:g}"
+            digits = {float(text): text for text in spec.metadata["choices"] if str(text).isdigit()}
+            if number and value in digits:  # such as exponent=3 for "3"
+                value = digits[value]
                 object.__setattr__(self, spec.name, value)
             check(type(self).__name__, spec, value)
 
