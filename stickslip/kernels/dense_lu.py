@@ -101,3 +101,33 @@ def ldl_solve(A, b, n):
         if not abs(b[i]) < 1e300:
             return False
     return True
+
+
+@jit
+def solve_columns(A, X, n, m):
+    """X[:n, :m] <- A[:n, :n]^-1 X[:n, :m] by LU with row pivoting, A overwritten; false if A is singular."""
+    for c in range(n):
+        p = c
+        for i in range(c + 1, n):
+            if abs(A[i, c]) > abs(A[p, c]):
+                p = i
+        if not abs(A[p, c]) > 0.0:
+            return False
+        if p != c:
+            for j in range(c, n):
+                A[c, j], A[p, j] = A[p, j], A[c, j]
+            for j in range(m):
+                X[c, j], X[p, j] = X[p, j], X[c, j]
+        for i in range(c + 1, n):
+            factor = A[i, c] / A[c, c]
+            if factor != 0.0:
+                for j in range(c + 1, n):
+                    A[i, j] -= factor * A[c, j]
+                for j in range(m):
+                    X[i, j] -= factor * X[c, j]
+    for i in range(n - 1, -1, -1):
+        for j in range(m):
+            for c in range(i + 1, n):
+                X[i, j] -= A[i, c] * X[c, j]
+            X[i, j] /= A[i, i]
+    return True

@@ -24,7 +24,7 @@ class System(NamedTuple):
     K: Any
     """The set, a `Cones`."""
     W: Any
-    """W in blocks, a `BlockW` [1/kg]."""
+    """W in blocks, a `BlockW` [1/kg]; or over bodies, a `BodyGraph`."""
     u_free: Any
     """Free velocities [m/s], shape (n,)."""
     scales: Any
@@ -59,7 +59,13 @@ def system_of(arrays):
 
 @jit
 def prepare(K, W, u_free, matrix):
-    """The `System` of a problem, for dense or block matrices; F is not there yet."""
+    """The `System` of a problem with W in blocks, for dense or block matrices; F is not there yet."""
+    return prepare_with(gauss_seidel.own_blocks, K, W, u_free, matrix)
+
+
+@jit
+def prepare_with(own_blocks, K, W, u_free, matrix):
+    """`prepare` for any form of W; own_blocks(W, offset, local, local_start, diagonal) gives its blocks."""
     offset, n, nb, d, size = K.offset, u_free.shape[0], K.kind.shape[0], 1, 0
     start = np.empty(nb, np.int64)
     for i in range(nb):
@@ -67,7 +73,7 @@ def prepare(K, W, u_free, matrix):
         size += own * own
         d = max(d, own)
     local, rho, weight = np.zeros(size), np.empty(n), np.empty(n)
-    gauss_seidel.own_blocks(W, offset, local, start, weight)
+    own_blocks(W, offset, local, start, weight)
     scales = residuals.metric(K, weight)
     augmentation(K, local, start, scales, rho)
     for i in range(nb):

@@ -10,7 +10,7 @@ contacts are eliminated, the others give the system (A + B (W + alpha D)) dx = -
 
 `advance` does everything except solving the linear system, which it leaves with its right-hand side in a
 `newton_systems.System` and asks for: small ones are dense and solved here (`run_dense`), large ones in the
-blocks of W, for `linalg.front_lu`.
+blocks of W, or over bodies (`newton_bodies.py`), for `linalg.front_lu`.
 """
 
 import math
@@ -82,16 +82,16 @@ def judged(system, r, u, vectors, control, history):
 
 
 @jit
-def advance(assemble, system, vectors, control, history):
+def advance(multiply, assemble, system, vectors, control, history):
     """Go on until a linear system has to be solved (true) or there is an end (false).
 
-    assemble: one of `newton_systems`. The caller puts the solution in system.rhs, or says
+    multiply: (W, r, bias, u), u <- W r + bias; assemble: one of `newton_systems`. The caller puts the solution in system.rhs, or says
     control[SINGULAR] = 1.
     """
     W, weight, n = system.W, system.weight, system.u_free.shape[0]
     r, x, x_best, u, q = vectors[R], vectors[X], vectors[X_BEST], vectors[U], vectors[Q]
     if control[PHASE] == START:
-        blocks.multiply(W, r, system.u_free, u)
+        multiply(W, r, system.u_free, u)
         control[BEST], control[MARK] = math.inf, math.inf
         judged(system, r, u, vectors, control, history)
         control[F_CENTRE] = evaluate(system, r, u)
@@ -111,7 +111,7 @@ def advance(assemble, system, vectors, control, history):
             control[F_BEST], control[INNER], control[SINGULAR] = control[F_CENTRE], 0.0, 0.0
             control[PHASE] = SOLVE
         # 2. F_alpha at x, and the next Newton step unless the inner solve ends here
-        blocks.multiply(W, x, q, u)
+        multiply(W, x, q, u)
         for k in range(n):
             u[k] += control[ALPHA] * weight[k] * x[k]
         size = evaluate(system, x, u)
@@ -125,7 +125,7 @@ def advance(assemble, system, vectors, control, history):
             control[SIZE] = assemble(system, control[ALPHA], x)
             return True
         # 3. the outer step ends at the best x
-        blocks.multiply(W, x_best, system.u_free, u)
+        multiply(W, x_best, system.u_free, u)
         judged(system, x_best, u, vectors, control, history)
         settle(r, x_best, evaluate(system, x_best, u), control)
         control[PHASE] = DONE
@@ -135,7 +135,7 @@ def advance(assemble, system, vectors, control, history):
 def advance_blocks(arrays, vectors, control, history):
     """`advance` for systems in the blocks of W; arrays as `newton_systems.system_of` takes them."""
     system = newton_systems.system_of(arrays)
-    return advance(newton_systems.assemble_blocks, system, vectors, control, history)
+    return advance(blocks.multiply, newton_systems.assemble_blocks, system, vectors, control, history)
 
 
 @jit
@@ -189,7 +189,7 @@ def is_over(control):
 @jit
 def run_dense(system, vectors, control, history):
     """`advance` to its end, every system solved here as a dense one."""
-    while advance(newton_systems.assemble_dense, system, vectors, control, history):
+    while advance(blocks.multiply, newton_systems.assemble_dense, system, vectors, control, history):
         m = int(control[SIZE])
         if not dense_lu.lu_solve(system.matrix, system.rhs, m):
             control[SINGULAR] = 1.0

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.kernels import blocks, newton_systems, schedule
+from stickslip.kernels import blocks, newton_systems, prox_newton, schedule
 from stickslip.linalg.front_lu import BlockLU
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem
@@ -37,6 +37,18 @@ class ContactSystem:
         """The same, as kernels take it."""
         self.operations = 0.0
         """Multiplications of the factorisations so far."""
+
+    def advance(self, vectors: Array, control: Array, history: Array) -> bool:
+        """Whether another system in blocks is to be solved by `solve`; else the proximal steps have come to
+        an end."""
+        return bool(prox_newton.advance_blocks(self.arrays, vectors, control, history))
+
+    def solve(self) -> bool:
+        """The step that was asked for into `at.rhs`; false if the system is singular."""
+        dx = self.solve_blocks()
+        if dx is not None:
+            self.at.rhs[:] = dx
+        return dx is not None
 
     def solve_blocks(self) -> Array | None:
         """The solution of the system that is assembled in blocks; None if it is singular."""

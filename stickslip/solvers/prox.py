@@ -22,7 +22,7 @@ from stickslip.problem.solution import Status
 from stickslip.solvers.base import ContactSolver
 from stickslip.solvers.certify import Attempt
 from stickslip.solvers.gauss_seidel import NSGS
-from stickslip.solvers.newton_reduced import ContactSystem
+from stickslip.solvers.newton_bodies import proximal_system
 from stickslip.solvers.registry import Progress
 
 STATUS = {
@@ -71,7 +71,7 @@ def proximal(
     """
     with Compilation() as compilation:
         start = time.perf_counter()
-        system = ContactSystem(problem)
+        system = proximal_system(problem)
         vectors, control = np.zeros((kernel.VECTORS, problem.size)), np.zeros(kernel.SLOTS)
         history = np.empty((kernel.LINES, 3))
         vectors[kernel.R] = r
@@ -80,13 +80,10 @@ def proximal(
             control[getattr(kernel, name.upper())] = value
         if system.lu is None:
             kernel.run_dense(system.at, vectors, control, history)
-        while system.lu is not None and kernel.advance_blocks(system.arrays, vectors, control, history):
-            dx = system.solve_blocks()
-            control[kernel.OPERATIONS] = system.operations
-            if dx is None:
+        while system.lu is not None and system.advance(vectors, control, history):
+            if not system.solve():
                 control[kernel.SINGULAR] = 1.0
-            else:
-                system.at.rhs[:] = dx
+            control[kernel.OPERATIONS] = system.operations
             if progress is not None:
                 progress(int(control[kernel.NEWTON]), float(control[kernel.BEST]))
         seconds = time.perf_counter() - start
