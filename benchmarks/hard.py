@@ -4,14 +4,16 @@
     python benchmarks/hard.py --kept              the third that nothing was tuned on
     python benchmarks/hard.py --only press --solver prox
 
-Of each problem: contacts, status, the judge's error, processor time of `ss.solve`, the norm of the impulses over
-that of 100 sweeps, and the stages. Problems are made from seeds; those of steps come from runs at a loose tolerance.
+Of each problem: contacts, status, the judge's error, processor time of `ss.solve`, the norm of the impulses
+over that of 100 sweeps, and the stages. Problems are made from seeds; those of steps come from runs at a
+loose tolerance.
 """
 
 import argparse
 import tempfile
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -67,7 +69,7 @@ def chutes_and_walls(seeds: list[int]) -> Iterator[tuple[str, ss.GlobalProblem]]
             f"chute-rolling-{spheres}-{seed}",
             make("chute-problem", spheres=spheres, seed=seed, mu_roll=1e-3, velocity=0.02),
         )
-        size = dict(rows=5 + seed % 7, columns=4 + seed % 5)
+        size = {"rows": 5 + seed % 7, "columns": 4 + seed % 5}
         yield f"wall-{seed}", on_moving_ground(make("wall-problem", **size), 1.0 + 0.1 * seed)
         rolling = make("wall-problem", mu_roll=0.01, **size)
         yield f"wall-rolling-{seed}", on_moving_ground(rolling, 1.0 + 0.1 * seed)
@@ -120,15 +122,8 @@ def recorded(model: Any, name: str, until: float, h: float, start: float, count:
             model, until=until, h=h, record=10**6, record_problems=recorder, on_failure="accept",
             solver="auto", solver_options={"tolerance": 1e-4},
         )  # fmt: skip
-        for place in sorted(recorder_files(folder)):
+        for place in sorted(Path(folder).rglob("*.hdf5")):
             yield f"{name}-{place.stem.rsplit('-', 1)[-1]}", ss.read(place)
-
-
-def recorder_files(folder: str) -> list[Any]:
-    """The problem files in a folder and below."""
-    from pathlib import Path
-
-    return [path for path in Path(folder).rglob("*.hdf5")]
 
 
 def steps(seeds: list[int]) -> Iterator[tuple[str, ss.GlobalProblem]]:

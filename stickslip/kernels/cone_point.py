@@ -91,6 +91,23 @@ def slip(cone_arrays, y, smoothing, shift, slope):
 
 
 @jit
+def smooth_slip(cone_arrays, y, shift, slope):
+    """`slip` by |y_rest|² / y_0 in the place of |y_rest|: the same where something slides, less where it
+    sticks, smooth inside the cones and of degree one."""
+    cones = Split(*cone_arrays)
+    cone_start, start, size, shifted = cones.cone_start, cones.start, cones.size, cones.shifted
+    for i in range(cone_start.shape[0] - 1):
+        shift[i] = 0.0
+        for c in range(cone_start[i], cone_start[i + 1]):
+            o, square = start[c], 0.0
+            for k in range(1, size[c]):
+                square += y[o + k] * y[o + k]
+                slope[o + k] = 2.0 * shifted[i] * y[o + k] / y[o]
+            slope[o] = -shifted[i] * square / (y[o] * y[o])
+            shift[i] += shifted[i] * square / y[o]
+
+
+@jit
 def scale(scaling_arrays, cone_arrays, y, z):
     """The scaling at y, z, strictly inside."""
     scaling, cones = Scaling(*scaling_arrays), Split(*cone_arrays)
@@ -142,7 +159,7 @@ def contact_blocks(cone_arrays, G, slope, has_slope, D):
                     D[row + place[o + b]] += sign[o + a] * sign[o + b] * G[c, a, b]
             for b in range(size[c] if has_slope else 0):
                 s = 0.0
-                for a in range(1, size[c]):
+                for a in range(size[c]):
                     s += slope[o + a] * G[c, a, b]
                 D[at + place[o + b] - first] -= sign[o + b] * s
         at += d * d
@@ -186,7 +203,7 @@ def right_side(scaling_arrays, cone_arrays, point, affine, aim, t, b):
         return
     for i in range(cones.offset.shape[0] - 1):
         for c in range(cones.cone_start[i], cones.cone_start[i + 1]):
-            for q in range(start[c] + 1, start[c] + size[c]):
+            for q in range(start[c], start[c] + size[c]):
                 rest = share * (y[q] - u[cones.place[q]]) if shift == OF_U else 0.0
                 b[cones.offset[i]] -= slope[q] * (t[q] + rest)
 

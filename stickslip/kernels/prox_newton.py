@@ -85,8 +85,8 @@ def judged(system, r, u, vectors, control, history):
 def advance(multiply, assemble, system, vectors, control, history):
     """Go on until a linear system has to be solved (true) or there is an end (false).
 
-    multiply: (W, r, bias, u), u <- W r + bias; assemble: one of `newton_systems`. The caller puts the solution in system.rhs, or says
-    control[SINGULAR] = 1.
+    multiply: (W, r, bias, u), u <- W r + bias; assemble: one of `newton_systems`. The caller puts the
+    solution in system.rhs, or says control[SINGULAR] = 1.
     """
     W, weight, n = system.W, system.weight, system.u_free.shape[0]
     r, x, x_best, u, q = vectors[R], vectors[X], vectors[X_BEST], vectors[U], vectors[Q]

@@ -142,6 +142,12 @@ class BlockLU:
         x[place] = solve(b[place])
         return x if np.isfinite(x).all() else None
 
+    def sign(self) -> float:
+        """Sign of the determinant of the last matrix, 1 or -1; 0 where it was factored elsewhere."""
+        if not self._factored or self._superlu is not None or not JIT:
+            return 0.0
+        return float(kernel.sign(self._plan, self._x, self._exchange))
+
     def _by_fronts(self, b: Array) -> Array | None:
         """x by the factor made here, refined where it has to be; None if it stays bad."""
         assert self._values is not None

@@ -82,6 +82,8 @@ class BlockDelassus:
     """First number of each stored block, and the total [-], shape (nnzb + 1,)."""
     data: Array
     """Numbers of the blocks, each row by row [1/kg], shape (data_start[-1],)."""
+    over_bodies: "BodyDelassus | None" = None
+    """The same matrix over bodies, where these are known."""
 
     def __post_init__(self) -> None:
         for array in self.arrays:

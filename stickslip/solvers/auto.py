@@ -25,7 +25,6 @@ Decisions are made on counts of operations and on residuals, never on the clock:
 the same guess give the same answer, bit for bit (above 120 unknowns, with the same number of BLAS threads).
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -34,55 +33,37 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.compilation.timing import timed
-from stickslip.kernels import cones, first_phase, prox_newton, schedule
+from stickslip.kernels import cones, first_phase, schedule
 from stickslip.kernels.body_problems import is_jointed
 from stickslip.options import Options, iterations_option, tolerance_option
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, frozen
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.exhaustion import count_bases
-from stickslip.problem.operator import BodyDelassus
 from stickslip.problem.program import ConeProgram
 from stickslip.problem.residuals import examine
 from stickslip.problem.solution import Problem, Solution, Stage, Status
 from stickslip.problem.step_problem import StepProblem
 from stickslip.problem.step_tangent import step_tangent
+from stickslip.solvers.auto_stages import FIRST, LAST, Stages, Trail, is_coulomb, joints, stage_of
 from stickslip.solvers.certify import Attempt, after, certified, checked_guess, shortfall
 from stickslip.solvers.effort import (
     PER_CONTACT,
     accelerated_allowed,
-    is_hyperstatic,
     plain_allowed,
     sweeps_allowed,
 )
 from stickslip.solvers.enumeration import Enumeration
-from stickslip.solvers.gauss_seidel import COULOMB, NSGS, Anderson
+from stickslip.solvers.gauss_seidel import COULOMB, NSGS
 from stickslip.solvers.infeasibility import find_certificate
-from stickslip.solvers.interior_point import SHIFTABLE, InteriorPoint
 from stickslip.solvers.lemke import Lemke
 from stickslip.solvers.newton_reduced import COMPILED
 from stickslip.solvers.one_call import FirstTry, solve_in_one_call
-from stickslip.solvers.prox import proximal
 from stickslip.solvers.registry import Progress, Solver, make
 
 STATUS = {schedule.SOLVED: Status.SOLVED, schedule.NOT_FINITE: Status.NOT_FINITE}
-WINDOW = 50
-"""Accelerated sweeps over which their rate is taken, where Newton costs many of them."""
 UNDECIDED = schedule.RUNNING, schedule.SLOW
 """States of sweeps that end because they were allowed no more."""
-INTERIOR_POINTS = tuple(
-    InteriorPoint(rule=rule, polish=0, max_iterations=60) for rule in ("fixed", "barrier", "root")
-)
-QUICK = {"patience": 5.0}
-"""Proximal Newton hands on after so many outer steps that did not halve the residual."""
-PATIENT = {"shrink": 0.5, "grow": 2.0, "most_inner": 10.0, "eta": 0.5, "patience": 200.0}
-"""Its settings where nothing else has come to an end."""
-NO_WEIGHT = 1e-12
-"""Proximal weight that only keeps redundant rows from being singular."""
-FINISHING = (1e-9, 4), (1e-3, 25)
-"""Proximal weights and Newton steps after an interior point: mostly one step will do."""
-FEW_DIGITS = 1e-6
-"""Error at which the interior point is near enough for Newton to end it in few steps."""
 TANGENTS = 12
 """Most tangent problems of a step that the interior point does not solve."""
 PIVOTED, FEW_BASES = 500, 1 << 14
@@ -171,7 +152,7 @@ class Auto(Options):
         return best.with_(solver="auto", tried=tuple(tried), reason=reason, seconds=seconds)
 
     def _certified(
-        self, problem: Problem, guess: ArrayLike | None, progress: Progress | None, stages: "Stages"
+        self, problem: Problem, guess: ArrayLike | None, progress: Progress | None, stages: Stages
     ) -> Solution:
         """What these stages make of a problem, or the proof that there is no solution where one is found."""
         method = partial(self.attempt, progress=progress, stages=stages)
@@ -179,75 +160,31 @@ class Auto(Options):
 
     def attempt(
         self, problem: ContactProblem, guess: Array | None, tolerance: float,
-        progress: Progress | None = None, stages: "Stages | None" = None,
+        progress: Progress | None = None, stages: Stages | None = None,
     ) -> Attempt:  # fmt: skip
         """Stage after stage on a contact problem, all if not said otherwise; what was found, uncertified."""
         trail = Trail(problem, tolerance, self.max_iterations, progress)
         none = stages is LAST or problem.K.family in COULOMB
-        joints = 0 if none else int(np.count_nonzero(problem.K.kind == cones.FREE))
-        if joints and is_jointed(problem.K.kind):
-            _joints(trail, guess)
+        chained = 0 if none else int(np.count_nonzero(problem.K.kind == cones.FREE))
+        if chained and is_jointed(problem.K.kind):
+            joints(trail, guess)
             if not trail.goes_on:
                 return trail.attempt()
-            guess, joints = frozen(trail.best) if trail.error < np.inf else guess, 0
-        if _is_coulomb(problem):
+            guess, chained = frozen(trail.best) if trail.error < np.inf else guess, 0
+        if is_coulomb(problem):
             first = _sweep_in_one_call(problem, guess, tolerance)
         else:
             first = _sweep(problem, guess, tolerance, progress)
         if first.status.ok and not trail.whole.tried:
             return first
         trail.note(first, first.tried[0])
-        if joints and trail.goes_on:
-            _joints(trail, frozen(trail.best))
+        trail.swept = first.r, trail.error
+        if chained and trail.goes_on:
+            joints(trail, frozen(trail.best))
         for stage in (*FIRST, *LAST) if stages is None else stages:
             if trail.goes_on:
                 stage(trail)
         return trail.attempt()
-
-
-class Trail:
-    """What has been tried on one problem, and the best of it."""
-
-    def __init__(self, problem: ContactProblem, tolerance: float, limit: int, progress: Progress | None):
-        self.problem, self.tolerance, self.limit, self.progress = problem, tolerance, limit, progress
-        self.whole = Attempt(np.zeros(problem.size), Status.STALLED, 0, 0.0, 0.0)
-        """All attempts counted together."""
-        self.best, self.error = self.whole.r, np.inf
-        self.steps = 0
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether the problem is unsolved and steps are left."""
-        return not self.error <= self.tolerance and self.steps < self.limit
-
-    @property
-    def left(self) -> int:
-        """Newton and interior-point steps left."""
-        return self.limit - self.steps
-
-    def note(self, found: Attempt, stage: Stage) -> None:
-        """Take note of a stage and what it found."""
-        self.whole = after(self.whole, found._replace(tried=(stage,), operations=stage.operations))
-        self.steps += found.iterations if stage.solver in ("prox", "ipm") else 0
-        if stage.error < self.error:
-            self.best, self.error = found.r, stage.error
-        if self.progress is not None:
-            self.progress(self.whole.iterations, self.error)
-
-    def attempt(self) -> Attempt:
-        """The best iterate, and an honest word on how it came about."""
-        status, reason = Status.SOLVED, ""
-        if not self.error < np.inf:
-            status = Status.NOT_FINITE
-        elif self.error > self.tolerance:
-            status = Status.STALLED if self.steps < self.limit else Status.MAX_ITERATIONS
-            reason = "tried " + ", ".join(map(str, self.whole.tried))
-        return self.whole._replace(r=self.best, status=status, reason=reason)
-
-
-def _is_coulomb(problem: ContactProblem) -> bool:
-    """Whether all contacts are Coulomb's in one dimension and W is not matrix-free."""
-    return problem.K.family in COULOMB and type(problem.W) is not BodyDelassus
 
 
 def _sweep_in_one_call(problem: ContactProblem, guess: Array | None, tolerance: float) -> Attempt:
@@ -288,94 +225,8 @@ def _sweep(
     """The same for other blocks, and matrix-free."""
     allowed, cost = plain_allowed(problem)
     found = NSGS(max_iterations=int(allowed)).attempt(problem, guess, tolerance, progress, hopeful=True)
-    stage = _stage("nsgs", found, cost * found.iterations)
+    stage = stage_of("nsgs", found, cost * found.iterations)
     return found._replace(tried=(stage,), operations=stage.operations)
-
-
-def _stage(solver: str, found: Attempt, operations: float) -> Stage:
-    """A stage from its attempt, its error from the history."""
-    error = float(found.history[:, 1:].max(axis=1).min(initial=np.inf))
-    return Stage(solver, found.iterations, operations, error)
-
-
-def _joints(trail: Trail, guess: Array | None) -> None:
-    """Newton from the guess, and from near the end of an interior point, for bodies coupled by joints."""
-    problem = trail.problem
-    r = np.zeros(problem.size)
-    if guess is not None:
-        cones.project(problem.K.arrays, guess, r)
-    _proximal(trail, r, NO_WEIGHT, 12, QUICK)
-    if not trail.goes_on or not SHIFTABLE.issuperset(problem.K.census):
-        return
-    rounds = [(max(FEW_DIGITS, trail.tolerance), 25), (0.1 * trail.tolerance, 60)]
-    if not problem.K.group_size.size:  # convex: the interior point comes to its end, which is the surer way
-        del rounds[0]
-    for tolerance, steps in rounds:
-        if not trail.goes_on:
-            return
-        found = InteriorPoint(polish=0, max_iterations=steps).attempt(problem, None, tolerance)
-        trail.note(found, _stage("ipm", found, found.operations))
-        for alpha, budget in FINISHING:
-            if trail.goes_on:
-                _proximal(trail, found.r, alpha, budget, QUICK)
-
-
-def _accelerated(trail: Trail) -> None:
-    """Sweeps with Anderson's acceleration, where Newton's steps cost many of them."""
-    problem = trail.problem
-    if problem.size <= COMPILED or _is_coulomb(problem):  # these have had it
-        return
-    (few, _), (many, cost) = plain_allowed(problem), accelerated_allowed(problem)
-    patient = many > few and not is_hyperstatic(problem)
-    found = Anderson(max_iterations=int(many if patient else few)).attempt(
-        problem, frozen(trail.best), trail.tolerance, trail.progress,
-        hopeful=True, window=WINDOW if patient else 0,
-    )  # fmt: skip
-    trail.note(found, _stage("anderson", found, cost * found.iterations))
-
-
-def _newton(trail: Trail) -> None:
-    """Proximal Newton from the best so far."""
-    _proximal(trail, trail.best, 1e-3, 150, QUICK)
-
-
-def _proximal(trail: Trail, r: Array, alpha: float, budget: int, settings: dict[str, float]) -> None:
-    """Proximal Newton from r, noted as one stage."""
-    problem, budget = trail.problem, min(budget, trail.left)
-    if problem.size <= COMPILED and settings is QUICK:
-        arguments = (
-            problem.K.arrays, problem.W.blocks(problem.K).arrays, problem.u_free, r,
-            alpha, trail.tolerance, float(budget), settings["patience"],
-        )  # fmt: skip
-        (best, control, history), seconds, compiling = timed(prox_newton.solve_small, *arguments)
-        steps, error = int(control[prox_newton.NEWTON]), float(control[prox_newton.BEST])
-        found = Attempt(best, Status.STALLED, steps, seconds, compiling, history)
-        trail.note(found, Stage("prox", steps, float(control[prox_newton.OPERATIONS]), error))
-        return
-    tell, before = trail.progress, trail.whole.iterations
-
-    def progress(steps: int, error: float) -> None:
-        if tell is not None:
-            tell(before + steps, min(trail.error, error))
-
-    found, error = proximal(problem, r, alpha, trail.tolerance, budget, progress, **settings)
-    trail.note(found, Stage("prox", found.iterations, found.operations, error))
-
-
-def _interior_points(trail: Trail) -> None:
-    """From the interior, with one smoothing of the shift after the other, each finished by Newton."""
-    solvers = INTERIOR_POINTS if SHIFTABLE.issuperset(trail.problem.K.census) else ()
-    for solver in solvers:
-        if trail.goes_on:
-            found = solver.attempt(trail.problem, None, trail.tolerance, trail.progress)
-            trail.note(found, _stage("ipm", found, found.operations))
-        if trail.goes_on:
-            _proximal(trail, found.r, _weight(trail.whole.tried[-1].error), 150, QUICK)
-
-
-def _patience(trail: Trail) -> None:
-    """Proximal Newton from the best so far, in small changes of its weight."""
-    _proximal(trail, trail.best, 1e-3, 1200, PATIENT)
 
 
 def _may_pivot(problem: Problem) -> bool:
@@ -415,14 +266,3 @@ def _after(solution: Solution, found: Solution, name: str = "") -> Solution:
         compile_seconds=solution.compile_seconds + found.compile_seconds,
         operations=solution.operations + found.operations,
     )  # fmt: skip
-
-
-def _weight(error: float) -> float:
-    """Proximal weight to start with from a point of this error."""
-    return min(max(error, 1e-6), 1e-3)
-
-
-Stages = tuple[Callable[[Trail], None], ...]
-"""What is tried one after the other."""
-FIRST: Stages = (_accelerated, _newton)
-LAST: Stages = (_interior_points, _patience)

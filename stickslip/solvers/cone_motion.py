@@ -34,6 +34,10 @@ FEW = 450
 """Bodies up to which the order of elimination asks for no positions."""
 
 
+IMPULSIVE = 3.0
+"""First impulses, as a multiple of those that would stop the free motion."""
+
+
 class Matrix(NamedTuple):
     """The Newton matrix without D, symmetric, in the blocks of a pattern."""
 
@@ -250,6 +254,22 @@ def motion(problem: ContactProblem | GlobalProblem) -> Motion:
         one = np.tile(np.eye(k), (W.count, 1, 1))
         return BodyMotion(K, one, np.zeros(k * W.count), blocks, problem.u_free, located=False)
     return DelassusMotion(K, W.blocks(K), problem.u_free)
+
+
+def start_sizes(form: Motion, v: Array, largest: bool) -> tuple[float, float]:
+    """A velocity [m/s] and an impulse [N s] as the problem has them, v the free motion.
+
+    largest: the largest velocity at rest and the impulse that it takes to stop it, otherwise the mean one and
+    IMPULSIVE times as much.
+    """
+    diagonal = form.diagonal if largest else form.diagonal[form.split.place]
+    mean = (float(diagonal.mean()) if diagonal.size else 0.0) or 1.0
+    _, u = form.residuals(v, np.zeros(form.split.kept.size))
+    if largest:
+        speed = float(np.abs(u).max(initial=0.0)) or 1.0
+        return speed, speed / mean
+    speed = (float(np.sqrt(np.mean(u * u))) if u.size else 0.0) or 1.0
+    return speed, IMPULSIVE * speed / mean
 
 
 def _velocity_blocks(M: sp.csr_array) -> tuple[IntArray, IntArray]:

@@ -20,7 +20,7 @@ from stickslip.kernels import jordan
 from stickslip.names import alternatives
 from stickslip.problem.checks import Array, ProblemError
 from stickslip.problem.convert import Answer
-from stickslip.solvers.cone_motion import Motion
+from stickslip.solvers.cone_motion import Motion, start_sizes
 from stickslip.solvers.cone_split import start_of
 from stickslip.solvers.cone_systems import System
 
@@ -56,8 +56,6 @@ WEIGHTS = (1.0, 0.7, 0.4)
 """Shares of a correction that are tried."""
 BACKTRACK = 0.8
 """Factor of a step whose end, by rounding, is not inside the cones."""
-IMPULSIVE = 3.0
-"""First impulses, as a multiple of those that would stop the free motion."""
 LOST = 1e-12
 """Growth of dinfeas, as a share of the first, at which a step is refused: equal steps can only lessen it."""
 SHORTEST = 1e-10
@@ -104,13 +102,13 @@ class ConePoint:
     def __init__(
         self, form: Motion, algorithm: str, *, inside: bool = False, separate: bool = False,
         factor: str = "", corrections: int = 0, fallback: bool = True,
-        smoothing: tuple[str, float] = ("fixed", 0.0), exponent: str = "auto",
+        smoothing: tuple[str, float] = ("fixed", 0.0), exponent: str = "auto", smooth: bool = False,
     ):  # fmt: skip
         """`inside`: follow the exact law's s; `separate`: own steps for (v, y) and for r.
 
         `corrections`: most centrality corrections of an iteration, on scaled convex problems; `fallback`:
         as of `System`; `smoothing`: of `shift`, one of RULES and a share of the barrier as a velocity;
-        `exponent`: one of EXPONENTS.
+        `exponent`: one of EXPONENTS; `smooth`: s is |y_T|² / y_0 cone by cone, which has a derivative.
         """
         if algorithm not in SCALING:
             raise ProblemError(f"algorithm is {algorithm!r}; {alternatives(algorithm, ALGORITHMS)}")
@@ -141,15 +139,19 @@ class ConePoint:
         self._sloping = self.inside and chosen == "lu"
         of = kernels.OF_U if algorithm == SHIFT else kernels.OF_Y
         self._shift_of = of if self._sloping else kernels.NO_SHIFT
+        self._smooth = smooth
         self._smoothing, self._tiny = smoothing, TINY * float(np.abs(form.w).max(initial=0.0))
         self._tip = cones.offset[:-1]
         self.start()
 
     def start(self) -> None:
         """y and z in the middle of the cones, as large as the free motion makes them."""
+        self.begin(*start_sizes(self.form, self.form.free(), self.algorithm == SHIFT))
+
+    def begin(self, speed: float, impulse: float) -> None:
+        """The free motion, with y and z in the middle of the cones, of this size [m/s, N s]."""
         form, cones = self.form, self.form.split
         self.v = form.free()
-        speed, impulse = _start_sizes(form, self.v, self.algorithm == SHIFT)
         self.r = start_of(cones, np.full(cones.kept.size, impulse))
         self.y = np.zeros(cones.place.size)
         self.y[cones.start] = speed
@@ -184,6 +186,9 @@ class ConePoint:
     def follow(self) -> None:
         """s <- sum_k mu_k |u_k| at the iterate."""
         cones, y, eps = self.form.split, self.y, 0.0
+        if self._smooth:
+            kernels.smooth_slip(self._split, y, self.shift, self._slope)
+            return
         if self.algorithm == SHIFT:
             y, eps = self._u[cones.place], self._eps()
         kernels.slip(self._split, y, eps, self.shift, self._slope)
@@ -250,8 +255,32 @@ class ConePoint:
             float(out[1]), float(out[2]), float(out[0]),
         )  # fmt: skip
 
-    def advance(self) -> Step | str:
-        """One iteration; why there is none to make, otherwise."""
+    def place(self, v: Array, r: Array, y: Array) -> None:
+        """Go on from these; z follows r."""
+        self.v, self.r, self.y = v, r, y
+        self.z = self._slack()
+        self._look()
+
+    def direction(self, barrier: float, share: float = 1.0) -> "Direction":
+        """dv, dr, dy, dz towards y o z = barrier e, after `factor`; share: of the residuals that go."""
+        return self._direction(barrier, share=share)
+
+    def penalty(self, stiffness: float) -> float:
+        """Largest impulse [N s] of contacts that yield, by `stiffness` / W_ii in the place of the law."""
+        form = self.form
+        D, at = np.zeros(self._D.size), 0
+        for i, d in enumerate(np.diff(form.split.offset).tolist()):
+            first = form.split.offset[i]
+            D[at : at + d * d : d + 1] = form.diagonal[first : first + d] / stiffness
+            at += d * d
+        if self.system.factor(D):
+            return 0.0
+        _, r = self.system.solve(form.f, -form.w)
+        largest = float(np.abs(r).max(initial=0.0))
+        return largest if np.isfinite(largest) else 0.0
+
+    def factor(self) -> str:
+        """Scale the cones at the iterate and factor the Newton matrix there; why not, or nothing."""
         kernels.scale(self._scaling, self._split, self.y, self.z)
         if self.system.rooted:
             kernels.roots(self._split, self.scaling.F_inverse, self._D, self._root_work)
@@ -259,7 +288,11 @@ class ConePoint:
             kernels.contact_blocks(self._split, self.scaling.G, self._slope, self._sloping, self._D)
         if not np.isfinite(self._D @ self._D):
             return "the scaling of the cones overflows: the iterate is at their boundary to rounding"
-        failure = self.system.factor(self._D)
+        return self.system.factor(self._D)
+
+    def advance(self) -> Step | str:
+        """One iteration; why there is none to make, otherwise."""
+        failure = self.factor()
         if failure:
             return failure
         if self.algorithm == "simple":
@@ -408,19 +441,3 @@ class ConePoint:
         r = cones.fixed.copy()
         r[cones.kept] = cones.unit * self.r
         return Answer(r, self.v.copy())
-
-
-def _start_sizes(form: Motion, v: Array, largest: bool) -> tuple[float, float]:
-    """A velocity [m/s] and an impulse [N s] as the problem has them, v the free motion.
-
-    largest: the largest velocity at rest and the impulse that it takes to stop it, otherwise the mean one and
-    IMPULSIVE times as much.
-    """
-    diagonal = form.diagonal if largest else form.diagonal[form.split.place]
-    mean = (float(diagonal.mean()) if diagonal.size else 0.0) or 1.0
-    _, u = form.residuals(v, np.zeros(form.split.kept.size))
-    if largest:
-        speed = float(np.abs(u).max(initial=0.0)) or 1.0
-        return speed, speed / mean
-    speed = (float(np.sqrt(np.mean(u * u))) if u.size else 0.0) or 1.0
-    return speed, IMPULSIVE * speed / mean

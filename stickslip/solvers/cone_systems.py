@@ -77,6 +77,10 @@ class System:
         finally:
             self.seconds += time.perf_counter() - start
 
+    def sign(self) -> float:
+        """Sign of the determinant of the factored matrix, 1 or -1; 0 where it is not known, as but by L U."""
+        return self._lu.sign() if self.kind == "lu" else 0.0
+
     def solve(self, b_v: Array, b_r: Array) -> tuple[Array, Array]:
         """dv and dr; NaN where there is no solution."""
         start = time.perf_counter()

@@ -113,6 +113,7 @@ def one_side_each(W: BodyDelassus) -> BodyDelassus:
     bodies, rows, both = W.bodies.copy(), W.rows.copy(), np.repeat(same, np.diff(W.offset))
     bodies[same, 1] = -1
     rows[both, 0] += rows[both, 1]
+    rows[both, 1] = 0.0
     return BodyDelassus(W.offset, bodies, rows, W.count)
 
 

@@ -12,6 +12,7 @@ from stickslip.kernels import newton_systems
 from stickslip.linalg.front_lu import BlockLU
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import ContactProblem
+from stickslip.problem.convert.bodies import over_bodies
 from stickslip.problem.operator import BodyDelassus
 from stickslip.solvers.factors import one_side_each
 from stickslip.solvers.newton_reduced import COMPILED, ContactSystem, plain
@@ -57,6 +58,7 @@ class BodySystem:
 
 def proximal_system(problem: ContactProblem) -> ContactSystem | BodySystem:
     """The systems of proximal Newton on a problem: over its bodies where contacts are many."""
+    problem = over_bodies(problem)
     W = problem.W
     if isinstance(W, BodyDelassus) and problem.size > COMPILED:
         touched = np.unique(W.bodies[W.bodies >= 0]).size

@@ -99,6 +99,18 @@ def factorise(plan, values, x, u, exchange, info):
 
 
 @jit
+def sign(plan, x, exchange):
+    """Sign of the determinant of what `factorise` has factored, from its pivots and exchanges of rows."""
+    fronts, out = plan.fronts, 1.0
+    for s in range(fronts.columns.shape[0]):
+        n, m, at, head = fronts.columns[s], fronts.rows[s], fronts.panel[s], fronts.head[s]
+        for j in range(n):
+            if (x[at + j * (n + m) + j] < 0.0) != (exchange[head + j] != j + 1):
+                out = -out
+    return out
+
+
+@jit
 def _add_children(fronts, s, x, up, u):
     """Add the update matrices of the children of front s to its panels, U at `up`, and to its own."""
     run_from, run_to, run_length = fronts.run_from, fronts.run_to, fronts.run_length

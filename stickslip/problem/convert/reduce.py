@@ -9,9 +9,10 @@ from stickslip.kernels import blocks as block_kernels
 from stickslip.problem.certificate import Certificate
 from stickslip.problem.checks import Array, ProblemError, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
+from stickslip.problem.convert.bodies import with_bodies
 from stickslip.problem.convert.conversion import Answer, Conversion, placed
 from stickslip.problem.jacobian import ContactBlocks
-from stickslip.problem.operator import BodyDelassus, Delassus, DenseDelassus, block_delassus
+from stickslip.problem.operator import BlockDelassus, BodyDelassus, Delassus, DenseDelassus, block_delassus
 from stickslip.problem.sets import ProductSet, free
 
 DENSE_SHARE = 0.5
@@ -43,6 +44,9 @@ def _reduce_plain(problem: GlobalProblem) -> Conversion[ContactProblem]:
 
     u_free = H.T @ v_free + problem.u_bias
     reduced = _contact(H.T @ MiH, u_free, problem.K, problem)
+    if isinstance(reduced.W, BlockDelassus):
+        W = with_bodies(reduced.W, problem)
+        reduced = ContactProblem.unchecked(W, reduced.u_free, reduced.K, reduced.level)
     return Conversion(reduced, recover, lambda r: r)
 
 
