@@ -203,19 +203,15 @@ def add_velocities(bodies, offset, rows, w, bias, u, size):
 
 
 @jit
-def body_diagonal(bodies, offset, rows, out):
-    """out <- diagonal of W = rows rows'.   out (n,)."""
-    for i in range(bodies.shape[0]):
-        one_body = bodies[i, 0] == bodies[i, 1]
-        for j in range(offset[i], offset[i + 1]):
-            s = 0.0
-            for k in range(rows.shape[2]):
-                first = rows[j, 0, k] if bodies[i, 0] >= 0 else 0.0
-                second = rows[j, 1, k] if bodies[i, 1] >= 0 else 0.0
-                if one_body:
-                    first, second = first + second, 0.0
-                s += first * first + second * second
-            out[j] = s
+def add_velocity(root, p, scaled, v):
+    """v (k,) += F F' p of one body.   root (k, k), p (k,); scaled (k,) is overwritten."""
+    for i in range(v.shape[0]):
+        scaled[i] = 0.0
+        for j in range(v.shape[0]):
+            scaled[i] += root[j, i] * p[j]
+    for i in range(v.shape[0]):
+        for j in range(v.shape[0]):
+            v[i] += root[i, j] * scaled[j]
 
 
 @jit

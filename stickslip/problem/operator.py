@@ -158,9 +158,11 @@ class BodyDelassus:
         return u
 
     def diagonal(self) -> Array:
-        out = np.empty(self.size)
-        blocks.body_diagonal(self.bodies, self.offset, self.rows, out)
-        return out
+        body = np.repeat(self.bodies, np.diff(self.offset), axis=0)
+        rows = np.where((body >= 0)[:, :, None], self.rows, 0.0)
+        same = body[:, 0] == body[:, 1]  # one body on both sides
+        across = 2.0 * same * np.einsum("nk,nk->n", rows[:, 0], rows[:, 1])
+        return np.asarray(np.einsum("nsk,nsk->n", rows, rows) + across)
 
     def blocks(self, K: ProductSet) -> BlockDelassus:
         J = self.sparse()

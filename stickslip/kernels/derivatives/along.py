@@ -1,21 +1,14 @@
 """Kernels of steps along many directions at once, in complex numbers (`kernels/bodies/rotation.py`).
 
 Arrays begin with an axis of directions, which has length 1 where nothing changes; the rest of their shapes is
-that of the kernels. Contacts: (kind, flip, body, frame), columns as `StepContacts` has them; where flip is 1
+that of the kernels. Contacts: (kind, flip, body, frame), columns as `Forms` has them; where flip is 1
 the ball or point is of the second body, the plane of the first.
 """
 
 import numpy as np
 
 from stickslip.kernels.bodies.frames import fill_tangents
-from stickslip.kernels.bodies.gaps import (
-    LINEARISED,
-    Forms,
-    gap_and_normal,
-    poses_of,
-    rows_at,
-    world_point,
-)
+from stickslip.kernels.bodies.gaps import LINEARISED, Forms, gap_and_normal, poses_of, rows_at, world_point
 from stickslip.kernels.bodies.joint_geometry import block_rows, dot, place_joint, scene
 from stickslip.kernels.bodies.motion import accelerate, move_along, move_half, rate
 from stickslip.kernels.bodies.rotation import product

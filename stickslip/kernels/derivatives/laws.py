@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stickslip.kernels.jit import jit
+from stickslip.kernels.variational.layout import IMPACT, PYRAMID
 
-CONE, PYRAMID, IMPACT = 0, 1, 2
-"""Contact models, as `MODELS` has them."""
 OPEN, STICK, SLIP = 0, 1, 2
 """What a contact or a group of its friction does."""
 GRAZES, YIELDS = 1, 2
@@ -78,6 +77,18 @@ def unmoved(L_u, L_b, L_most):
 
 
 @jit
+def holds(most, force, speed, w, scale, L_u, L_b):
+    """(whether friction of this size holds what slides so fast, mark); then L_u, L_b (k, k) <- du = 0."""
+    spare = w * (most - force)
+    mark = YIELDS if most > 0.0 and max(spare, speed) <= KINK * scale else 0
+    if not (spare > speed and most > 0.0):
+        return False, mark
+    for i in range(L_u.shape[0]):
+        L_u[i, i], L_b[i, i] = 1.0, 0.0
+    return True, mark
+
+
+@jit
 def ball_law(kappa, most, b, u, w, scale, out):
     """(state, mark); out: L_u, L_b (k, k), L_most (k,) <- L_u du + L_b db + L_most dmost = 0 for friction b
     that opposes u and is at most `most`: (most, b) ∘ (η, u) = kappa (1, 0).   b, u (k,)."""
@@ -91,15 +102,9 @@ def ball_law(kappa, most, b, u, w, scale, out):
     mark = 0
     unmoved(L_u, L_b, L_most)
     if kappa <= 0.0:
-        spare = w * (most - force)
-        if most > 0.0 and max(spare, speed) <= KINK * scale:
-            mark = YIELDS
-        if spare > speed and most > 0.0:
-            for i in range(k):
-                L_u[i, i], L_b[i, i] = 1.0, 0.0
-            return STICK, mark
-        if speed <= 0.0:
-            return SLIP, mark
+        sticks, mark = holds(most, force, speed, w, scale, L_u, L_b)
+        if sticks or speed <= 0.0:
+            return STICK if sticks else SLIP, mark
     ratio = kappa / most if kappa > 0.0 else 0.0
     root = math.sqrt(ratio * ratio + 4.0 * speed * speed)
     eta = 0.5 * (ratio + root)
@@ -128,15 +133,9 @@ def facet_law(kappa, most, b, u, w, scale, out):
         force += abs(b[i])
         if abs(u[i]) > fastest:
             fastest, first = abs(u[i]), i
-    spare = w * (most - force)
-    if most > 0.0 and max(spare, fastest) <= KINK * scale:
-        mark = YIELDS
-    if spare > fastest and most > 0.0:
-        for i in range(k):
-            L_u[i, i], L_b[i, i] = 1.0, 0.0
-        return STICK, mark
-    if fastest <= 0.0:
-        return SLIP, mark
+    sticks, mark = holds(most, force, fastest, w, scale, L_u, L_b)
+    if sticks or fastest <= 0.0:
+        return STICK if sticks else SLIP, mark
     L_most[first] = math.copysign(1.0, u[first])
     other = 1 - first
     lag, share = fastest - abs(u[other]), w * abs(b[other])
@@ -252,24 +251,3 @@ def joint_laws(choice, dry, most, r, y, sizes, out):
         else:
             on, slack, closed, out.mark[i] = normal_law(choice.kappa, r[i], y[i], choice.h, w, scale)
             out.u[i], out.r[i], out.most[i], out.state[i] = on, slack, 0.0, STICK if closed else OPEN
-
-
-@jit
-def row_weights(rows, body, light, fast, least, w, scale):
-    """w, scale (m,) <- velocity of a unit impulse along rows (m, 2, 6), and velocities that move them; light
-    (n, 6, 6) answers of bodies, fast (n, 6) their velocities, least: speed of an arm that is negligible."""
-    for k in range(rows.shape[0]):
-        answer, speed, arm = 0.0, 0.0, 0.0
-        for side in range(2):
-            b = body[k, side]
-            row = rows[k, side]
-            for i in range(6):
-                if i >= 3:
-                    arm += row[i] * row[i]
-                if b < 0:
-                    continue
-                speed += abs(row[i]) * fast[b, i]
-                for j in range(6):
-                    answer += row[i] * light[b, i, j] * row[j]
-        w[k] = max(answer, 1e-300)
-        scale[k] = speed + least * math.sqrt(arm)

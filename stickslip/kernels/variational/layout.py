@@ -12,13 +12,11 @@ import numpy as np
 from stickslip.kernels.bodies.gaps import Forms
 from stickslip.kernels.bodies.joint_geometry import HOLD, LOWER, held, leaves
 from stickslip.kernels.bodies.layout import JointArrays
-from stickslip.kernels.cones import Cones
+from stickslip.kernels.cones import FREE, FRICTION, INTERVAL, NONNEGATIVE, Cones
 from stickslip.kernels.jit import jit
 from stickslip.kernels.variational.block_lu import Plan
 from stickslip.state import Array, IntArray
 
-FREE, NONNEGATIVE, INTERVAL, FRICTION = 0, 1, 2, 3
-"""Kinds of blocks, as `cones` has them."""
 CONE, PYRAMID, IMPACT = 0, 1, 2
 """Models of friction, as `MODELS` has them."""
 
@@ -41,17 +39,17 @@ class StepBodies(NamedTuple):
 
 
 class ContactArrays(NamedTuple):
-    """Contacts of a step, as `StepContacts` has them."""
+    """Contacts of a step. Normals point from the second body to the first."""
 
     forms: Forms
     gap: Array
-    """[m], shape (nc,)."""
+    """At the start [m], shape (nc,)."""
     frame: Array
-    """[-], shape (nc, 3, 3)."""
+    """Rows n, t1, t2 at the start, right-handed, inertial [-], shape (nc, 3, 3)."""
     law: Array
-    """[-, m, m, -], shape (nc, 4)."""
+    """mu, mu_roll, mu_spin, e [-, m, m, -], shape (nc, 4)."""
     bounce: Array
-    """How far contacts must open [m], shape (nc,)."""
+    """Least gap at the end, by restitution [m], shape (nc,)."""
 
 
 class BlockArrays(NamedTuple):

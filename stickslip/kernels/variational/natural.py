@@ -7,9 +7,10 @@ the γ of r.
 
 import math
 
+from stickslip.kernels.cones import FREE, INTERVAL
 from stickslip.kernels.jit import jit
 from stickslip.kernels.variational.law import OWN, R, Y
-from stickslip.kernels.variational.layout import FREE, INTERVAL, PYRAMID
+from stickslip.kernels.variational.layout import PYRAMID
 
 
 @jit
@@ -71,7 +72,4 @@ def natural_errors(model, B, L, X, speed):
             k += m
     size = max(size_r, size_u, speed * speed)
     size_s = max(size_rs, size_us)
-    return (
-        math.sqrt(gap / size) if size > 0.0 else 0.0,
-        math.sqrt(gap_s / size_s) if size_s > 0.0 else 0.0,
-    )
+    return (math.sqrt(gap / size) if size > 0.0 else 0.0, math.sqrt(gap_s / size_s) if size_s > 0.0 else 0.0)
