@@ -16,13 +16,17 @@ Otherwise, and where that did not do, the order, each stage starting from the be
 2. proximal Newton (`prox`), full steps, as long as they halve the residual;
 3. without friction: a certificate that there is no solution; complementary pivots (`lemke`); all bases
    (`enumerate`) where they are few, which finds a solution or proves that there is none;
-4. the interior point (`ipm`), from the interior, and proximal Newton from where it ends; then the
+4. with friction, proximal Newton with patience where it is near; from the centre of the relaxation's
+   solutions (`ipm`, `relaxed_start.py`); from the end of the exact law's central path (`path`, `cone_path.py`);
+5. the interior point (`ipm`) with the shift linearised, and proximal Newton from where it ends; then the
    same with other smoothings of the shift;
-5. proximal Newton with small changes of its weight, and much patience;
-6. a certificate that there is no solution, where one is found.
+6. proximal Newton with small changes of its weight, and much patience;
+7. a certificate that there is no solution, where one is found.
+
+Stages 4 to 6 are in `auto_stages.py`.
 
 Decisions are made on counts of operations and on residuals, never on the clock: the same problem and
-the same guess give the same answer, bit for bit (above 120 unknowns, with the same number of BLAS threads).
+the same guess give the same answer, bit for bit, whatever the number of BLAS threads.
 """
 
 from dataclasses import dataclass

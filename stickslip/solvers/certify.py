@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.compilation.timing import Compilation
+from stickslip.linalg.threads import single_threaded
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.certificate import Certificate, check_certificate
 from stickslip.problem.checks import Array, ProblemError, finite, flat, frozen
@@ -37,6 +38,9 @@ TRIES = 3
 """Most calls of a method, each asked for more digits than the one before, until the judge is content."""
 MORE_DIGITS = 0.1
 """Share of what was asked that is asked for next where rounding of a conversion is in the way."""
+ONE_THREAD = 60
+"""Unknowns up to which BLAS works on one thread by itself; beyond, it is told to, so that answers have the same
+bits on any machine, and threads that wait for each other cost nothing."""
 FINEST = 1e-17
 """Finest tolerance that a method is asked for: below, all is rounding."""
 FAR = 1e12
@@ -155,8 +159,9 @@ def certified(
     target = tolerance
     whole = Attempt(np.zeros(0), Status.STALLED, 0, seconds, compiling)
     best: Solution | None = None
+    run = single_threaded(method) if problem.size > ONE_THREAD else method
     for _ in range(TRIES):
-        attempt = method(seen, start, target)
+        attempt = run(seen, start, target)
         start = frozen(attempt.r.view())
         whole = after(whole, attempt)
         answer = Answer(attempt.r)
