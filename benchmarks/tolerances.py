@@ -2,9 +2,9 @@
 
     python benchmarks/tolerances.py [--only shaken] [--tolerances 1e-4,1e-6,1e-8]
 
-Eight runs with friction that slides and sticks: processor time of a step, mean and worst, the steps that missed
-the tolerance, the last positions beside those of the finest tolerance, and the time over that of the first one.
-Times have no compilation in them: each run is begun twice, and the second counts.
+Eight runs with friction that slides and sticks: processor time of a step, mean and worst, the steps that
+missed the tolerance, the last positions beside those of the finest tolerance, and the time over that of the
+first one. Times have no compilation in them: each run is begun twice, and the second counts.
 """
 
 import argparse
@@ -73,10 +73,10 @@ def main() -> None:
         finest = done[min(tolerances)][2].q
         for tolerance, (times, missed, state) in done.items():
             away = np.abs(state.q - finest).reshape(-1, 7)[:, :3].max()
+            ratio = times.sum() / done[tolerances[0]][0].sum()
             print(
                 f"{name:12} {tolerance:5.0e} {1e3 * times.mean():8.2f} ms a step, worst {1e3 * times.max():8.1f},"
-                f" {times.sum() / done[tolerances[0]][0].sum():5.2f} times the first, missed {missed:4},"
-                f" {away:.1e} m from the finest",
+                f" {ratio:5.2f} times the first, missed {missed:4}, {away:.1e} m from the finest",
                 flush=True,
             )
 

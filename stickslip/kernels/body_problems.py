@@ -39,6 +39,11 @@ JOINTED = 20
 which sweeps carry impulses one link at a time, and Newton's method comes first."""
 JOINTED_WORK = 4_000
 """Components that sweeps may visit after it."""
+LEAST_SWEEPS, NEWTON_SWEEPS = 60.0, 0.5
+"""Sweeps over n components of few Coulomb contacts before Newton's method: at least so many, and this times
+n², which take about as long as its dozen of factorisations."""
+COULOMB_WEIGHT, COULOMB_NEWTONS = 1e-3, 60.0
+"""First proximal weight among them, and most steps: as `solvers/auto_stages.py` has it."""
 DENSE = 120
 """Components up to which its systems are dense, and solved here."""
 WEIGHT = 1e-10
@@ -92,9 +97,24 @@ class BodyProblem(NamedTuple):
 
 @jit
 def solve_coulomb3(K, bodies, rows, M, root, f, u_bias, tolerance, guess):
-    """`solve` over 3D Coulomb contacts; accelerated sweeps follow where they are slow and contacts many."""
-    problem = BodyProblem(cones.Cones(*K), bodies, rows, M, root, f, u_bias)
-    columns, limit = MIXED if u_bias.shape[0] > MANY else 0, sweeps_worth(u_bias.shape[0], True)
+    """`solve` over 3D Coulomb contacts; accelerated sweeps follow where they are slow and contacts many, and
+    Newton's method where contacts are few. Its steps count as sweeps do."""
+    problem, n = BodyProblem(cones.Cones(*K), bodies, rows, M, root, f, u_bias), u_bias.shape[0]
+    columns, limit = MIXED if n > MANY else 0, sweeps_worth(n, True)
+    few = max(LEAST_SWEEPS, NEWTON_SWEEPS * n * n)
+    if few < limit:
+        found = solve(
+            body_sweeps.prepare_coulomb3, body_sweeps.run_coulomb3, 0, problem, tolerance, few, guess
+        )
+        if found[4][schedule.STATE] == schedule.SOLVED:
+            return found
+        r, control = found[0], found[4]
+        free = unloaded(problem)
+        found = newton(problem, free, r, COULOMB_WEIGHT, tolerance, tolerance, COULOMB_NEWTONS)
+        found[4][schedule.SWEEPS] += control[schedule.SWEEPS]
+        if found[4][schedule.STATE] == schedule.SOLVED:
+            return found
+        guess = r
     return solve(
         body_sweeps.prepare_coulomb3, body_sweeps.run_coulomb3, columns, problem, tolerance, limit, guess
     )
@@ -123,23 +143,35 @@ def solve_jointed(K, bodies, rows, M, root, f, u_bias, tolerance, guess):
         v = velocities(problem, r)
         u = _told(problem, free, r, v, told)
         error, solved = _worst(told), _is_good(told, tolerance)
-        # 2. Newton's method with v eliminated, u = J J' r + u_free, unless the guess is exact
-        if not (solved and error <= max(AIM * tolerance, min(ROUNDING, tolerance))):
-            W = blocks.body_blocks(bodies, problem.K.offset, free.J)
-            r, newton, history = prox_newton.solve_small(
-                problem.K, W, free.u, r, WEIGHT, ENOUGH * min(tolerance, error), NEWTONS, PATIENCE
-            )
-            control[schedule.SWEEPS], v = newton[prox_newton.NEWTON], velocities(problem, r)
-            u = _told(problem, free, r, v, told)
-            solved = _is_good(told, tolerance)
-        else:
+        if solved and error <= max(AIM * tolerance, min(ROUNDING, tolerance)):
             history[0, 1], history[0, 2] = told[residuals.NATURAL], told[residuals.SCALED]
-        if solved:
             control[schedule.STATE] = schedule.SOLVED
             return r, v, u, told, control, history
+        # 2. Newton's method from there
+        found = newton(problem, free, r, WEIGHT, min(tolerance, error), tolerance, NEWTONS)
+        if found[4][schedule.STATE] == schedule.SOLVED:
+            return found
+        r = found[0]
     # 3. sweeps, from the best
     limit = float(max(3, JOINTED_WORK // max(n, 1)))
     return solve(body_sweeps.prepare, body_sweeps.run, 0, problem, tolerance, limit, r)
+
+
+@jit
+def newton(problem, free, r, weight, aim, tolerance, most):
+    """(r, v, u, told, control, history) of proximal Newton with v eliminated, u = J J' r + u_free, from r.
+
+    free: `Unloaded`; weight: the first proximal one; aim: it goes on to ENOUGH of that, if it can.
+    """
+    control, told = np.zeros(schedule.SLOTS), np.empty(residuals.MEASURES + 1)
+    W = blocks.body_blocks(problem.bodies, problem.K.offset, free.J)
+    r, steps, history = prox_newton.solve_small(problem.K, W, free.u, r, weight, ENOUGH * aim, most, PATIENCE)
+    v = velocities(problem, r)
+    u = _told(problem, free, r, v, told)
+    control[schedule.SWEEPS], control[schedule.BEST] = steps[prox_newton.NEWTON], _worst(told)
+    if _is_good(told, tolerance):
+        control[schedule.STATE] = schedule.SOLVED
+    return r, v, u, told, control, history
 
 
 @jit

@@ -17,7 +17,8 @@ Otherwise, and where that did not do, the order, each stage starting from the be
 3. without friction: a certificate that there is no solution; complementary pivots (`lemke`); all bases
    (`enumerate`) where they are few, which finds a solution or proves that there is none;
 4. with friction, proximal Newton with patience where it is near; from the centre of the relaxation's
-   solutions (`ipm`, `relaxed_start.py`); from the end of the exact law's central path (`path`, `cone_path.py`);
+   solutions (`ipm`, `relaxed_start.py`); from the end of the exact law's central path (`path`,
+   `cone_path.py`);
 5. the interior point (`ipm`) with the shift linearised, and proximal Newton from where it ends; then the
    same with other smoothings of the shift;
 6. proximal Newton with small changes of its weight, and much patience;

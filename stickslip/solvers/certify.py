@@ -39,8 +39,8 @@ TRIES = 3
 MORE_DIGITS = 0.1
 """Share of what was asked that is asked for next where rounding of a conversion is in the way."""
 ONE_THREAD = 60
-"""Unknowns up to which BLAS works on one thread by itself; beyond, it is told to, so that answers have the same
-bits on any machine, and threads that wait for each other cost nothing."""
+"""Unknowns up to which BLAS works on one thread by itself. Beyond, it is limited to one, so that answers have
+the same bits for any number of threads, and no time is lost where they wait for each other."""
 FINEST = 1e-17
 """Finest tolerance that a method is asked for: below, all is rounding."""
 FAR = 1e12

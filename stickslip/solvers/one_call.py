@@ -25,6 +25,9 @@ from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import AnyProblem, Solution, Stage, Status
 
 NOTHING: Array = frozen(np.zeros(0))
+FEW = 60
+"""Components up to which contacts between bodies are tried in one call from nothing."""
+NOTHING_YET: Array = frozen(np.zeros(FEW))
 COULOMB_3D = (2,)
 """Sizes of the groups of Coulomb's cone in space."""
 
@@ -84,12 +87,12 @@ def _box(problem: BoxProblem, guess: Array | None, tolerance: float, name: str) 
 
 
 def _bodies(problem: GlobalProblem, guess: Array | None, tolerance: float, name: str) -> FirstTry:
-    """Sweeps over contacts between bodies, Newton's method where joints are many; without an answer, the best
-    to go on from."""
+    """Sweeps over contacts between bodies, Newton's method where contacts are few or joints are many; without
+    an answer, the best to go on from."""
     H, M, K = problem.H, problem.M, problem.K
-    if guess is None:  # the stages know better how many sweeps to make from nothing
+    if guess is None and problem.size > FEW:  # the stages know better how many sweeps to make from nothing
         return FirstTry(None, None, None)
-    start = guess.view()
+    start = (NOTHING_YET[: problem.size] if guess is None else guess).view()
     start.flags.writeable = False
     arguments = (
         tuple(K.arrays), H.bodies, H.rows, M.matrix, M.inverse_root,  # type: ignore[union-attr]
@@ -99,7 +102,7 @@ def _bodies(problem: GlobalProblem, guess: Array | None, tolerance: float, name:
     (r, v, u, told, control, history), seconds, compiling = timed(kernel, *arguments, start)
     sweeps = int(control[schedule.SWEEPS])
     method = "anderson" if control[schedule.ERROR_THEN] > 0.0 else "nsgs"
-    if kernel is body_problems.solve_jointed and sweeps and not control[schedule.CHECKS]:
+    if sweeps and not control[schedule.CHECKS]:
         method = "prox"
     if control[schedule.STATE] != schedule.SOLVED:
         best = float(control[schedule.BEST])
