@@ -18,7 +18,6 @@ from stickslip.gradients.solution_factor import Factor
 from stickslip.gradients.variational_equations import Values, VariationalEquations
 from stickslip.kernels.bodies.joint_geometry import HOLD
 from stickslip.kernels.derivatives import laws
-from stickslip.kernels.derivatives import system as kernels
 from stickslip.problem.step_problem import MODELS
 from stickslip.state import Array, BoolArray, IntArray
 
@@ -28,6 +27,8 @@ NEGLIGIBLE = 1e-5
 """Share of the arm of a row, per step, that velocities are always measured by [-]."""
 FEW = 400
 """Most rows of a dense complement."""
+WHOLE = 200_000
+"""Most entries of rows on bodies that are kept as a dense matrix."""
 RANK = 1e-9
 """Singular values below this share of the largest are zero."""
 ALONE = 1e-6
@@ -115,7 +116,9 @@ class Linear:
             np.concatenate([at[6 * i + m], at[6 * nc + slack]]),
         )
         unknown = self.unknown
-        self.system = System(inverse, self.equations.row[unknown], self.rows[unknown], moves[unknown], D)
+        self._acts = on_bodies(self.rows, self.equations.row, len(inverse))
+        by_v = on_bodies(moves, self.equations.row, len(inverse))
+        self.system = System(inverse, self._acts[unknown], by_v[unknown], D)
 
     def right_sides(self, effects: Array) -> tuple[Array, Array, Array]:
         """e (6 nd, k), c (m, k), and impulses that follow from their coefficients alone, (p, k)."""
@@ -128,14 +131,14 @@ class Linear:
         known = c.copy()
         known[self.unknown] = 0.0
         if known.any():
-            e = e + on_bodies(self.rows, self.equations.row, known, len(e) // 6)
+            e = e + self._acts.T @ known
         return e, c[self.unknown], known
 
     def right_sides_transposed(self, on_e: Array, on_c: Array, on_r: Array) -> Array:
         """Weights of the effects, from those of e, of c and of the impulses (p, k)."""
         nc, k = self.nc, on_e.shape[1]
         out = np.zeros((self.equations.size, k))
-        on_known = on_r + of_bodies(self.rows, self.equations.row, on_e)
+        on_known = on_r + self._acts @ on_e
         on_known[self.unknown] = on_c
         contacts, joints = on_known[: 6 * nc].reshape(nc, 6, k), on_known[6 * nc :]
         lines = self.equations.lines
@@ -154,10 +157,10 @@ class Linear:
 class System:
     """The system, factored once."""
 
-    def __init__(self, inverse: Array, body: IntArray, acts: Array, moves: Array, D: Entries):
-        """A⁻¹ of the dynamic bodies, (nd, 6, 6); of the rows of the unknown impulses: dynamic bodies, -1 for
-        what does not move by forces, (m, 2), what a unit impulse does to them, and C, (m, 2, 6) each."""
-        self._inverse, self._body, self._acts, self._moves = inverse, body, acts, moves
+    def __init__(self, inverse: Array, acts: Any, moves: Any, D: Entries):
+        """A⁻¹ of the dynamic bodies, (nd, 6, 6); of the unknown impulses what units do to them, and C,
+        (m, 6 nd) each, both dense or both sparse."""
+        self._inverse, self._acts, self._moves = inverse, acts, moves
         S = self._complement(*D)
         largest = abs(S).max(axis=1).toarray() if sp.issparse(S) else np.abs(S).max(axis=1, initial=0.0)
         size = np.asarray(largest).reshape(-1, 1)
@@ -170,30 +173,23 @@ class System:
         """Whether changes of impulses that no law minds move bodies."""
 
     def _complement(self, entries: Array, lines: IntArray, columns: IntArray) -> Any:
-        """D + C A⁻¹ B, dense or sparse."""
-        m, body, inverse = len(self._body), self._body, self._inverse
-        if m <= FEW:
-            S = np.empty((m, m))
-            kernels.complement(self._moves, self._acts, body, inverse, np.empty_like(self._acts), S)
+        """D + C A⁻¹ B, dense where rows are few."""
+        m, nd = self._acts.shape[0], len(self._inverse)
+        if not sp.issparse(self._acts):
+            S = np.matmul(self._moves.reshape(m, nd, 1, 6), self._inverse).reshape(m, 6 * nd) @ self._acts.T
             S[lines, columns] += entries
             return S
-        B, C = (_spread(rows, body, len(inverse)) for rows in (self._acts, self._moves))
         square = sp.csr_array((entries, (lines, columns)), shape=(m, m))
-        return sp.csr_array(square + C @ sp.block_diag(list(inverse), format="csr") @ B.T)
+        S = square + self._moves @ sp.block_diag(list(self._inverse), format="csr") @ self._acts.T
+        return S.toarray() if m <= FEW else sp.csr_array(S)
 
     def _moves_alone(self) -> bool:
         free, acts = self._factor.null_space(), self._acts
         moved, parts = (
-            np.abs(self._times(self._on_bodies(rows, x), transposed=False))
-            for rows, x in ((acts, free), (np.abs(acts), np.abs(free)))
+            np.abs(self._times(rows.T @ x, transposed=False))
+            for rows, x in ((acts, free), (abs(acts), np.abs(free)))
         )
         return bool((moved > ALONE * parts.max(initial=0.0)).any())
-
-    def _of_bodies(self, rows: Array, x: Array) -> Array:
-        return of_bodies(rows, self._body, x)
-
-    def _on_bodies(self, rows: Array, x: Array) -> Array:
-        return on_bodies(rows, self._body, x, len(self._inverse))
 
     def _times(self, e: Array, *, transposed: bool) -> Array:
         """A⁻¹ e or A⁻ᵀ e."""
@@ -203,14 +199,14 @@ class System:
     def solve(self, e: Array, c: Array) -> tuple[Array, Array]:
         """(dv, dr) from e (6 nd, k) and c (m, k)."""
         a = self._times(e, transposed=False)
-        dr = self._factor.solve(self._weight * (c - self._of_bodies(self._moves, a)))
-        return a + self._times(self._on_bodies(self._acts, dr), transposed=False), dr
+        dr = self._factor.solve(self._weight * (c - self._moves @ a))
+        return a + self._times(self._acts.T @ dr, transposed=False), dr
 
     def torn(self, e: Array, c: Array) -> bool:
         """Whether some columns of e, c want apart what is held more than once, so that no dv follows them."""
         if self.unique:
             return False
-        wanted = c - self._of_bodies(self._moves, self._times(e, transposed=False))
+        wanted = c - self._moves @ self._times(e, transposed=False)
         wanted *= self._weight
         size = np.linalg.norm(wanted, axis=0)
         return bool((self._factor.mismatch(wanted) * size > TORN * size.max(initial=0.0)).any())
@@ -218,27 +214,20 @@ class System:
     def solve_transposed(self, g_v: Array, g_r: Array) -> tuple[Array, Array]:
         """Weights of e and c from weights of dv (6 nd, k) and dr (m, k)."""
         back = self._times(g_v, transposed=True)
-        y = self._weight * self._factor.solve_transposed(g_r + self._of_bodies(self._acts, back))
-        return back - self._times(self._on_bodies(self._moves, y), transposed=True), y
+        y = self._weight * self._factor.solve_transposed(g_r + self._acts @ back)
+        return back - self._times(self._moves.T @ y, transposed=True), y
 
 
-def of_bodies(rows: Array, body: IntArray, x: Array) -> Array:
-    """Rows (m, 2, 6) of pairs of bodies times x (6 nd, k), shape (m, k)."""
-    out = np.empty((len(rows), x.shape[1]))
-    kernels.rows_times(rows, body, np.ascontiguousarray(x), out)
-    return out
-
-
-def on_bodies(rows: Array, body: IntArray, x: Array, count: int) -> Array:
-    """Their transpose times x (m, k), shape (6 count, k)."""
-    out = np.zeros((6 * count, x.shape[1]))
-    kernels.add_transposed(rows, body, np.ascontiguousarray(x), out)
-    return out
-
-
-def _spread(rows: Array, body: IntArray, count: int) -> sp.csr_array:
-    """Rows (m, 2, 6) of pairs of bodies as a matrix (m, 6 count); those of body -1 are left out."""
-    line = np.broadcast_to(np.arange(len(body))[:, None, None], rows.shape)
+def on_bodies(rows: Array, body: IntArray, count: int) -> Any:
+    """Rows (m, 2, 6) of pairs of bodies (m, 2) as a matrix (m, 6 count), sparse where it is large; those of
+    body -1 are left out."""
+    m = len(body)
+    if m <= FEW and 6 * m * count <= WHOLE:
+        out = np.zeros((m, count + 1, 6))
+        for side in range(2):
+            out[np.arange(m), body[:, side]] += rows[:, side]
+        return out[:, :count].reshape(m, 6 * count)
+    line = np.broadcast_to(np.arange(m)[:, None, None], rows.shape)
     column = np.broadcast_to(6 * body[:, :, None] + np.arange(6), rows.shape)
     there = np.broadcast_to(body[:, :, None] >= 0, rows.shape)
-    return sp.csr_array((rows[there], (line[there], column[there])), shape=(len(body), 6 * count))
+    return sp.csr_array((rows[there], (line[there], column[there])), shape=(m, 6 * count))
