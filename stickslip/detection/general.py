@@ -102,18 +102,10 @@ class GeneralDetector:
         memory = memory_of(mujoco, self._model, self._data)
         if memory is None:
             return None
-        finder = finders.find_plain
-        if self._fields is not None:
-            finder = finders.find_hulls_on_terrain if self._manifolds else finders.find_terrain
-        elif self._manifolds:
-            finder = finders.find_hulls
-        elif self._faces is not None:
-            finder = finders.find_boxes
-        faces = self._faces if self._faces is not None else self._polyhedra()
-        return finder, GeneralArrays(
-            memory, self._place, self._traits, self._flags,
-            self._flags | int(mujoco.mjtDisableBit.mjDSBL_MULTICCD), faces, self._fields,
-        )  # fmt: skip
+        single = self._flags | int(mujoco.mjtDisableBit.mjDSBL_MULTICCD) if self._manifolds else None
+        return finders.find_shapes, GeneralArrays(
+            memory, self._place, self._traits, self._flags, single, self._faces, self._fields
+        )
 
     def find(self, q: Array, margin: float) -> ContactSet:
         """All contacts with gap <= margin [m] at q (7 n,)."""

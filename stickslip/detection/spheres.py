@@ -5,21 +5,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from stickslip.detection.contacts import SLOTS, ContactSet
-from stickslip.kernels.bodies.grid import (
-    Elements,
-    Filters,
-    Grid,
-    Levels,
-    Pairs,
-    Traits,
-    find_pairs,
-    order,
-    sift,
-    write_contacts,
-)
-from stickslip.kernels.bodies.layout import Contacts
-from stickslip.kernels.steps.detection import SphereArrays
+from stickslip.detection.contacts import ContactSet
+from stickslip.kernels.bodies.grid import Elements, Filters, Grid, Levels, Pairs, Traits
+from stickslip.kernels.steps.detection import SphereArrays, among_spheres
 from stickslip.mechanics.shapes import Plane, Sphere
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.state import Array, IntArray, ModelError
@@ -85,25 +73,13 @@ class SphereDetector:
         """All contacts with gap <= margin [m] at coordinates q (7 n,)."""
         if not math.isfinite(margin):
             raise ModelError(f"margin of detection is {margin}, expected a finite distance")
-        count = self._find(q, margin)
-        while count >= self._pairs.pair.shape[0]:
+        while True:
+            count, found = among_spheres(self.compiled(), q, margin)
+            if count < self._pairs.pair.shape[0]:
+                return ContactSet(*found)
             if 2 * count > max(MOST_PAIRS, 64 * self._elements.radius.size):
                 raise ModelError(f"more than {count} pairs of spheres and planes touch: {self._heap()}")
             self._pairs = self._reserved(2 * count)
-            count = self._find(q, margin)
-        if self._filtered:
-            count = sift(self._pairs.pair, count, self._elements.body, self._filters)
-        nc = order(self._pairs, count) if count else 0
-        found = _room(nc)
-        if nc:
-            write_contacts(self._pairs, self._elements, self._grid, self._traits, SLOTS, found)
-        return ContactSet(*found)
-
-    def _find(self, q: Array, margin: float) -> int:
-        if not self._levels.member.size:
-            return 0
-        count: int = find_pairs(q, margin, self._elements, self._levels, self._grid, self._pairs.pair)
-        return count
 
     def _heap(self) -> str:
         """Where so many are, for the message: the fullest bucket."""
@@ -111,21 +87,6 @@ class SphereDetector:
         sphere = self._grid.number[np.argmax(home == np.bincount(home).argmax())]
         name = self._names[self._elements.body[sphere]]
         return f"most are in one place, near body {name!r}; move bodies apart or make the margin smaller"
-
-
-def _room(nc: int) -> Contacts:
-    """Room for nc contacts, in one piece: several large ones would go back to the system every step."""
-    room = np.empty(22 * nc)
-    whole = room[: 5 * nc].view(np.int64)
-    return Contacts(
-        whole[:nc],
-        whole[nc : 3 * nc].reshape(nc, 2),
-        whole[3 * nc :].reshape(nc, 2),
-        room[5 * nc : 8 * nc].reshape(nc, 3),
-        room[8 * nc : 17 * nc].reshape(nc, 3, 3),
-        room[17 * nc : 18 * nc],
-        room[18 * nc :].reshape(nc, 4),
-    )
 
 
 def _partners(apart: IntArray, n: int) -> tuple[IntArray, IntArray]:

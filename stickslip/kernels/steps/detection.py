@@ -1,8 +1,8 @@
 """Detection of contacts within a compiled step: spheres by their grid, other shapes by MuJoCo's C function.
 
 A finder is (data, q, margin) -> (found, contacts). `found` is False where Python has to decide: contacts are
-too many, a normal is in doubt, or q is not finite. Finders that few worlds need are functions of their own,
-so that only these compile them.
+too many, a normal is in doubt, or q is not finite. What few worlds need is None in the data of the others,
+which compile nothing of it.
 """
 
 from typing import NamedTuple
@@ -85,9 +85,10 @@ class GeneralArrays(NamedTuple):
     traits: GeomTraits
     flags: int
     """What is disabled in MuJoCo."""
-    single_flags: int
-    """The same without manifolds."""
-    faces: Polyhedra
+    single_flags: int | None
+    """The same without manifolds; None without hulls and cylinders."""
+    faces: Polyhedra | None
+    """None where no two shapes have faces."""
     terrain: Terrain | None
     """Height fields; None without any."""
 
@@ -124,81 +125,57 @@ def collide(m, flags):
 
 
 @jit
-def place_and_collide(g, q, margin):
-    """(whether q is finite, MuJoCo's contacts)."""
-    bad = place_geoms(q.reshape(-1), g.placement)
-    write_double(g.memory.margin, max(margin, 0.0) / g.traits.unit)
-    return bad < 0, collide(g.memory, g.flags)
+def choose(single_flags, g, given):
+    """Contacts where single ones check the manifolds of hulls and cylinders; as given without such shapes."""
+    if single_flags is None:
+        return given
+    return choose_manifolds(g.traits.shape_of.shape[0], given, collide(g.memory, single_flags))
 
 
 @jit
-def translated(g, given, margin):
-    """(found, contacts) from MuJoCo's."""
-    contacts, doubt, full = translate(given, g.traits, margin, SLOTS)
-    return doubt.shape[0] == 0 and full < 0, contacts
+def with_faces(faces, g, given, within):
+    """Contacts of faces that lie on each other found again in double precision; as given without faces."""
+    if faces is None:
+        return given
+    return face_contacts(given, faces, within, g.placement)
 
 
 @jit
-def with_faces(g, given, margin):
-    """Contacts of faces that lie on each other, found again in double precision."""
-    return face_contacts(given, g.faces, max(margin, 0.0) / g.traits.unit, g.placement)
-
-
-@jit
-def on_terrain(g, given, margin):
-    """(whether there is room, contacts) with those of height fields set right."""
-    given, full = field_contacts(given, g.terrain, max(margin, 0.0) / g.traits.unit, g.placement)
+def on_terrain(terrain, g, given, within):
+    """(whether there is room, contacts) with those of height fields set right; as given without fields."""
+    if terrain is None:
+        return True, given
+    given, full = field_contacts(given, terrain, within, g.placement)
     return full < 0, given
 
 
 @jit
-def find_plain(g, q, margin):
-    """Finder of shapes that touch in formulas."""
-    finite, given = place_and_collide(g, q, margin)
-    good, contacts = translated(g, given, margin)
-    return finite and good, contacts
+def find_shapes(g, q, margin):
+    """Finder of shapes by MuJoCo; compiled for those that a world has."""
+    within = max(margin, 0.0) / g.traits.unit
+    bad = place_geoms(q.reshape(-1), g.placement)
+    write_double(g.memory.margin, within)
+    given = choose(g.single_flags, g, collide(g.memory, g.flags))
+    few, given = on_terrain(g.terrain, g, with_faces(g.faces, g, given, within), within)
+    contacts, doubt, full = translate(given, g.traits, margin, SLOTS)
+    return bad < 0 and few and doubt.shape[0] == 0 and full < 0, contacts
 
 
 @jit
-def find_boxes(g, q, margin):
-    """Finder of worlds with several cuboids."""
-    finite, given = place_and_collide(g, q, margin)
-    good, contacts = translated(g, with_faces(g, given, margin), margin)
-    return finite and good, contacts
-
-
-@jit
-def place_and_choose(g, q, margin):
-    """`place_and_collide`, where single contacts check the manifolds of hulls and cylinders."""
-    finite, given = place_and_collide(g, q, margin)
-    chosen = choose_manifolds(g.traits.shape_of.shape[0], given, collide(g.memory, g.single_flags))
-    return finite, with_faces(g, chosen, margin)
-
-
-@jit
-def find_hulls(g, q, margin):
-    """Finder of worlds with hulls or cylinders."""
-    finite, given = place_and_choose(g, q, margin)
-    good, contacts = translated(g, given, margin)
-    return finite and good, contacts
-
-
-@jit
-def find_terrain(g, q, margin):
-    """Finder of worlds with height fields."""
-    finite, given = place_and_collide(g, q, margin)
-    few, given = on_terrain(g, with_faces(g, given, margin), margin)
-    good, contacts = translated(g, given, margin)
-    return finite and few and good, contacts
-
-
-@jit
-def find_hulls_on_terrain(g, q, margin):
-    """Finder of worlds with height fields, and hulls or cylinders."""
-    finite, given = place_and_choose(g, q, margin)
-    few, given = on_terrain(g, given, margin)
-    good, contacts = translated(g, given, margin)
-    return finite and few and good, contacts
+def among_spheres(s, q, margin):
+    """(number of pairs that are near, contacts) of spheres and planes; none where the room for pairs, which
+    is more than their number, is too small.   s: `SphereArrays`; q (7 n,)."""
+    count = 0
+    if s.levels.member.shape[0] > 0:
+        count = find_pairs(q, margin, s.elements, s.levels, s.grid, s.pairs.pair)
+    if count >= s.pairs.pair.shape[0]:
+        return count, empty_contacts(0)
+    kept = sift(s.pairs.pair, count, s.elements.body, s.filters) if s.filtered else count
+    nc = order(s.pairs, kept) if kept > 0 else 0
+    contacts = empty_contacts(nc)
+    if nc > 0:
+        write_contacts(s.pairs, s.elements, s.grid, s.traits, SLOTS, contacts)
+    return count, contacts
 
 
 @jit
@@ -208,18 +185,10 @@ def find_spheres(s, q, margin):
     for i in range(q.shape[0]):
         for k in range(7):
             finite = finite and abs(q[i, k]) < np.inf
-    count = 0
-    if finite and s.levels.member.shape[0] > 0:
-        count = find_pairs(q.reshape(-1), margin, s.elements, s.levels, s.grid, s.pairs.pair)
-    if not finite or count >= s.pairs.pair.shape[0]:
+    if not finite:
         return False, empty_contacts(0)
-    if s.filtered:
-        count = sift(s.pairs.pair, count, s.elements.body, s.filters)
-    nc = order(s.pairs, count) if count > 0 else 0
-    contacts = empty_contacts(nc)
-    if nc > 0:
-        write_contacts(s.pairs, s.elements, s.grid, s.traits, SLOTS, contacts)
-    return True, contacts
+    count, contacts = among_spheres(s, q.reshape(-1), margin)
+    return count < s.pairs.pair.shape[0], contacts
 
 
 @jit
