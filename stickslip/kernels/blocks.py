@@ -203,22 +203,6 @@ def add_velocities(bodies, offset, rows, w, bias, u, size):
 
 
 @jit
-def body_diagonal(bodies, offset, rows, out):
-    """out <- diagonal of W = rows rows'.   out (n,)."""
-    for i in range(bodies.shape[0]):
-        one_body = bodies[i, 0] == bodies[i, 1]
-        for j in range(offset[i], offset[i + 1]):
-            s = 0.0
-            for k in range(rows.shape[2]):
-                first = rows[j, 0, k] if bodies[i, 0] >= 0 else 0.0
-                second = rows[j, 1, k] if bodies[i, 1] >= 0 else 0.0
-                if one_body:
-                    first, second = first + second, 0.0
-                s += first * first + second * second
-            out[j] = s
-
-
-@jit
 def scale_rows(bodies, offset, rows, factor, out):
     """out <- rows times the factor F of each body, where M^-1 = F F'.   factor (bodies, k, k)."""
     if rows.shape[2] == RIGID:

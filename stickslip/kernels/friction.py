@@ -13,6 +13,7 @@ import math
 from typing import Any, NamedTuple
 
 from stickslip.kernels import cones
+from stickslip.kernels.dense_lu import lu_solve
 from stickslip.kernels.jit import jit
 from stickslip.kernels.slip import Sliding, slip3
 
@@ -225,41 +226,15 @@ def _newton(block, q, kappa, work, t):
                     work[row, h] = 0.0
                 work[row, g - g0] = 1.0
             a += group_size[g]
+        J, steps = work[m + 1 :], work[m]
         for i in range(p):
-            for j in range(p + 1):
-                work[i, j] = work[m + 1 + i, j]
-        _solve(work, p)
+            steps[i] = J[i, p]
+        if not lu_solve(J, steps, p):
+            return math.inf
         for g in range(g0, g1):
-            step = work[g - g0, p]
-            if not abs(step) < math.inf:
-                return math.inf
             least = 0.0 if iteration < 10 else 0.1 * kappa[g]
-            kappa[g] = max(kappa[g] + step, least)
+            kappa[g] = max(kappa[g] + steps[g - g0], least)
     return worst
-
-
-@jit
-def _solve(A, m):
-    """Solve A[:m, :m] x = A[:m, m] in place, with row pivoting."""
-    for c in range(m):
-        p = c
-        for i in range(c + 1, m):
-            if abs(A[i, c]) > abs(A[p, c]):
-                p = i
-        if p != c:
-            for j in range(c, m + 1):
-                A[c, j], A[p, j] = A[p, j], A[c, j]
-        if A[c, c] == 0.0:
-            A[c, c] = 1e-300
-        for i in range(c + 1, m):
-            f = A[i, c] / A[c, c]
-            for j in range(c, m + 1):
-                A[i, j] -= f * A[c, j]
-    for i in range(m - 1, -1, -1):
-        s = A[i, m]
-        for j in range(i + 1, m):
-            s -= A[i, j] * A[j, m]
-        A[i, m] = s / A[i, i]
 
 
 @jit
@@ -289,11 +264,9 @@ def _shorten(block, a, size, limit, c, kappa, work, t):
             for j in range(size):
                 work[i, j] = local[o + i * d + j]
             work[i, i] += kappa
-            work[i, size] = -c[i]
-        _solve(work, size)
-        for i in range(size):
-            t[a + i] = work[i, size]
-        carried = cones.norm(t, a, a + size)
+            t[a + i] = -c[i]
+        solved = lu_solve(work, t[a:], size)
+        carried = cones.norm(t, a, a + size) if solved else math.inf
         if carried <= limit:
             if kappa == 0.0 or limit - carried <= CLOSE * limit:
                 break

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stickslip.kernels import cone_maps, cones
+from stickslip.kernels.dense_lu import ldl_solve
 from stickslip.kernels.jit import jit
 from stickslip.kernels.maps import Mapped
 
@@ -175,11 +176,11 @@ def push(B, w, out):
 
 @jit
 def normal_matrix(B, D, shift, work, out):
-    """Lower triangle of out <- B D B' + shift I.   D (nb, d, d), work (m,), out (m, m)."""
+    """Upper triangle of out <- B D B' + shift I.   D (nb, d, d), work (m,), out (m, m)."""
     offset, row_start, row, data = B
     m = out.shape[0]
     for p in range(m):
-        for q in range(p + 1):
+        for q in range(p, m):
             out[p, q] = 0.0
         out[p, p] = shift
     at = 0
@@ -197,37 +198,9 @@ def normal_matrix(B, D, shift, work, out):
                     continue
                 for c in range(touched):
                     q = row[row_start[i] + c]
-                    if q <= p:
+                    if q >= p:
                         out[p, q] += value * work[c]
         at += d * touched
-
-
-@jit
-def cholesky_solve(A, b):
-    """b <- A^-1 b, the lower triangle of A overwritten by its factor; false if A is not positive definite."""
-    m = b.shape[0]
-    for p in range(m):
-        for q in range(p + 1):
-            s = A[p, q]
-            for c in range(q):
-                s -= A[p, c] * A[q, c]
-            if p == q:
-                if not s > 0.0:
-                    return False
-                A[p, p] = math.sqrt(s)
-            else:
-                A[p, q] = s / A[q, q]
-    for p in range(m):
-        s = b[p]
-        for c in range(p):
-            s -= A[p, c] * b[c]
-        b[p] = s / A[p, p]
-    for p in range(m - 1, -1, -1):
-        s = b[p] / A[p, p]
-        b[p] = s
-        for c in range(p):
-            b[c] -= A[p, c] * s
-    return True
 
 
 @jit
@@ -308,7 +281,7 @@ def nearest(K, B, centre, b, tolerance, count, w):
             normal_matrix(B, D, shift, work, matrix)
             for j in range(m):
                 dy[j] = -g[j]
-            solved = cholesky_solve(matrix, dy)
+            solved = ldl_solve(matrix, dy, m)
             if solved:
                 break
             shift *= 10.0

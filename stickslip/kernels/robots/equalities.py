@@ -7,7 +7,7 @@ gap(q) = 0 closes it, along M⁻¹ J' (a projection in the metric of the kinetic
 
 import numpy as np
 
-from stickslip.kernels.impulses import cholesky_solve
+from stickslip.kernels.dense_lu import ldl_solve
 from stickslip.kernels.jit import jit
 from stickslip.kernels.robots.impulses import DEEPEST
 from stickslip.kernels.robots.motion import place
@@ -49,7 +49,7 @@ def close_equalities(engine, motion, traits):
         call_solve(f.solve_m, engine.model, engine.data, X.ctypes.data, J.ctypes.data, np.int32(ne))
         most = 0.0
         for i in range(ne):
-            for j in range(i + 1):
+            for j in range(i, ne):
                 total = 0.0
                 for c in range(nv):
                     total += J[i, c] * X[j, c]
@@ -58,7 +58,7 @@ def close_equalities(engine, motion, traits):
         for i in range(ne):
             W[i, i] += REDUNDANT * most
         # 2. The shift M⁻¹ J' p with W p = -gap.
-        if not cholesky_solve(W, p):
+        if not ldl_solve(W, p, ne):
             return
         shift, before = np.zeros(nv), motion.qpos.copy()
         for i in range(ne):
