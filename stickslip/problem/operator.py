@@ -158,9 +158,9 @@ class BodyDelassus:
     def diagonal(self) -> Array:
         body = np.repeat(self.bodies, np.diff(self.offset), axis=0)
         rows = np.where((body >= 0)[:, :, None], self.rows, 0.0)
-        twice = (body[:, 0] == body[:, 1])[:, None]  # one body on both sides
-        rows = np.where(twice, rows.sum(axis=1), rows[:, 0]), np.where(twice, 0.0, rows[:, 1])
-        return np.asarray(sum(np.einsum("nk,nk->n", one, one) for one in rows))
+        same = body[:, 0] == body[:, 1]  # one body on both sides
+        across = 2.0 * same * np.einsum("nk,nk->n", rows[:, 0], rows[:, 1])
+        return np.asarray(np.einsum("nsk,nsk->n", rows, rows) + across)
 
     def blocks(self, K: ProductSet) -> BlockDelassus:
         J = self.sparse()

@@ -103,7 +103,7 @@ class Compliant(SystemScheme):
         y = np.empty(system.size)
         energy = 0.0
         for one in system.interactions:
-            y[one.components] = one.mechanical.y(end.t, end.q[one.q], np.zeros(one.law.size), z[one.z])
+            y[one.components] = one.y(end.t, end.q, z)
             energy += stored(one.law, self.stiffness, y[one.components])
         always = np.concatenate([~one.law.unilateral for one in system.interactions] or [np.zeros(0, bool)])
         run.forecast[always] = -np.inf
@@ -176,18 +176,16 @@ class _Part:
                 raise ModelError(f"system {body.name!r}: at t = {t:.9g} s, M is singular") from None
             fall[place.v] = inverse[place.v.start][1] @ body.force(t, q[place.q], v[place.v], self.z[place.z])
         for one in self.interactions:
-            law, lam = one.law, np.zeros(one.law.size)
+            law = one.law
             rows = np.zeros((law.size, v.shape[0]))
-            rows[:, one.v] = one.mechanical.rows(t, q[one.q], lam, self.z[one.z])
+            rows[:, one.v] = own = one.rows(t, q, self.z)
             W = sum(
                 np.einsum("ij,jk,ik->i", rows[:, to], inverse_M, rows[:, to])
                 for to, inverse_M in inverse.values()
             )
             mass = np.divide(1.0, W, out=np.zeros(law.size), where=np.asarray(W) > 0.0)
             self.stiffness.append(self._stiffness(one, mass))
-            y = one.mechanical.y(t, q[one.q], lam, self.z[one.z])
-            drift = one.mechanical.drift(t, q[one.q], lam, self.z[one.z])
-            u = rows @ v + (0.0 if drift is None else drift)
+            y, u = one.y(t, q, self.z), one.rate(t, q, v, self.z, own)
             reach = y + 2.0 * h * np.minimum(u, 0.0) - h * h * np.abs(rows @ fall)
             acts = np.repeat(law.K.kind == cones.FREE, np.diff(law.K.offset))
             acts[law.normals] = reach[law.normals] <= 0.0
@@ -245,13 +243,10 @@ class _Equations:
         self.part, self.t, self.h = part, t, h
         self.alpha = 0.5 if part.scheme.integrator == "midpoint" else 1.0
         self.q0, self.v0 = part.run.q, part.run.v
-        self.y0 = [self._y(one, t, self.q0) for one in part.interactions]
+        self.y0 = [one.y(t, self.q0, part.z) for one in part.interactions]
         self.newton = 0
         self.v = self.v0
         self._evaluate(self.v0)
-
-    def _y(self, one: Bound, t: float, q: Array) -> Array:
-        return one.mechanical.y(t, q[one.q], np.zeros(one.law.size), self.part.z[one.z])
 
     def _evaluate(self, v: Array) -> None:
         """Everything at v⁺: coordinates, forces, residual and its derivative."""
@@ -287,11 +282,8 @@ class _Equations:
         push = np.zeros(n)
         self.f, self.y = [], []
         for one, stiffness, y0 in zip(part.interactions, part.stiffness, self.y0, strict=True):
-            lam = np.zeros(one.law.size)
-            y = self._y(one, self.t + h, self.q)
-            rows = one.mechanical.rows(t, q[one.q], lam, z[one.z])
-            drift = one.mechanical.drift(t, q[one.q], lam, z[one.z])
-            u = rows @ v[one.v] + (0.0 if drift is None else drift)
+            y, rows = one.y(self.t + h, self.q, z), one.rows(t, q, z)
+            u = one.rate(t, q, v, z, rows)
             found = forces(one.law, stiffness, y0, y, u, h)
             self.f.append(found.f)
             self.y.append(y)

@@ -37,7 +37,7 @@ from stickslip.systems.derivatives import differences
 from stickslip.systems.dynamics import Dynamics
 from stickslip.systems.newton_euler import NewtonEuler
 from stickslip.systems.ports import Port, Reach
-from stickslip.systems.system import Bound, Interaction, NonsmoothSystem
+from stickslip.systems.system import Interaction, NonsmoothSystem
 
 APART = 1e-6
 """Distance from its path at which a kinematic body is still on it [m, -]."""
@@ -130,12 +130,6 @@ class WorldEquations:
         """Some contacts, by their numbers, with where they are."""
         of = self.candidates
         return ContactSet(of.id[rows], of.shape[rows], of.body[rows], point, frame, gap, of.law[rows])
-
-    def rate(self, one: Bound, state: State) -> Array:
-        """ẏ of an interaction at a state of the equations [m/s, rad/s], shape (m,)."""
-        at = (state.t, state.q[one.q], np.zeros(one.law.size), state.z[one.z])
-        u, drift = one.mechanical.rows(*at) @ state.v[one.v], one.mechanical.drift(*at)
-        return u if drift is None else u + drift
 
     def _contact(self, i: int) -> Interaction:
         found, world = self.candidates, self.world

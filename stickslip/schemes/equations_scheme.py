@@ -73,10 +73,11 @@ def _told(
     contacts = equations.contact_set(rows, place, frame, gap)
     impulses, velocities = np.zeros((len(rows), 6)), np.zeros((len(rows), 6))
     has = components(contacts.law)
+    end = step.state
     for k, i in enumerate(rows.tolist()):
         one = equations.contacts[i]
         impulses[k, has[k]] = step.r[one.components]
-        velocities[k, has[k]] = equations.rate(one, step.state)
+        velocities[k, has[k]] = one.rate(end.t, end.q, end.v, end.z)
     joint_r = np.concatenate([np.zeros(0), *(step.r[one.components] for one in equations.joints)])
     errors = joint_errors(world, after.q)
     reason = step.reason

@@ -95,7 +95,6 @@ class Motion:
         self.system, self.z, self.difference = system, z, difference
         self.nq, self.nv = system.q0.shape[0], system.v0.shape[0]
         self.pieces = prepared.part(pieces)
-        self.zero = {one.name: np.zeros(one.law.size) for one in system.interactions}
         identical = all(body.kinematics(system.q0[p.q]) is None for body, p in system.mechanical)
         self.plain = identical and not system.flows
         self.constant_mass = all(body.constant_mass for body, _ in system.mechanical)
@@ -206,14 +205,11 @@ class Motion:
 
     def y_of(self, one: Bound, t: float, q: Array) -> Array:
         """Outputs of one interaction [m], shape (m,)."""
-        return one.mechanical.y(t, q[one.q], self.zero[one.name], self.z[one.z])
+        return one.y(t, q, self.z)
 
     def u_of(self, one: Bound, t: float, q: Array, v: Array) -> Array:
         """Rates of its outputs [m/s], shape (m,)."""
-        lam, z, where = self.zero[one.name], self.z[one.z], q[one.q]
-        u = one.mechanical.rows(t, where, lam, z) @ v[one.v]
-        drift = one.mechanical.drift(t, where, lam, z)
-        return u if drift is None else u + drift
+        return one.rate(t, q, v, self.z)
 
     def y(self, t: float, q: Array) -> Array:
         """Outputs of all interactions [m], shape (size,)."""
@@ -234,7 +230,7 @@ class Motion:
         out = np.zeros((sum(one.law.size for one in interactions), self.nv))
         at = 0
         for one in interactions:
-            J = one.mechanical.rows(t, q[one.q], self.zero[one.name], self.z[one.z])
+            J = one.rows(t, q, self.z)
             out[at : at + J.shape[0], one.v] = J
             at += J.shape[0]
         return out
@@ -246,7 +242,7 @@ class Motion:
         differences of y where the rates are differences themselves, since theirs would be mostly rounding.
         """
         output = one.mechanical
-        lam, z = self.zero[one.name], self.z[one.z]
+        lam, z = one.zero, self.z[one.z]
         drifts = output.drift(t, q[one.q], lam, z) is not None
         if output.constant and not drifts:
             return None

@@ -130,8 +130,7 @@ class MoreauJean(MarchingScheme):
         refuse(system, {name: self.weight(name) for name in system.number}, self.form)
         y = np.zeros(system.size)
         for one in system.interactions:
-            lam, q, z = np.zeros(one.law.size), state.q[one.q], state.z[one.z]
-            y[one.components] = one.mechanical.y(state.t, q, lam, z)
+            y[one.components] = one.y(state.t, state.q, state.z)
         if self.projection == "none":
             for one in system.interactions:
                 if not one.mechanical.compliant:
@@ -366,7 +365,7 @@ def _outputs(system: NonsmoothSystem, ties: list[Tie], end: State, r: Array, h: 
         if output.compliant:
             y[at] = u[at] = output.mechanical.y(end.t, q, r[at] / h, z)
         else:
-            y[at] = output.mechanical.y(end.t, q, output.zero, z)
+            y[at] = one.y(end.t, end.q, end.z)
             u[at] = tie.C @ end.v[one.v]
             if tie.drift is not None:
                 u[at] += tie.drift

@@ -37,8 +37,7 @@ class Output:
     def __init__(self, system: NonsmoothSystem, one: Bound):
         self.bound, self.mechanical, self.law = one, one.mechanical, one.law
         self.compliant = one.mechanical.compliant
-        self.zero = np.zeros(one.law.size)
-        self.zero.flags.writeable = False
+        self.zero = one.zero
         self.unilateral = one.law.unilateral & (not self.compliant)
         self.waits = bool(self.unilateral.any())
         self.single = self.waits and len(one.law.K) == 1

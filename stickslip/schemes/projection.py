@@ -86,7 +86,7 @@ def _watched(one: Bound, touching: IntArray | None) -> BoolArray:
 def _violated(one: Bound, t: float, q: Array, z: Array, tolerance: float) -> tuple[BoolArray, float]:
     """Unilateral blocks that are violated, and by how much the constraints are at most [m, rad]."""
     K = one.law.K
-    y = one.mechanical.y(t, q[one.q], np.zeros(K.size), z[one.z])
+    y = one.y(t, q, z)
     gaps = y[K.offset[:-1]]
     depth = np.where(one.law.unilateral, np.maximum(-gaps, 0.0), 0.0)
     worst = float(depth.max(initial=0.0))

@@ -74,8 +74,8 @@ def _outputs(system: NonsmoothSystem, one: Bound, state: State, h: float) -> tup
     if one.mechanical.compliant:
         return lam, lam, lam
     relation = one.mechanical
-    rows, drift = relation.rows(t, q, lam, z), relation.drift(t, q, lam, z)
-    rate = rows @ state.v[one.v] + (0.0 if drift is None else drift)
+    rows = one.rows(t, state.q, state.z)
+    rate = one.rate(t, state.q, state.v, state.z, rows)
     motion = h * np.abs(rate) + 0.5 * h * h * np.abs(rows @ _accelerations(system, one, state))
     terms = np.abs(relation.dy_dq(t, q, lam, z)) @ np.abs(q)
     return relation.y(t, q, lam, z), terms, motion

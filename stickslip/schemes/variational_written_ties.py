@@ -31,8 +31,6 @@ class Output:
     def __init__(self, one: Bound):
         K = one.law.K
         self.bound, self.law, self.mechanical = one, one.law, one.mechanical
-        self.zero = np.zeros(one.law.size)
-        self.zero.flags.writeable = False
         self.unilateral = one.law.unilateral
         self.normals = one.law.normals
         self.at_end = np.repeat(K.kind == cones.FREE, np.diff(K.offset))
@@ -48,9 +46,8 @@ class Tie:
         one, mechanical = output.bound, output.mechanical
         self.output, self.t, self.h = output, t, h
         self.z = z[one.z]
-        at = (q[one.q], output.zero, self.z)
+        at = (q[one.q], one.zero, self.z)
         self.rows = mechanical.rows(t, *at)
-        self.y = mechanical.y(t, *at)
         drift = mechanical.drift(t, *at)
         self.u_before = self.rows @ v[one.v] + (0.0 if drift is None else drift)
         self.drift = None if drift is None else mechanical.drift(t + 0.5 * h, *at)
@@ -63,7 +60,7 @@ class Tie:
     def gaps(self, q: Array) -> Array:
         """y at the end of the step over what it must reach [m], shape (m,)."""
         one = self.output.bound
-        return self.output.mechanical.y(self.t + self.h, q[one.q], self.output.zero, self.z) - self.bounce
+        return self.output.mechanical.y(self.t + self.h, q[one.q], one.zero, self.z) - self.bounce
 
     def law_variable(self, q: Array, v: Array) -> Array:
         """What the law is stated on, for the end of the step q and velocities v over it [m/s], shape (m,)."""
@@ -124,7 +121,7 @@ def refuse(system: NonsmoothSystem, q: Array, z: Array, t: float) -> None:
                 f"{who}: Poisson's impact has two phases of impulses; variational has Newton's restitution"
                 " only (see moreau-jean)"
             )
-        y = one.mechanical.y(t, q[one.q], np.zeros(one.law.size), z[one.z])
+        y = one.y(t, q, z)
         require_closed(one, y, t)
         deepest = float(y[one.law.normals].min(initial=0.0))
         if deepest < -APART:

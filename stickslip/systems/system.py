@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -101,6 +102,27 @@ class Bound:
     def flow(self) -> FirstOrderOutput:
         """Its relation, between first-order systems."""
         return self.output  # type: ignore[return-value]
+
+    @cached_property
+    def zero(self) -> Array:
+        """Multipliers of 0, not to be written to [any], shape (m,)."""
+        zero = np.zeros(self.law.size)
+        zero.flags.writeable = False
+        return zero
+
+    def y(self, t: float, q: Array, z: Array) -> Array:
+        """Outputs between second-order systems at flat q and z, without multipliers [m, rad], shape (m,)."""
+        return self.mechanical.y(t, q[self.q], self.zero, z[self.z])
+
+    def rows(self, t: float, q: Array, z: Array) -> Array:
+        """Rows of these by its velocities [-, m], shape (m, nv)."""
+        return self.mechanical.rows(t, q[self.q], self.zero, z[self.z])
+
+    def rate(self, t: float, q: Array, v: Array, z: Array, rows: Array | None = None) -> Array:
+        """ẏ = rows v + ∂y/∂t of these [m/s, rad/s], shape (m,); rows where they are known already."""
+        u = (self.rows(t, q, z) if rows is None else rows) @ v[self.v]
+        drift = self.mechanical.drift(t, q[self.q], self.zero, z[self.z])
+        return u if drift is None else u + drift
 
     def bias(self, t: float, u_before: Array) -> Array:
         """What its law adds to the velocity after an impact at t [m/s], shape (m,); checked where the law is
