@@ -203,6 +203,18 @@ def add_velocities(bodies, offset, rows, w, bias, u, size):
 
 
 @jit
+def add_velocity(root, p, scaled, v):
+    """v (k,) += F F' p of one body.   root (k, k), p (k,); scaled (k,) is overwritten."""
+    for i in range(v.shape[0]):
+        scaled[i] = 0.0
+        for j in range(v.shape[0]):
+            scaled[i] += root[j, i] * p[j]
+    for i in range(v.shape[0]):
+        for j in range(v.shape[0]):
+            v[i] += root[i, j] * scaled[j]
+
+
+@jit
 def scale_rows(bodies, offset, rows, factor, out):
     """out <- rows times the factor F of each body, where M^-1 = F F'.   factor (bodies, k, k)."""
     if rows.shape[2] == RIGID:

@@ -245,7 +245,7 @@ def velocities(problem, r):
     for b in range(count):
         for i in range(k):
             pushed[b, i] += problem.f[b, i]
-        add_velocity(problem.root[b], pushed[b], scaled, v[b])
+        blocks.add_velocity(problem.root[b], pushed[b], scaled, v[b])
     return v
 
 
@@ -280,7 +280,7 @@ def unloaded(problem):
                 diagonal[j] += J[j, side, m] * J[j, side, m]
     scaled = np.empty(k)
     for b in range(count):
-        add_velocity(root[b], f[b], scaled, v[b])
+        blocks.add_velocity(root[b], f[b], scaled, v[b])
     blocks.bodies_to_blocks(bodies, K.offset, rows, v, u_bias, u)
     return Unloaded(J, diagonal, v, u)
 
@@ -290,18 +290,6 @@ def measure(K, bodies, rows, M, root, f, u_bias, r, v):
     """(measures, equilibrium, u): all that the judge says of r (n,) and v (count, k), from scratch."""
     problem = BodyProblem(cones.Cones(*K), bodies, rows, M, root, f, u_bias)
     return _measures(problem, unloaded(problem), r, v)
-
-
-@jit
-def add_velocity(root, p, scaled, v):
-    """v (k,) += F F' p of one body.   root (k, k), p (k,); scaled (k,) is overwritten."""
-    for i in range(v.shape[0]):
-        scaled[i] = 0.0
-        for j in range(v.shape[0]):
-            scaled[i] += root[j, i] * p[j]
-    for i in range(v.shape[0]):
-        for j in range(v.shape[0]):
-            v[i] += root[i, j] * scaled[j]
 
 
 @jit
@@ -316,7 +304,7 @@ def _measures(problem, free, r, v):
     for b in range(count):
         for i in range(k):
             total[i] = f[b, i] + pushed[b, i]
-        add_velocity(root[b], total, scaled, moved[b])
+        blocks.add_velocity(root[b], total, scaled, moved[b])
         for i in range(k):
             momentum = 0.0
             for j in range(k):

@@ -13,6 +13,7 @@ it is no solution. The error returned says whether either was.
 
 import math
 
+from stickslip.kernels.bodies.rotation import solve3
 from stickslip.kernels.cones import project_coulomb as project
 from stickslip.kernels.contact_law import TOLERANCE, Contact, error_of, velocity
 from stickslip.kernels.jit import jit
@@ -87,18 +88,6 @@ def alart_curnier(c, rho, r):
     n, size = max(x0, 0.0), math.sqrt(x1 * x1 + x2 * x2)
     scale = 1.0 if size <= c.mu * n else c.mu * n / size
     return (r[0] - n, r[1] - scale * x1, r[2] - scale * x2), (x0, x1, x2)
-
-
-@jit
-def solve3(a, b, c, f):
-    """A^-1 f of a 3 x 3 matrix with rows a, b, c by its cofactors; not finite where A is singular."""
-    c0, c1, c2 = b[1] * c[2] - b[2] * c[1], b[2] * c[0] - b[0] * c[2], b[0] * c[1] - b[1] * c[0]
-    inverse = 1.0 / (a[0] * c0 + a[1] * c1 + a[2] * c2)
-    return (
-        inverse * (c0 * f[0] + (a[2] * c[1] - a[1] * c[2]) * f[1] + (a[1] * b[2] - a[2] * b[1]) * f[2]),
-        inverse * (c1 * f[0] + (a[0] * c[2] - a[2] * c[0]) * f[1] + (a[2] * b[0] - a[0] * b[2]) * f[2]),
-        inverse * (c2 * f[0] + (a[1] * c[0] - a[0] * c[1]) * f[1] + (a[0] * b[1] - a[1] * b[0]) * f[2]),
-    )
 
 
 @jit

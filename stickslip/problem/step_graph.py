@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from stickslip.kernels.variational.layout import FREE
+from stickslip.kernels.cones import FREE
 from stickslip.linalg.block_lu import BlockPlan, block_plan
 from stickslip.problem.checks import IntArray
 from stickslip.problem.step_tangent import StepBlocks

@@ -12,11 +12,9 @@ from stickslip.kernels.bodies.layout import Active, Overlaps
 from stickslip.kernels.bodies.motion import least_rate, rate
 from stickslip.kernels.bodies.rotation import matrix
 from stickslip.kernels.bodies.tracking import local_points, track_contacts
-from stickslip.kernels.cones import Cones
+from stickslip.kernels.cones import FRICTION, Cones
 from stickslip.kernels.jit import jit
 
-FRICTION = 3
-"""Kind of a friction cone in a product set."""
 OPENS = 1e-3
 """A contact that opens by more than this share of its overlap in a step needs no correction."""
 

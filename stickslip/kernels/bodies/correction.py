@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.kernels.bodies.joint_blocks import joint_blocks
-from stickslip.kernels.bodies.joints import FREE
 from stickslip.kernels.bodies.layout import Span
 from stickslip.kernels.bodies.motion import rate
 from stickslip.kernels.bodies.rotation import times, turn
 from stickslip.kernels.bodies.springs import spring_potential
+from stickslip.kernels.cones import FREE
 from stickslip.kernels.jit import jit
 from stickslip.state import Array, BoolArray, IntArray
 

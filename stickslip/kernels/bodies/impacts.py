@@ -1,5 +1,6 @@
 """Whether a step has an impact that its law makes in several problems (`schemes/body_impacts.py`)."""
 
+from stickslip.kernels.bodies.motion import rate
 from stickslip.kernels.jit import jit
 
 
@@ -19,12 +20,7 @@ def strikes(approach, blocks, v_start, v_free):
     approach (nc,): of the first of `Blocks`; velocities (n, 6) before and after these forces.
     """
     for i in range(approach.shape[0]):
-        by_forces, row = 0.0, blocks.rows[blocks.offset[i]]
-        for side in range(2):
-            b = blocks.sides[i, side]
-            if b >= 0:
-                for k in range(6):
-                    by_forces += row[side, k] * (v_free[b, k] - v_start[b, k])
-        if approach[i] < -abs(by_forces):
+        sides, row = blocks.sides[i], blocks.rows[blocks.offset[i]]
+        if approach[i] < -abs(rate(sides, row, v_free) - rate(sides, row, v_start)):
             return True
     return False

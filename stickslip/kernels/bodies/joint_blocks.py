@@ -8,11 +8,11 @@ import numpy as np
 from stickslip.kernels.activation import gap_rate, stabilised_rate
 from stickslip.kernels.bodies.assembly import add_prescribed
 from stickslip.kernels.bodies.joint_geometry import PARTS
-from stickslip.kernels.bodies.joints import FREE, NONNEGATIVE, joint_rows
+from stickslip.kernels.bodies.joints import joint_rows
 from stickslip.kernels.bodies.layout import Acting, JointRowArrays, LastJoints
 from stickslip.kernels.bodies.motion import NOTHING
 from stickslip.kernels.bodies.redundancy import project_redundant_rows
-from stickslip.kernels.cones import Cones
+from stickslip.kernels.cones import FREE, NONNEGATIVE, Cones
 from stickslip.kernels.jit import jit
 
 

@@ -29,10 +29,9 @@ from stickslip.kernels.bodies.joint_geometry import (
 from stickslip.kernels.bodies.motion import least_rate, rate
 from stickslip.kernels.bodies.rotation import cross
 from stickslip.kernels.bodies.rotation import turn as move
+from stickslip.kernels.cones import FREE, INTERVAL, NONNEGATIVE
 from stickslip.kernels.jit import jit
 
-FREE, NONNEGATIVE, INTERVAL = 0, 1, 2
-"""Kinds of blocks, as `ProductSet` has them."""
 SHARE = 5e-2
 """Opening that is an error of a scheme whatever the speed, over the arms of a joint [-], and in rad."""
 

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stickslip.kernels.jit import jit
+from stickslip.kernels.variational.layout import IMPACT, PYRAMID
 
-CONE, PYRAMID, IMPACT = 0, 1, 2
-"""Contact models, as `MODELS` has them."""
 OPEN, STICK, SLIP = 0, 1, 2
 """What a contact or a group of its friction does."""
 GRAZES, YIELDS = 1, 2

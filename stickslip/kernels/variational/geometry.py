@@ -19,9 +19,9 @@ from stickslip.kernels.bodies.joint_geometry import (
     scene,
 )
 from stickslip.kernels.bodies.motion import move_along, rate
+from stickslip.kernels.cones import NONNEGATIVE
 from stickslip.kernels.jit import jit
 from stickslip.kernels.variational.law import COLUMNS, Y
-from stickslip.kernels.variational.layout import NONNEGATIVE
 
 
 @jit

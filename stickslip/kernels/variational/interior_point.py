@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from stickslip.kernels.bodies.motion import rate
+from stickslip.kernels.cones import FREE, FRICTION, INTERVAL, NONNEGATIVE
 from stickslip.kernels.jit import jit
 from stickslip.kernels.variational.block_lu import LU, divide_block, factor, factor_block, solve
 from stickslip.kernels.variational.geometry import end_values, start_rows
@@ -29,7 +30,7 @@ from stickslip.kernels.variational.law import (
     off_path,
     tables,
 )
-from stickslip.kernels.variational.layout import CONE, FREE, FRICTION, INTERVAL, NONNEGATIVE, PYRAMID
+from stickslip.kernels.variational.layout import CONE, PYRAMID
 from stickslip.kernels.variational.momentum import momentum_slope
 from stickslip.kernels.variational.natural import natural_errors
 from stickslip.kernels.variational.newton import (

@@ -26,8 +26,9 @@ import math
 
 import numpy as np
 
+from stickslip.kernels.cones import FREE, FRICTION, INTERVAL
 from stickslip.kernels.jit import jit
-from stickslip.kernels.variational.layout import FREE, FRICTION, INTERVAL, PYRAMID
+from stickslip.kernels.variational.layout import PYRAMID
 
 R, W, Y, DR, DW, DY, C, CW, OWN, COLUMNS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 """Columns of X; C holds right-hand sides of components (y - s of gaps), CW of products, OWN compliances."""

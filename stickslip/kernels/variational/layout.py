@@ -12,13 +12,11 @@ import numpy as np
 from stickslip.kernels.bodies.gaps import Forms
 from stickslip.kernels.bodies.joint_geometry import HOLD, LOWER, held, leaves
 from stickslip.kernels.bodies.layout import JointArrays
-from stickslip.kernels.cones import Cones
+from stickslip.kernels.cones import FREE, FRICTION, INTERVAL, NONNEGATIVE, Cones
 from stickslip.kernels.jit import jit
 from stickslip.kernels.variational.block_lu import Plan
 from stickslip.state import Array, IntArray
 
-FREE, NONNEGATIVE, INTERVAL, FRICTION = 0, 1, 2, 3
-"""Kinds of blocks, as `cones` has them."""
 CONE, PYRAMID, IMPACT = 0, 1, 2
 """Models of friction, as `MODELS` has them."""
 

@@ -7,9 +7,10 @@ the γ of r.
 
 import math
 
+from stickslip.kernels.cones import FREE, INTERVAL
 from stickslip.kernels.jit import jit
 from stickslip.kernels.variational.law import OWN, R, Y
-from stickslip.kernels.variational.layout import FREE, INTERVAL, PYRAMID
+from stickslip.kernels.variational.layout import PYRAMID
 
 
 @jit

@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stickslip.kernels.cones import FREE
 from stickslip.kernels.jit import jit
 from stickslip.kernels.variational.law import COLUMNS, CW, DR, DW, DY, C, R, Y, aim, respond
-from stickslip.kernels.variational.layout import FREE, StepArrays
+from stickslip.kernels.variational.layout import StepArrays
 from stickslip.kernels.variational.momentum import momentum, momentum_slope
 from stickslip.state import Array, IntArray
 

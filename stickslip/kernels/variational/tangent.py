@@ -4,11 +4,12 @@ import math
 
 import numpy as np
 
+from stickslip.kernels.blocks import add_velocity
 from stickslip.kernels.bodies.motion import rate
+from stickslip.kernels.cones import FRICTION, NONNEGATIVE
 from stickslip.kernels.jit import jit
 from stickslip.kernels.variational.geometry import end_values, start_rows
 from stickslip.kernels.variational.law import COLUMNS, Y
-from stickslip.kernels.variational.layout import FRICTION, NONNEGATIVE
 from stickslip.kernels.variational.momentum import momentum
 
 FAR = 10.0
@@ -48,21 +49,12 @@ def mass_blocks(bodies):
 @jit
 def free_velocities(bodies, momenta, root, v):
     """v (n, 6) <- root root' momenta of bodies with a row, prescribed velocities of the others."""
-    row, given, scaled = bodies.row, bodies.v, np.empty(6)
+    row, scaled = bodies.row, np.empty(6)
     for b in range(row.shape[0]):
-        i = row[b]
         for k in range(6):
-            if i < 0:
-                v[b, k] = given[b, k]
-                continue
-            scaled[k] = 0.0
-            for m in range(6):
-                scaled[k] += root[i, m, k] * momenta[i, m]
-        if i >= 0:
-            for k in range(6):
-                v[b, k] = 0.0
-                for m in range(6):
-                    v[b, k] += root[i, k, m] * scaled[m]
+            v[b, k] = bodies.v[b, k] if row[b] < 0 else 0.0
+        if row[b] >= 0:
+            add_velocity(root[row[b]], momenta[row[b]], scaled, v[b])
 
 
 @jit
