@@ -49,9 +49,9 @@ class Reference:
         self.nv = 6 * self.moving.size
         self.places = [(q[:3].copy(), rotation(q[3:])) for q in problem.q]
         c, j = problem.contacts, problem.joints
-        self.normal_rows = [self.slope(lambda z, i=i: np.array([self.gap(z, i)])) for i in range(len(c))]
-        self.slips = [self.slip_rows(i) for i in range(len(c))]
-        self.parts = [one for k in range(len(j)) for one in self.joint_parts(k)]
+        self.normal_rows = [self.slope(lambda z, i=i: np.array([self.gap(z, i)])) for i in range(c.gap.size)]
+        self.slips = [self.slip_rows(i) for i in range(c.gap.size)]
+        self.parts = [one for k in range(j.kind.size) for one in self.joint_parts(k)]
         self.part_rows = [self.slope(value) for _, value, _ in self.parts]
 
     # Where bodies are, and how that changes.
@@ -77,26 +77,26 @@ class Reference:
         return np.stack(columns, axis=-1).reshape(-1, n, 6)
 
     def gap(self, z, i):
-        c = self.problem.contacts
+        touching, c = self.problem.contacts, self.problem.contacts.forms
         a, b = c.body[i]
         first = z[a][0] + z[a][1] @ c.point[i, 0]
         second = z[b][0] + z[b][1] @ c.point[i, 1]
         if c.kind[i] == POINT_PLANE:
             return (z[b][1] @ c.normal[i]) @ (first - second) - c.radius[i, 0]
         if c.kind[i] == LINEARISED:
-            return c.gap[i] + c.frame[i, 0] @ (first - second)
+            return touching.gap[i] + touching.frame[i, 0] @ (first - second)
         d = first - second
         return np.sqrt(d @ d) - c.radius[i].sum()
 
     def slip_rows(self, i):
         """Groups of friction of a contact: coefficient, and rows (k, n, 6) at the start."""
-        c, model = self.problem.contacts, self.problem.model
-        a, b = c.body[i]
+        c, forms, model = self.problem.contacts, self.problem.contacts.forms, self.problem.model
+        a, b = forms.body[i]
         point = np.array(
-            [self.places[s][0] + self.places[s][1] @ c.point[i, k] for k, s in enumerate((a, b))]
+            [self.places[s][0] + self.places[s][1] @ forms.point[i, k] for k, s in enumerate((a, b))]
         )
-        if c.kind[i] != LINEARISED:
-            point[:] = point[0] - c.radius[i, 0] * c.frame[i, 0]
+        if forms.kind[i] != LINEARISED:
+            point[:] = point[0] - forms.radius[i, 0] * c.frame[i, 0]
         slides, turns = (np.zeros((3, len(self.places), 6)) for _ in range(2))
         for k, (body, sign) in enumerate(((a, 1.0), (b, -1.0))):
             x, R = self.places[body]
@@ -202,7 +202,7 @@ class Reference:
             y, s = take(2)
             push += y * self.normal_rows[i][0]
             gap = self.gap(end, i)
-            if p.contacts.kind[i] == LINEARISED:
+            if p.contacts.forms.kind[i] == LINEARISED:
                 gap = p.contacts.gap[i] + p.h * np.tensordot(self.normal_rows[i][0], v, 2)
             out += [y * s - kappa, s - (gap - p.contacts.bounce[i])]
             inside += [(y, 0.0), (s, 0.0)]

@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from stickslip.kernels.bodies.gaps import Forms
+from stickslip.kernels.bodies.layout import JointArrays
+from stickslip.kernels.variational.layout import ContactArrays
 from stickslip.problem.step_problem import (
     LINEARISED,
     POINT_PLANE,
     SPHERES,
-    StepContacts,
-    StepJoints,
     StepProblem,
 )
 
@@ -71,13 +72,13 @@ def step(q, v, mass, J, contacts=(), joints=(), h=0.01, g=(0.0, 0.0, -G), model=
         t = np.cross(n_, np.eye(3)[np.argmin(np.abs(n_))])
         t /= np.linalg.norm(t)
         frame[i] = n_, t, np.cross(n_, t)
-    touching = StepContacts(
-        kind, body, made["point"], made["normal"], np.zeros((nc, 3)), made["radius"], np.zeros((nc, 2, 3, 3)),
-        gap, frame, made["law"], np.zeros(nc),
-    )  # fmt: skip
+    forms = Forms(
+        kind, body, made["point"], made["normal"], np.zeros((nc, 3)), made["radius"], np.zeros((nc, 2, 3, 3))
+    )
+    touching = ContactArrays(forms, gap, frame, made["law"], np.zeros(nc))
     names = ("point", "frame", "length", "lower", "upper", "friction")
     shapes = ((nj, 2, 3), (nj, 2, 3, 3), (nj,), (nj, 2), (nj, 2), (nj, 2))
-    held = StepJoints(
+    held = JointArrays(
         np.array([j["kind"] for j in joints], np.int64),
         np.array([j["body"] for j in joints], np.int64).reshape(nj, 2),
         *(np.array([j[k] for j in joints], float).reshape(s) for k, s in zip(names, shapes, strict=True)),

@@ -17,11 +17,12 @@ from stickslip.gradients.along import Complex, Inputs
 from stickslip.kernels.bodies.gaps import LINES, POINT_LINE, POINT_PLANE, ROUND_LINE, ROUND_PLANE
 from stickslip.kernels.bodies.tracking import local_points
 from stickslip.kernels.derivatives import along as kernels
+from stickslip.kernels.variational.layout import ContactArrays
 from stickslip.mechanics.joints import Joints
 from stickslip.mechanics.parameters import lengths, stretches
 from stickslip.mechanics.shapes import Capsule, Cuboid, Plane, Sphere
 from stickslip.mechanics.world import World
-from stickslip.problem.step_problem import LINEARISED, StepContacts
+from stickslip.problem.step_problem import LINEARISED
 from stickslip.rotations import matrices
 from stickslip.schemes.body_joints import PARTS
 from stickslip.schemes.body_world import PreparedWorld
@@ -37,7 +38,7 @@ EXACT = Sphere | Plane | Capsule | Cuboid
 
 
 class Shaped(NamedTuple):
-    """Features of contacts along directions, as `StepContacts` has them; k is 1 where none changes."""
+    """Features of contacts along directions, as `Forms` has them; k is 1 where none changes."""
 
     point: Complex
     """Of the ball first [m], shape (k, nc, 2, 3)."""
@@ -53,7 +54,7 @@ class Shaped(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ContactTable:
-    """Contacts with smooth gaps, columns as `StepContacts` has them."""
+    """Contacts with smooth gaps, columns as `Forms` has them."""
 
     kind: IntArray
     """[-], shape (nc,)."""
@@ -81,23 +82,13 @@ class ContactTable:
     """As `kernels/bodies/features.py` has them [-], shape (nc,)."""
 
     @classmethod
-    def of_step(cls, contacts: StepContacts, found: ContactSet) -> "ContactTable":
+    def of_step(cls, contacts: ContactArrays, found: ContactSet) -> "ContactTable":
         """Of a step of the variational scheme."""
-        c, none = contacts, np.zeros(len(contacts), np.int64)
+        c, none = contacts.forms, np.zeros(contacts.gap.size, np.int64)
         return cls(
-            c.kind,
-            none,
-            c.body,
-            c.normal,
-            c.axis,
-            c.round,
-            c.frame,
-            c.point,
-            c.radius,
-            found.shape,
-            0.0,
-            none,
-        )
+            c.kind, none, c.body, c.normal, c.axis, c.round, contacts.frame, c.point, c.radius, found.shape,
+            0.0, none,
+        )  # fmt: skip
 
     @classmethod
     def of_set(cls, prepared: PreparedWorld, contacts: ContactSet, q: Array) -> "ContactTable":

@@ -123,7 +123,7 @@ def variational_derivative(
     v, r = done.step.state.v.reshape(-1, 6), np.zeros(0) if done.solution is None else done.solution.r
     bad = next((one for one in done.step.solves if not one.ok), None)
     missed = "" if done.step.solved or bad is None else _missed("the step", bad)
-    touches = done.solution is not None or (kappa > 0.0 and len(problem.contacts) > 0)
+    touches = done.solution is not None or (kappa > 0.0 and problem.contacts.gap.size > 0)
     if kappa > 0.0 and touches:  # contacts that stay open push, too
         v, r, missed_path = _on_path(problem, solver, kappa)
         missed = missed or missed_path

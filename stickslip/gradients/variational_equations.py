@@ -61,14 +61,14 @@ class VariationalEquations(Equations):
     ):  # fmt: skip
         super().__init__(prepared, state, memory, problem.h)
         self.step, self.problem, self.v = step, problem, v
-        blocks, nc = step_blocks(problem), len(problem.contacts)
+        blocks, nc = step_blocks(problem), problem.contacts.gap.size
         start = blocks.K.offset[nc:] - blocks.K.offset[nc]
         self.joints = JointBlocks(blocks.joint[nc:], blocks.part[nc:], start)
         self.table = ContactTable.of_step(problem.contacts, step.contacts)
         self.pair = pairs_of(self.world, step.contacts)
         self.joint, self.part = (self.joints.of_rows(x) for x in (self.joints.joint, self.joints.part))
         sides = self.world.joints.body[self.joint].reshape(-1, 2)
-        self.sides: IntArray = np.concatenate([np.repeat(problem.contacts.body, 6, axis=0), sides])
+        self.sides: IntArray = np.concatenate([np.repeat(problem.contacts.forms.body, 6, axis=0), sides])
         self.row = np.append(self.bodies.row, -1)[self.sides]
         """Numbers of the dynamic bodies of all rows, -1 for others [-], shape (p, 2)."""
         self.dry: BoolArray = (self.part != HOLD) & (self.part % 3 == 0)

@@ -41,7 +41,7 @@ class Linear:
     """The laws of a step, and its linear system; of contacts all six components, then rows of joints."""
 
     def __init__(self, equations: VariationalEquations, kappa: float):
-        self.equations, self.nc = equations, len(equations.problem.contacts)
+        self.equations, self.nc = equations, equations.problem.contacts.gap.size
         n, dynamic = equations.bodies.count, equations.bodies.dynamic
         found, A, C, self.end = equations.by_end
         self.rows = found.rows[0].real

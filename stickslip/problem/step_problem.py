@@ -17,6 +17,8 @@ product of the second-order cone.
 from dataclasses import dataclass
 
 from stickslip.kernels.bodies import gaps
+from stickslip.kernels.bodies.layout import JointArrays
+from stickslip.kernels.variational.layout import ContactArrays
 from stickslip.problem.checks import Array, IntArray
 
 POINT_PLANE, SPHERES, LINEARISED = gaps.POINT_PLANE, gaps.SPHERES, gaps.LINEARISED
@@ -34,69 +36,6 @@ RELAXATIONS = {
 """What those models that are not Coulomb's law put in its place where there is friction."""
 SPRINGS = "springs in the place of the laws"
 """What compliant contact puts in the place of the exact law."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class StepContacts:
-    """Places that may touch at the end of a step. Normals point from the second body to the first."""
-
-    kind: IntArray
-    """POINT_PLANE, SPHERES, LINEARISED, ... [-], shape (nc,)."""
-    body: IntArray
-    """First and second body; -1 is the inertial frame [-], shape (nc, 2)."""
-    point: Array
-    """In the frame of either body: centre of the ball (or the point, or what is round), a point of a line or
-    plane; of LINEARISED ones where they touch [m], shape (nc, 2, 3)."""
-    normal: Array
-    """Of the plane, or along the second line, in the frame of the second body; inertial for LINEARISED;
-    unused for SPHERES and ROUNDS [-], shape (nc, 3)."""
-    axis: Array
-    """Of LINES along the first, in the frame of the first body; of ROUND_LINE and ROUNDS the normal at the
-    start, in the frame of the second; unused for others [-], shape (nc, 3)."""
-    radius: Array
-    """Of the balls and about lines, 0 for points, planes and what is round [m], shape (nc, 2)."""
-    round: Array
-    """What is round is a ball of radius 1 m times this, in the frames of the bodies [-], shape
-    (nc, 2, 3, 3)."""
-    gap: Array
-    """At the start [m], shape (nc,)."""
-    frame: Array
-    """Rows n, t1, t2 at the start, right-handed, inertial [-], shape (nc, 3, 3)."""
-    law: Array
-    """mu, mu_roll, mu_spin, e [-, m, m, -], shape (nc, 4)."""
-    bounce: Array
-    """Least gap at the end, by restitution [m], shape (nc,)."""
-
-    def __len__(self) -> int:
-        return self.kind.shape[0]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class StepJoints:
-    """The joints of a step, columns as `mechanics.joints.Joints` has them."""
-
-    kind: IntArray
-    """[-], shape (nj,)."""
-    body: IntArray
-    """[-], shape (nj, 2)."""
-    point: Array
-    """[m], shape (nj, 2, 3)."""
-    frame: Array
-    """[-], shape (nj, 2, 3, 3)."""
-    length: Array
-    """[m], shape (nj,)."""
-    lower: Array
-    """[m, rad], shape (nj, 2)."""
-    upper: Array
-    """[m, rad], shape (nj, 2)."""
-    friction: Array
-    """Largest impulse of dry friction in the step [N s, N m s], shape (nj, 2)."""
-    bounce: Array
-    """How far from its lower and upper stops (last axis) of sliding and turning a joint must end, by
-    restitution [m, rad], shape (nj, 2, 2)."""
-
-    def __len__(self) -> int:
-        return self.kind.shape[0]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -119,8 +58,10 @@ class StepProblem:
     p: Array
     """Momentum with the forces of the step, moments in the frames of the bodies at the start [N s, N m s],
     shape (n, 6)."""
-    contacts: StepContacts
-    joints: StepJoints
+    contacts: ContactArrays
+    """Places that may touch at the end of the step."""
+    joints: JointArrays
+    """Those of the world, dry friction as its largest impulse in the step [N s, N m s]."""
     model: str = "cone"
     """One of MODELS."""
 

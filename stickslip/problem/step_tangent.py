@@ -61,16 +61,8 @@ def step_arrays(problem: StepProblem, blocks: StepBlocks) -> StepArrays:
 
 def _tables(problem: StepProblem) -> tuple[ContactArrays, JointArrays]:
     """Contacts and joints as kernels take them."""
-    c, j = problem.contacts, problem.joints
-    return (
-        ContactArrays(
-            Forms(*_own(c.kind, c.body, c.point, c.normal, c.axis, c.radius, c.round)),
-            *_own(c.gap, c.frame, c.law, c.bounce),
-        ),
-        JointArrays(
-            *_own(j.kind, j.body, j.point, j.frame, j.length, j.lower, j.upper, j.friction, j.bounce)
-        ),
-    )
+    forms, *rest = problem.contacts
+    return ContactArrays(Forms(*_own(*forms)), *_own(*rest)), JointArrays(*_own(*problem.joints))
 
 
 def step_blocks(problem: StepProblem) -> StepBlocks:

@@ -265,7 +265,7 @@ def _flies_jointed(node: Node, problem: StepProblem) -> bool:
     All that residuals of such a problem could be relative to is rounding.
     """
     joints = problem.joints
-    if not len(joints):
+    if not joints.kind.size:
         return True
     if joints.friction.any() or joints.bounce.any():
         return False

@@ -39,7 +39,7 @@ MIX = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Candidates:
-    """Contacts with smooth gaps, columns as `StepContacts` has them, sorted by id."""
+    """Contacts with smooth gaps, columns as `Forms` has them, sorted by id."""
 
     id: IntArray
     """As `ContactSet` has them [-], shape (k,)."""

@@ -17,11 +17,13 @@ import numpy as np
 from stickslip.detection.contacts import ContactSet
 from stickslip.kernels import cones
 from stickslip.kernels.bodies import gaps, motion
+from stickslip.kernels.bodies.layout import JointArrays
 from stickslip.kernels.variational import node as kernels
+from stickslip.kernels.variational.layout import ContactArrays
 from stickslip.mechanics.joints import Joints
 from stickslip.mechanics.world import World
 from stickslip.problem.checks import frozen
-from stickslip.problem.step_problem import StepContacts, StepJoints, StepProblem
+from stickslip.problem.step_problem import StepProblem
 from stickslip.problem.step_tangent import step_blocks
 from stickslip.schemes.body_joints import PARTS
 from stickslip.schemes.body_start import not_finite
@@ -35,10 +37,13 @@ if TYPE_CHECKING:
 
 NONE: Array = frozen(np.zeros(0))
 NO_ID: IntArray = frozen(np.zeros(0, np.int64))
-CONTACT_SHAPES: tuple[tuple[int, ...], ...] = (
-    (2, 3), (3,), (3,), (2,), (2, 3, 3), (), (3, 3), (4,), (),
+NO_CONTACTS = ContactArrays(
+    gaps.Forms(
+        NO_ID, NO_ID.reshape(0, 2), np.zeros((0, 2, 3)), np.zeros((0, 3)), np.zeros((0, 3)),
+        np.zeros((0, 2)), np.zeros((0, 2, 3, 3)),
+    ),
+    NONE, np.zeros((0, 3, 3)), np.zeros((0, 4)), NONE,
 )  # fmt: skip
-"""Of the columns of one contact after its bodies."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -106,13 +111,10 @@ class StepStops:
 
     def __init__(self, world: World, bodies: Bodies):
         n = bodies.count
-        nothing = StepContacts(
-            NO_ID, NO_ID.reshape(0, 2), *(np.zeros((0, *shape)) for shape in CONTACT_SHAPES)
-        )
         table, none = _step_joints(world.joints, 1.0), np.zeros((n, 6))
         q = world.start.q.reshape(n, 7)
         blocks = step_blocks(
-            StepProblem(1.0, bodies.row, q, none, bodies.mass, bodies.J, none, nothing, table)
+            StepProblem(1.0, bodies.row, q, none, bodies.mass, bodies.J, none, NO_CONTACTS, table)
         )
         self.sides = blocks.sides
         """Bodies of each block [-], shape (m, 2)."""
@@ -120,7 +122,7 @@ class StepStops:
         """Numbers of those that are stops [-], shape (k,)."""
         joint, part = blocks.joint[self.stop], blocks.part[self.stop]
         self.place = joint, (part - 1) // 3, (part - 1) % 3
-        """Where a stop is in `StepJoints.bounce`: joint, sliding or turning, lower or upper."""
+        """Where a stop is in `JointArrays.bounce`: joint, sliding or turning, lower or upper."""
         self.id: Array = (joint * len(PARTS) + part).astype(float)
         """As `JointRows.id` [-], shape (k,), increasing."""
         ids = blocks.joint * len(PARTS) + blocks.part
@@ -174,9 +176,8 @@ def posed(
         found.id[rows], found.shape[rows], found.body[rows], place, frame, gap, found.law[rows]
     )
     bounce = h * contacts.law[:, 3] * approaches(memory, contacts.id)
-    columns = (found.kind, found.body, found.point, found.normal, found.axis, found.radius, found.round)
-    columns = tuple(column[rows] for column in columns)
-    rows_of = StepContacts(*columns, contacts.gap, contacts.frame, contacts.law, bounce)
+    forms = gaps.Forms(*(column[rows] for column in found.forms))
+    rows_of = ContactArrays(forms, contacts.gap, contacts.frame, contacts.law, bounce)
     problem = StepProblem(
         h, bodies.row, node.q, node.v, bodies.mass, bodies.J, node.p, rows_of,
         _joints(node, memory), scheme.contact,
@@ -184,7 +185,7 @@ def posed(
     return Posed(node, problem, contacts, found, is_chosen, margin)
 
 
-def _joints(node: Node, memory: Memory) -> StepJoints:
+def _joints(node: Node, memory: Memory) -> JointArrays:
     joints = _step_joints(node.world.joints, 0.5 * (node.before + node.h))
     if memory["joint_id"].size:
         stops = node.prepared.stops
@@ -193,9 +194,9 @@ def _joints(node: Node, memory: Memory) -> StepJoints:
     return joints
 
 
-def _step_joints(joints: Joints, time: float) -> StepJoints:
+def _step_joints(joints: Joints, time: float) -> JointArrays:
     """The joints of a step whose dry friction acts for so long [s], and which bounce nowhere."""
-    return StepJoints(
+    return JointArrays(
         joints.kind, joints.body, joints.point, joints.frame, joints.length, joints.lower, joints.upper,
         time * joints.friction, np.zeros((len(joints), 2, 2)),
     )  # fmt: skip

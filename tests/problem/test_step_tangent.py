@@ -66,7 +66,7 @@ def test_the_tangent_problem_is_the_step_at_its_velocities():
     v = np.array([0.1, 0.2, -0.3, 1.0, 2.0, -1.0])
     tangent = step_tangent(problem, v)
     end = step_end(problem, v)[0]
-    corners = problem.contacts.point[:, 0] @ scenes.rotation(end[3:]).T + end[:3]
+    corners = problem.contacts.forms.point[:, 0] @ scenes.rotation(end[3:]).T + end[:3]
     u = tangent.contact_velocity(v).reshape(-1, 3)
     largest = np.abs(u[:, 1:]).max()
     near = corners[:, 2] / problem.h < largest

@@ -287,8 +287,8 @@ def test_filters_are_considered():
     world = builder.build()
     memory = VariationalBodies().begin(world, world.start, 0.01)
     problem = step_problem(VariationalBodies(), world, world.start, memory, 0.01)
-    assert len(problem.contacts) == 5  # four corners below and the lower end
-    assert sorted(problem.contacts.radius[:, 0]) == [0.0] * 4 + [0.1]
+    assert problem.contacts.gap.size == 5  # four corners below and the lower end
+    assert sorted(problem.contacts.forms.radius[:, 0]) == [0.0] * 4 + [0.1]
 
 
 def test_options_that_are_none_are_refused():

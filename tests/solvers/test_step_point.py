@@ -158,7 +158,7 @@ def test_the_central_path_is_met_where_it_is_asked_for(model):
     r, u, slack = (x.reshape(8, 3) for x in (point.r, solution.u, point.slack))
     gamma, b, s, eta, slip = r[:, 0], r[:, 1:], slack[:, 0], slack[:, 1], u[:, 1:]
     np.testing.assert_allclose(gamma * s, kappa, rtol=1e-7)
-    heights = problem.contacts.point[:, 0] @ scenes.rotation(step_end(problem, point.v)[0, 3:]).T
+    heights = problem.contacts.forms.point[:, 0] @ scenes.rotation(step_end(problem, point.v)[0, 3:]).T
     np.testing.assert_allclose(heights[:, 2] + step_end(problem, point.v)[0, 2], s, atol=1e-10)
     if model == "cone":
         np.testing.assert_allclose(0.4 * gamma * eta + (b * slip).sum(axis=1), kappa, rtol=1e-7)

@@ -10,10 +10,8 @@ where n is normal to lines and planes among the features. With a plane, with two
 best n has a closed form; otherwise it is found by Newton's method. Where the gap is smooth it changes with n
 not at all to first order: rows are those of a point that is fixed to the bodies.
 
-A contact has a kind, two bodies, a point in the frame of each, the normal of a plane or the direction of a
-line in the frame of the second body, another vector, two radii and two matrices Q, as `StepContacts` has
-them. Normals point from the second body to the first. Places of bodies may be complex (`rotation.py`), as
-points and radii may.
+Contacts are `Forms`. Normals point from the second body to the first. Places of bodies may be complex
+(`rotation.py`), as points and radii may.
 """
 
 import math
@@ -28,7 +26,9 @@ from stickslip.kernels.jit import jit
 from stickslip.state import Array, IntArray
 
 POINT_PLANE, SPHERES, LINEARISED, POINT_LINE, LINES, ROUND_PLANE, ROUND_LINE, ROUNDS = range(8)
-"""Kinds of contacts, as `StepContacts` has them."""
+"""Kinds of contacts: a point or ball of the first body above a plane of the second; two balls; one whose gap
+is given at the start and is forecast by its rows; a ball and a line; two lines; and something round, such as
+an ellipsoid or a rim, above a plane, beside a line, and beside a ball or something round."""
 MOST_NEWTON = 50
 """Most Newton iterations for a normal."""
 LONGEST = 0.5
@@ -45,23 +45,26 @@ class Poses(NamedTuple):
 
 
 class Forms(NamedTuple):
-    """Contacts with smooth gaps, as `StepContacts` has them."""
+    """Contacts with smooth gaps."""
 
     kind: IntArray
-    """[-], shape (k,)."""
+    """POINT_PLANE, SPHERES, LINEARISED, ... [-], shape (k,)."""
     body: IntArray
-    """The one with the point first, with the plane last [-], shape (k, 2)."""
+    """The one with the point first, with the plane last; -1 is the inertial frame [-], shape (k, 2)."""
     point: Array
-    """In the frames of the bodies [m], shape (k, 2, 3)."""
+    """In the frame of either body: centre of the ball (or the point, or what is round), a point of a line or
+    plane; of LINEARISED ones where they touch [m], shape (k, 2, 3)."""
     normal: Array
-    """Of a plane, or along a line, in the frame of the second body [-], shape (k, 3)."""
+    """Of a plane, or along the second line, in the frame of the second body; inertial for LINEARISED;
+    unused for SPHERES and ROUNDS [-], shape (k, 3)."""
     axis: Array
     """Of LINES along the line of the first body, in its frame; where Newton's method begins, in the frame of
     the second, for ROUND_LINE and ROUNDS; otherwise unused [-], shape (k, 3)."""
     radius: Array
-    """[m], shape (k, 2)."""
+    """Of balls and about lines, 0 for points, planes and what is round [m], shape (k, 2)."""
     round: Array
-    """Q in the frames of the bodies [m], shape (k, 2, 3, 3)."""
+    """Q in the frames of the bodies: what is round is a ball of radius 1 m times this [-], shape
+    (k, 2, 3, 3)."""
 
 
 @jit

@@ -1,7 +1,7 @@
 """Kernels of steps along many directions at once, in complex numbers (`kernels/bodies/rotation.py`).
 
 Arrays begin with an axis of directions, which has length 1 where nothing changes; the rest of their shapes is
-that of the kernels. Contacts: (kind, flip, body, frame), columns as `StepContacts` has them; where flip is 1
+that of the kernels. Contacts: (kind, flip, body, frame), columns as `Forms` has them; where flip is 1
 the ball or point is of the second body, the plane of the first.
 """
 

@@ -39,17 +39,17 @@ class StepBodies(NamedTuple):
 
 
 class ContactArrays(NamedTuple):
-    """Contacts of a step, as `StepContacts` has them."""
+    """Contacts of a step. Normals point from the second body to the first."""
 
     forms: Forms
     gap: Array
-    """[m], shape (nc,)."""
+    """At the start [m], shape (nc,)."""
     frame: Array
-    """[-], shape (nc, 3, 3)."""
+    """Rows n, t1, t2 at the start, right-handed, inertial [-], shape (nc, 3, 3)."""
     law: Array
-    """[-, m, m, -], shape (nc, 4)."""
+    """mu, mu_roll, mu_spin, e [-, m, m, -], shape (nc, 4)."""
     bounce: Array
-    """How far contacts must open [m], shape (nc,)."""
+    """Least gap at the end, by restitution [m], shape (nc,)."""
 
 
 class BlockArrays(NamedTuple):
