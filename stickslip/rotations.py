@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.kernels.bodies import frames
 from stickslip.kernels.bodies import rotation as kernels
 from stickslip.kernels.jit import formula
 from stickslip.state import Array, BoolArray
@@ -24,6 +25,7 @@ Numbers = NDArray[Any]
 """Real or complex numbers."""
 _ENTRIES, _PRODUCT, _TURNED = (formula(f) for f in (kernels.entries, kernels.product, kernels.turned))
 _CROSS = formula(kernels.cross)
+_TURN_SLOPE, _FRAME = formula(kernels.turn_slope), formula(frames.fill_frame)
 
 
 def matrices(p: Numbers) -> Numbers:
@@ -63,9 +65,9 @@ def rates(p: Numbers) -> Numbers:
 
 def turned_dp(p: Array, a: Array) -> Array:
     """∂(R(p) a)/∂p of one quaternion [unit of a], shape (3, 4): of a + 2 p0 w × a + 2 (w w'a - a w'w)."""
-    scalar, w = p[0], p[1:]
-    by_vector = (w @ a) * np.eye(3) + np.outer(w, a) - 2.0 * np.outer(a, w) - scalar * skew(a)
-    return 2.0 * np.column_stack([cross(w, a), by_vector])
+    out = np.empty(12)
+    _TURN_SLOPE(*p, a, out)
+    return out.reshape(3, 4)
 
 
 def turned_back_dp(p: Array, a: Array) -> Array:
@@ -111,11 +113,9 @@ def exponential_slope(r: Array) -> Array:
 
 def frame(axis: Array) -> Array:
     """Rows: a unit axis and two more, right-handed and orthonormal [-], shape (3, 3)."""
-    least = np.zeros(3)
-    least[int(np.argmin(np.abs(axis)))] = 1.0
-    second = cross(axis, least)
-    second /= np.sqrt(second @ second)
-    return np.array([axis, second, cross(axis, second)])
+    out = np.empty(9)
+    _FRAME(axis, out)
+    return out.reshape(3, 3)
 
 
 def units(p: Array) -> tuple[Array, BoolArray]:

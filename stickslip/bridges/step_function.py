@@ -287,9 +287,8 @@ class SystemStepFunction(ArraysFunction):
         begin = first_state(prepared.system)
         state = State(begin.t, q, v, begin.z)
         memory = _going_on(scheme.begin(prepared, state, self.h), self)
-        known = {"q": q.shape, "v": v.shape, **{name: one.shape for name, one in inputs.items()}}
         return SystemSteps(
-            prepared, scheme, self.solver, Point(state, memory), *self.times(begin.t), {}, known, self.kappa
+            prepared, scheme, self.solver, Point(state, memory), *self.times(begin.t), {}, self.kappa
         )
 
     def displaced(self, q: Array, dq: Array) -> Array:

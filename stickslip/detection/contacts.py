@@ -5,10 +5,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from stickslip.kernels.steps.detection import SLOTS as SLOTS
 from stickslip.state import Array, IntArray
-
-SLOTS = 64
-"""Most contacts between two shapes."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

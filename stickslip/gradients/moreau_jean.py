@@ -160,9 +160,8 @@ def kinks_of(
             "the position correction would answer displacements that open joints or close contacts, which is"
             " not differentiated: differentiate with correction=False"
         )
-    if step.reason or not all(solution.ok for solution in step.solves):
-        why = step.reason or next(s.reason or s.status.value for s in step.solves if not s.ok)
-        notes.append(f"the step itself is not good: {why}")
+    if step.fault:
+        notes.append(f"the step itself is not good: {step.fault}")
     return tuple(dict.fromkeys(notes))
 
 

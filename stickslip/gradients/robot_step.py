@@ -24,7 +24,7 @@ from stickslip.robots.robot import Robot
 from stickslip.schemes import registry
 from stickslip.schemes.robot_prepared import PreparedRobot
 from stickslip.schemes.robots import ReducedMoreauJean
-from stickslip.schemes.step import Memory, Solver, Step
+from stickslip.schemes.step import Memory, Solver
 from stickslip.simulation.clock import length
 from stickslip.state import Array, BoolArray, ModelError, State
 
@@ -56,7 +56,7 @@ class RobotStepDerivative(TangentDerivative):
         self._tangent = self._linearised(tolerance)
         core, notes = self._tangent.core, [] if kappa else self._kinks(carried)
         if not self.step.solved:
-            notes.append(f"the step itself is not good: {_reason(self.step)}")
+            notes.append(f"the step itself is not good: {self.step.fault}")
         laws = () if core is None else tuple(self._named(note) for note in core.notes)
         self.exists, self.unique = (core is None or core.exists) and not notes, core is None or core.unique
         self.notes = (*laws, *notes)
@@ -233,7 +233,3 @@ def differentiated_robot(
     equations = RobotEquations(prepared, state, memory, h, step, every=kappa > 0.0)
     tolerance = max((one.tolerance for one in step.solves), default=1e-10)
     return RobotStepDerivative(equations, tolerance, kappa, carried)
-
-
-def _reason(step: Step) -> str:
-    return step.reason or next((one.reason or one.status.value for one in step.solves if not one.ok), "")

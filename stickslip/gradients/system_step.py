@@ -64,7 +64,7 @@ class SystemStepDerivative(TangentDerivative):
                    **{name: shapes[name] for name in self._carried}}  # fmt: skip
         core, notes = self._tangent.core, self._kinks() if not kappa else []
         if not step.solved:
-            notes.append(f"the step itself is not good: {_reason(step)}")
+            notes.append(f"the step itself is not good: {step.fault}")
         if self._tangent.missed:
             notes.append(self._tangent.missed)
         self.exists = (core is None or core.exists) and not notes
@@ -218,7 +218,3 @@ def checked_state(system: NonsmoothSystem, state: Any) -> State:
         raise ModelError(f"state is {type(state).__name__}; expected a State, such as run.state(-1)")
     system.check_state(state)
     return state
-
-
-def _reason(step: Step) -> str:
-    return step.reason or next((one.reason or one.status.value for one in step.solves if not one.ok), "")

@@ -11,7 +11,7 @@ from stickslip.gradients.system_step import (
     differentiated_step,
     scheme_of_system,
 )
-from stickslip.gradients.trajectory_run import Point, Run, checked_on_failure, divided
+from stickslip.gradients.trajectory_run import Point, SchemeRun, checked_on_failure, divided
 from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.step import Scheme, Solver
 from stickslip.simulation.begun import begun_system
@@ -23,25 +23,8 @@ from stickslip.systems.system import NonsmoothSystem
 
 
 @dataclass(frozen=True, eq=False)
-class SystemSteps(Run):
+class SystemSteps(SchemeRun[PreparedSystem, Scheme]):
     """The steps of a run of a system, or of a family at its numbers."""
-
-    prepared: PreparedSystem
-    scheme: Scheme
-    solver: Solver
-    start: Point
-    times: Array
-    """As `Run` has it [s], shape (steps + 1,)."""
-    lengths: Array
-    """As `Run` has it [s], shape (steps,)."""
-    shares: Array
-    """As `Run` has it [-], shape (steps,)."""
-    controls: dict[str, Array]
-    """None: what differs from step to step are functions of t and numbers of a family [any], shape (0,)."""
-    shapes: dict[str, tuple[int, ...]]
-    """Of all that it can be differentiated by."""
-    kappa: float = 0.0
-    on_failure: str = "raise"
 
     @classmethod
     def of(
@@ -72,18 +55,15 @@ class SystemSteps(Run):
                 f"functions of time have an edge at {edge:g} s, where steps are cut; derivatives of runs do"
                 " not go over edges: end before it, and go on from there"
             )
-        kappa = checked_kappa(kappa)
-        return cls(
-            prepared, made, solver, point, *parts, {}, input_shapes(whole, prepared.family), kappa,
-            checked_on_failure(on_failure),
-        )  # fmt: skip
+        given = checked_kappa(kappa), checked_on_failure(on_failure)
+        return cls(prepared, made, solver, point, *parts, {}, *given)
 
     @property
     def known(self) -> tuple[str, ...]:
-        return tuple(self.shapes)
+        return tuple(input_shapes(self.prepared.system, self.prepared.family))
 
     def shape(self, name: str) -> tuple[int, ...]:
-        return self.shapes[name]
+        return input_shapes(self.prepared.system, self.prepared.family)[name]
 
     def displacements(self, state: State, dq: Array) -> Array:
         return dq

@@ -58,11 +58,11 @@ class Linear:
 
     def _weights(self, rows: Array, body: IntArray) -> tuple[Array, Array]:
         """Velocity of a unit impulse, and velocities that move them, of rows (m, 2, 6), shape (m,) each."""
-        w, scale = np.empty(len(rows)), np.empty(len(rows))
+        w = np.einsum("rsi,rsij,rsj->r", rows, self._light[body], rows)
         # nothing that moves bodies less than this share of their arms in a step says anything
-        least = NEGLIGIBLE / self.equations.h
-        laws.row_weights(rows, np.ascontiguousarray(body), self._light, self._fast, least, w, scale)
-        return w, scale
+        arm = np.sqrt((rows[:, :, 3:] ** 2).sum(axis=(1, 2)))
+        scale = (np.abs(rows) * self._fast[body]).sum(axis=(1, 2)) + NEGLIGIBLE / self.equations.h * arm
+        return np.maximum(w, 1e-300), scale
 
     def _contacts(self, found: Values, kappa: float) -> None:
         """The laws of contacts: by what they are about and by impulses, (nc, 6, 6), and by coefficients."""

@@ -6,6 +6,7 @@ Developer's Notes 2017, (11.36) to (11.48)). Rows over velocities follow from th
 
 import math
 
+from stickslip.kernels.bodies.frames import fill_frame
 from stickslip.kernels.bodies.rotation import cross, entries, product, turned
 from stickslip.kernels.jit import jit
 
@@ -70,33 +71,6 @@ def gyration_slope(inertia, v, out):
 
 
 @jit
-def turn_slope(p0, p1, p2, p3, a, out):
-    """out <- ∂(R(p) a)/∂p, of a + 2 p0 w × a + 2 (w w'a - a w'w) with w = (p1, p2, p3).
-
-    a (3,), out (12,).
-    """
-    x, y, z = a[0], a[1], a[2]
-    c0, c1, c2 = cross(p1, p2, p3, x, y, z)
-    s = p1 * x + p2 * y + p3 * z
-    out[0], out[4], out[8] = 2.0 * c0, 2.0 * c1, 2.0 * c2
-    out[1], out[2], out[3] = (
-        2.0 * (s - p1 * x),
-        2.0 * (p1 * y - 2.0 * x * p2 + p0 * z),
-        2.0 * (p1 * z - 2.0 * x * p3 - p0 * y),
-    )
-    out[5], out[6], out[7] = (
-        2.0 * (p2 * x - 2.0 * y * p1 - p0 * z),
-        2.0 * (s - p2 * y),
-        2.0 * (p2 * z - 2.0 * y * p3 + p0 * x),
-    )
-    out[9], out[10], out[11] = (
-        2.0 * (p3 * x - 2.0 * z * p1 + p0 * y),
-        2.0 * (p3 * y - 2.0 * z * p2 - p0 * x),
-        2.0 * (s - p3 * z),
-    )
-
-
-@jit
 def touch_plane(given, q, out):
     """out <- touch of a sphere, or a point, of a body above a plane; given: its centre in the body's frame
     (3), its radius, the plane's normal (3) and offset.   q (7,), out (TOUCH,)."""
@@ -134,25 +108,6 @@ def touch_spheres(given, q, out):
 
 
 @jit
-def frame(normal, out):
-    """out <- rows: a unit normal and two tangents, right-handed, by the axis that it is furthest from.
-
-    normal (3,), out (9,).
-    """
-    least = 0
-    for k in range(1, 3):
-        if abs(normal[k]) < abs(normal[least]):
-            least = k
-    for k in range(3):
-        out[k], out[6 + k] = normal[k], 0.0
-    out[6 + least] = 1.0
-    a, b, c = cross(normal[0], normal[1], normal[2], out[6], out[7], out[8])
-    length = math.sqrt(a * a + b * b + c * c)
-    out[3], out[4], out[5] = a / length, b / length, c / length
-    out[6], out[7], out[8] = cross(normal[0], normal[1], normal[2], out[3], out[4], out[5])
-
-
-@jit
 def contact_rows(touch, q, m, axes, out):
     """out <- rows of the relative velocity at a touch along normal and tangents, first body minus second; of
     more than three components the others are the relative spin: along the tangents (5), about the normal (4),
@@ -160,7 +115,7 @@ def contact_rows(touch, q, m, axes, out):
 
     touch (TOUCH,), q (7,) or (14,), axes (9,) work, out (m 6,) or (m 12,).
     """
-    frame(touch[1:4], axes)
+    fill_frame(touch[1:4], axes)
     bodies = q.shape[0] // 7
     for body in range(bodies):
         sign, p = 1.0 if body == 0 else -1.0, 7 * body

@@ -13,7 +13,7 @@ import numpy as np
 
 from stickslip.kernels import march_bodies as bodies
 from stickslip.kernels import march_layout as at
-from stickslip.kernels.bodies.rotation import turned
+from stickslip.kernels.bodies.rotation import turn_slope, turned
 from stickslip.kernels.callables import call
 from stickslip.kernels.jit import jit, jit_inlined
 
@@ -112,7 +112,7 @@ def slope(i, dynamics, t, q, v, z, moving):
     elif kind == at.TURN_OF_FORCE or kind == at.TURN_OF_MOMENT:
         evaluate(dynamics.values, address, where, t, a, b, z, x)
         back = 1.0 if kind == at.TURN_OF_FORCE else -1.0  # R' is R of the conjugate
-        bodies.turn_slope(q[3], back * q[4], back * q[5], back * q[6], x, part)
+        turn_slope(q[3], back * q[4], back * q[5], back * q[6], x, part)
         first = 0 if kind == at.TURN_OF_FORCE else 3
         for k in range(3):
             for j in range(4):

@@ -188,6 +188,11 @@ class Step:
         return all(one.verdict is not Verdict.MISSED for one in self.solves)
 
     @property
+    def fault(self) -> str:
+        """Why the step is not good, by itself or by the first problem that was not solved; else empty."""
+        return self.reason or next((one.reason or one.status.value for one in self.solves if not one.ok), "")
+
+    @property
     def verdict(self) -> Verdict:
         """What the step proves: certified, relaxed or missed."""
         if self.ok:

@@ -1,7 +1,10 @@
 """Frames of contacts from their normals."""
 
+import math
+
 import numpy as np
 
+from stickslip.kernels.bodies.rotation import cross
 from stickslip.kernels.jit import jit
 
 
@@ -19,3 +22,22 @@ def fill_tangents(frame):
     b = n0 * n1 * a
     frame[1, 0], frame[1, 1], frame[1, 2] = 1.0 + sign * n0 * n0 * a, sign * b, -sign * n0
     frame[2, 0], frame[2, 1], frame[2, 2] = b, sign + n1 * n1 * a, -n1
+
+
+@jit
+def fill_frame(normal, out):
+    """out <- rows: a unit normal and two tangents, right-handed, by the axis that it is furthest from.
+
+    normal (3,), out (9,).
+    """
+    least = 0
+    for k in range(1, 3):
+        if abs(normal[k]) < abs(normal[least]):
+            least = k
+    for k in range(3):
+        out[k], out[6 + k] = normal[k], 0.0
+    out[6 + least] = 1.0
+    a, b, c = cross(normal[0], normal[1], normal[2], out[6], out[7], out[8])
+    length = math.sqrt(a * a + b * b + c * c)
+    out[3], out[4], out[5] = a / length, b / length, c / length
+    out[6], out[7], out[8] = cross(normal[0], normal[1], normal[2], out[3], out[4], out[5])

@@ -77,6 +77,33 @@ def turned(p0, p1, p2, p3, x, y, z):
 
 
 @jit
+def turn_slope(p0, p1, p2, p3, a, out):
+    """out <- ∂(R(p) a)/∂p, of a + 2 p0 w × a + 2 (w w'a - a w'w) with w = (p1, p2, p3).
+
+    a (3,), out (12,).
+    """
+    x, y, z = a[0], a[1], a[2]
+    c0, c1, c2 = cross(p1, p2, p3, x, y, z)
+    s = p1 * x + p2 * y + p3 * z
+    out[0], out[4], out[8] = 2.0 * c0, 2.0 * c1, 2.0 * c2
+    out[1], out[2], out[3] = (
+        2.0 * (s - p1 * x),
+        2.0 * (p1 * y - 2.0 * x * p2 + p0 * z),
+        2.0 * (p1 * z - 2.0 * x * p3 - p0 * y),
+    )
+    out[5], out[6], out[7] = (
+        2.0 * (p2 * x - 2.0 * y * p1 - p0 * z),
+        2.0 * (s - p2 * y),
+        2.0 * (p2 * z - 2.0 * y * p3 + p0 * x),
+    )
+    out[9], out[10], out[11] = (
+        2.0 * (p3 * x - 2.0 * z * p1 + p0 * y),
+        2.0 * (p3 * y - 2.0 * z * p2 - p0 * x),
+        2.0 * (s - p3 * z),
+    )
+
+
+@jit
 def turn(q, v, h, out):
     """out <- q moved by h v: x + h ẋ, and p ∘ (1, h Ω / 2) with length one, which turns by Cayley's map of
     h Ω.   q, out (7,), v (6,)."""

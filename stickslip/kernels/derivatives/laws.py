@@ -251,24 +251,3 @@ def joint_laws(choice, dry, most, r, y, sizes, out):
         else:
             on, slack, closed, out.mark[i] = normal_law(choice.kappa, r[i], y[i], choice.h, w, scale)
             out.u[i], out.r[i], out.most[i], out.state[i] = on, slack, 0.0, STICK if closed else OPEN
-
-
-@jit
-def row_weights(rows, body, light, fast, least, w, scale):
-    """w, scale (m,) <- velocity of a unit impulse along rows (m, 2, 6), and velocities that move them; light
-    (n, 6, 6) answers of bodies, fast (n, 6) their velocities, least: speed of an arm that is negligible."""
-    for k in range(rows.shape[0]):
-        answer, speed, arm = 0.0, 0.0, 0.0
-        for side in range(2):
-            b = body[k, side]
-            row = rows[k, side]
-            for i in range(6):
-                if i >= 3:
-                    arm += row[i] * row[i]
-                if b < 0:
-                    continue
-                speed += abs(row[i]) * fast[b, i]
-                for j in range(6):
-                    answer += row[i] * light[b, i, j] * row[j]
-        w[k] = max(answer, 1e-300)
-        scale[k] = speed + least * math.sqrt(arm)
