@@ -36,7 +36,7 @@ from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Solution
 from stickslip.schemes.body_blocks import Blocks
 from stickslip.schemes.body_start import Start
-from stickslip.schemes.poisson_expansion import PASSES, expand
+from stickslip.schemes.poisson_expansion import PASSES, expand, given_back
 from stickslip.schemes.step import Solver
 from stickslip.state import Array, IntArray
 
@@ -88,13 +88,10 @@ def in_two_phases(blocks: Blocks, start: Start, solver: Solver) -> tuple[Array, 
     """r of both phases [N s, N m s], shape (p,), their problems, and what is wrong where something is."""
     guess = blocks.guess if blocks.guess.any() else None
     compression = solver.solve(_on_the_way(blocks, start), guess=guess)
-    normals = blocks.K.offset[: blocks.count]
-    kick = np.zeros(len(blocks.K))
-    kick[: blocks.count] = blocks.contacts.law[:, 3] * np.maximum(compression.r[normals], 0.0)
-    given = compression.r.copy()
-    given[blocks.K.offset[:-1]] += kick
+    e = np.concatenate([blocks.contacts.law[:, 3], np.zeros(len(blocks.K) - blocks.count)])
+    given, kicked, kick = given_back(blocks.K, compression.r, e)
     whole = _pushed(blocks, start, start.f, given)
-    r, expansion, reason = _expand(whole, np.flatnonzero(kick > 0.0), kick[kick > 0.0], solver)
+    r, expansion, reason = _expand(whole, kicked, kick, solver)
     return given + r, (compression, expansion), reason
 
 

@@ -19,7 +19,7 @@ from stickslip.problem.sets import ProductSet, free, friction, interval, nonnega
 from stickslip.problem.solution import Solution
 from stickslip.schemes.event_driven_flow import Modes
 from stickslip.schemes.event_driven_motion import Motion, Piece
-from stickslip.schemes.poisson_expansion import expand
+from stickslip.schemes.poisson_expansion import expand, given_back
 from stickslip.schemes.problems import problem_of
 from stickslip.schemes.step import Solver
 from stickslip.state import BoolArray
@@ -69,24 +69,21 @@ def impact(
     bias = np.zeros(size)
     for one in interactions:
         bias[one.components] = one.bias(t, u[one.components])
-    e = np.zeros(size)
-    for piece in blocks:
+    e = np.zeros(len(blocks))
+    for k, piece in enumerate(blocks):
         if plastic[piece.number]:
             bias[piece.normal] = 0.0
         elif piece.one.law.impact == "poisson":
-            e[piece.normal] = piece.one.law.restitution[piece.number - piece.one.blocks.start]
+            e[k] = piece.one.law.restitution[piece.number - piece.one.blocks.start]
     solution = solver.solve(ContactProblem(W, u[index] + bias[index], K))  # type: ignore[arg-type]
     solves, impulse = [solution], np.array(solution.r)
     reason = _unsolved("impact", solves, interactions, t)
-    kick = e[index[K.offset[:-1]]] * impulse[K.offset[:-1]]
-    if (kick > 0.0).any():
+    given, split, kick = given_back(K, impulse, e)
+    if (given != impulse).any():
         # Expansion gives back at least e r_N^c, with Coulomb's law for all of what it gives.
-        given = np.array(impulse)
-        given[K.offset[:-1]] += kick
-        split = np.flatnonzero((kick > 0.0) & (K.kind == cones.FRICTION))
         after = u[index] + bias[index] + W @ given
         if split.size:
-            more, second, unsettled = expand(W, after, K, split, kick[split], solver)
+            more, second, unsettled = expand(W, after, K, split, kick, solver)
         else:
             second = solver.solve(ContactProblem(W, after, K))  # type: ignore[arg-type]
             more, unsettled = second.r, 0.0

@@ -28,7 +28,7 @@ from stickslip.problem.solution import Solution
 from stickslip.schemes.moreau_jean_contacts import Tie
 from stickslip.schemes.moreau_jean_motion import Motion, inverse
 from stickslip.schemes.moreau_jean_newton import Coupled, Flat, Found, Loop
-from stickslip.schemes.poisson_expansion import expand
+from stickslip.schemes.poisson_expansion import expand, given_back
 from stickslip.schemes.problems import Pattern
 from stickslip.schemes.step import Solver
 
@@ -69,13 +69,7 @@ class Expanding(Coupled):
 
     def compressed(self, r: Array, e: Array) -> "Expanding":
         """With the impulses r^c [N s], shape (n,), and the restitution of each block [-], shape (nb,)."""
-        K = self.pattern.K
-        normals = K.offset[:-1]
-        kick = e * r[normals]
-        self.given = r.copy()
-        self.given[normals] += kick
-        self.kicked = np.flatnonzero((kick > 0.0) & (K.kind == cones.FRICTION))
-        self.kick = kick[self.kicked]
+        self.given, self.kicked, self.kick = given_back(self.pattern.K, r, e)
         self.unsettled = 0.0
         return self
 

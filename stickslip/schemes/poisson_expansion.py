@@ -22,6 +22,17 @@ PASSES = 100
 """Most passes of an expansion."""
 
 
+def given_back(K: ProductSet, r: Array, e: Array) -> tuple[Array, IntArray, Array]:
+    """r^c + e r_N^c e_N of a compression [N s], shape (n,), and the friction cones that give something back,
+    with e r_N^c.   e of each block [-], shape (nb,)."""
+    normals = K.offset[:-1]
+    kick = e * np.maximum(r[normals], 0.0)
+    given = r.copy()
+    given[normals] += kick
+    kicked = np.flatnonzero((kick > 0.0) & (K.kind == cones.FRICTION))
+    return given, kicked, kick[kicked]
+
+
 def expand(
     W: Array | sp.csr_array, u_free: Array, K: ProductSet, kicked: IntArray, kick: Array, solver: Solver
 ) -> tuple[Array, Solution, float]:

@@ -77,6 +77,18 @@ def unmoved(L_u, L_b, L_most):
 
 
 @jit
+def holds(most, force, speed, w, scale, L_u, L_b):
+    """(whether friction of this size holds what slides so fast, mark); then L_u, L_b (k, k) <- du = 0."""
+    spare = w * (most - force)
+    mark = YIELDS if most > 0.0 and max(spare, speed) <= KINK * scale else 0
+    if not (spare > speed and most > 0.0):
+        return False, mark
+    for i in range(L_u.shape[0]):
+        L_u[i, i], L_b[i, i] = 1.0, 0.0
+    return True, mark
+
+
+@jit
 def ball_law(kappa, most, b, u, w, scale, out):
     """(state, mark); out: L_u, L_b (k, k), L_most (k,) <- L_u du + L_b db + L_most dmost = 0 for friction b
     that opposes u and is at most `most`: (most, b) ∘ (η, u) = kappa (1, 0).   b, u (k,)."""
@@ -90,15 +102,9 @@ def ball_law(kappa, most, b, u, w, scale, out):
     mark = 0
     unmoved(L_u, L_b, L_most)
     if kappa <= 0.0:
-        spare = w * (most - force)
-        if most > 0.0 and max(spare, speed) <= KINK * scale:
-            mark = YIELDS
-        if spare > speed and most > 0.0:
-            for i in range(k):
-                L_u[i, i], L_b[i, i] = 1.0, 0.0
-            return STICK, mark
-        if speed <= 0.0:
-            return SLIP, mark
+        sticks, mark = holds(most, force, speed, w, scale, L_u, L_b)
+        if sticks or speed <= 0.0:
+            return STICK if sticks else SLIP, mark
     ratio = kappa / most if kappa > 0.0 else 0.0
     root = math.sqrt(ratio * ratio + 4.0 * speed * speed)
     eta = 0.5 * (ratio + root)
@@ -127,15 +133,9 @@ def facet_law(kappa, most, b, u, w, scale, out):
         force += abs(b[i])
         if abs(u[i]) > fastest:
             fastest, first = abs(u[i]), i
-    spare = w * (most - force)
-    if most > 0.0 and max(spare, fastest) <= KINK * scale:
-        mark = YIELDS
-    if spare > fastest and most > 0.0:
-        for i in range(k):
-            L_u[i, i], L_b[i, i] = 1.0, 0.0
-        return STICK, mark
-    if fastest <= 0.0:
-        return SLIP, mark
+    sticks, mark = holds(most, force, fastest, w, scale, L_u, L_b)
+    if sticks or fastest <= 0.0:
+        return STICK if sticks else SLIP, mark
     L_most[first] = math.copysign(1.0, u[first])
     other = 1 - first
     lag, share = fastest - abs(u[other]), w * abs(b[other])
