@@ -183,10 +183,7 @@ class TwoPhases(Response):
         self._lay_out(first.K, second.K, nc)
         f = equations.middle_base.f[0].real.reshape(-1)
         self._expand(second, expansion.r, expansion.tolerance, f, first.u_bias)
-        self.phases = (
-            Phase(False, self._compression.v, self._compression.r),
-            Phase(True, self.v, self.r),
-        )
+        self.phases = (Phase(False, self._compression.v, self._compression.r), Phase(True, self.v, self.r))
         one, other = self._compression, self._expansion
         kicked = one.varying[self._normals][self._e > 0.0].any()
         self.exists = one.exists and other.exists and not kicked

@@ -144,10 +144,7 @@ class Linear:
         lines = self.equations.lines
         out[lines[0]] = on_e
         out[lines[1]] = -np.concatenate(
-            [
-                np.matmul(self.L_u.transpose(0, 2, 1), contacts).reshape(6 * nc, k),
-                self.on[:, None] * joints,
-            ]
+            [np.matmul(self.L_u.transpose(0, 2, 1), contacts).reshape(6 * nc, k), self.on[:, None] * joints]
         )
         out[lines[6]] = -np.matmul(self.L_mu.transpose(0, 2, 1), contacts).reshape(3 * nc, k)
         out[lines[7]] = -self.by_most[:, None] * joints

@@ -15,16 +15,7 @@ from stickslip.kernels import march_motion as motion
 from stickslip.kernels import smooth
 from stickslip.kernels.callables import STOP, is_stopped
 from stickslip.kernels.jit import jit
-from stickslip.kernels.smooth_steps import (
-    LOOK,
-    NEW,
-    OLD,
-    SHORTEST,
-    STAGES,
-    interpolate,
-    state_within,
-    step,
-)
+from stickslip.kernels.smooth_steps import LOOK, NEW, OLD, SHORTEST, STAGES, interpolate, state_within, step
 from stickslip.state import Array
 
 CORRECTIONS = 5

@@ -299,8 +299,7 @@ def _judge_global(
     momentum = M.multiply(v)
     # As velocities too: beside the momentum of a heavy body that of a light one is rounding.
     equilibrium = max(
-        _relative(momentum - f - pushed, momentum, f, pushed),
-        _relative(v - moved, v, v_free, diagonal * r),
+        _relative(momentum - f - pushed, momentum, f, pushed), _relative(v - moved, v, v_free, diagonal * r)
     )
     joints = 0.0
     if problem.G is not None:

@@ -18,15 +18,7 @@ import numpy as np
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, IntArray
 from stickslip.schemes.event_driven_mixed import Choice
-from stickslip.schemes.event_driven_network import (
-    ABOVE,
-    BELOW,
-    HELD,
-    NEWTON,
-    SINGULAR,
-    Network,
-    independent,
-)
+from stickslip.schemes.event_driven_network import ABOVE, BELOW, HELD, NEWTON, SINGULAR, Network, independent
 from stickslip.schemes.event_driven_roots import Crossing
 from stickslip.schemes.event_driven_standing import Standing
 from stickslip.schemes.step import Event, Memory

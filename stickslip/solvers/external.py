@@ -25,11 +25,7 @@ from stickslip.problem.certificate import Certificate
 from stickslip.problem.checks import Array, ProblemError
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert import Answer, Conversion, reduce_to_contacts
-from stickslip.problem.convert.cone_programs import (
-    ProgramConversion,
-    dual_program,
-    primal_program,
-)
+from stickslip.problem.convert.cone_programs import ProgramConversion, dual_program, primal_program
 from stickslip.problem.convert.program_units import program_units
 from stickslip.problem.program import ConeProgram
 from stickslip.problem.program_solution import judged_solution

@@ -69,11 +69,7 @@ def turned(p0, p1, p2, p3, x, y, z):
     R' a is that of the conjugate, (p0, -p1, -p2, -p3).
     """
     a, b, c = p2 * z - p3 * y + p0 * x, p3 * x - p1 * z + p0 * y, p1 * y - p2 * x + p0 * z
-    return (
-        x + 2.0 * (p2 * c - p3 * b),
-        y + 2.0 * (p3 * a - p1 * c),
-        z + 2.0 * (p1 * b - p2 * a),
-    )
+    return (x + 2.0 * (p2 * c - p3 * b), y + 2.0 * (p3 * a - p1 * c), z + 2.0 * (p1 * b - p2 * a))
 
 
 @jit

@@ -8,14 +8,7 @@ the ball or point is of the second body, the plane of the first.
 import numpy as np
 
 from stickslip.kernels.bodies.frames import fill_tangents
-from stickslip.kernels.bodies.gaps import (
-    LINEARISED,
-    Forms,
-    gap_and_normal,
-    poses_of,
-    rows_at,
-    world_point,
-)
+from stickslip.kernels.bodies.gaps import LINEARISED, Forms, gap_and_normal, poses_of, rows_at, world_point
 from stickslip.kernels.bodies.joint_geometry import block_rows, dot, place_joint, scene
 from stickslip.kernels.bodies.motion import accelerate, move_along, move_half, rate
 from stickslip.kernels.bodies.rotation import product

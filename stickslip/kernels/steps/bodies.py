@@ -178,15 +178,7 @@ def make_step(
     margin = look * (fastest + second) + settings.touch if finite else 0.0
     found, contacts = find(finder, shapes, spheres, q_m, margin)
     active = assembly.assemble(
-        contacts,
-        carried.contacts,
-        SLOTS,
-        bodies.row,
-        free,
-        span,
-        slack,
-        settings.newton,
-        settings.stabilised,
+        contacts, carried.contacts, SLOTS, bodies.row, free, span, slack, settings.newton, settings.stabilised
     )
     acting = joint_blocks.contacts_alone(active)
     if linkage is not None:

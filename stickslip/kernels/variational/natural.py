@@ -72,7 +72,4 @@ def natural_errors(model, B, L, X, speed):
             k += m
     size = max(size_r, size_u, speed * speed)
     size_s = max(size_rs, size_us)
-    return (
-        math.sqrt(gap / size) if size > 0.0 else 0.0,
-        math.sqrt(gap_s / size_s) if size_s > 0.0 else 0.0,
-    )
+    return (math.sqrt(gap / size) if size > 0.0 else 0.0, math.sqrt(gap_s / size_s) if size_s > 0.0 else 0.0)

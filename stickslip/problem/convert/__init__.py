@@ -20,12 +20,7 @@ from stickslip.problem.convert.cone_programs import (
     primal_program,
 )
 from stickslip.problem.convert.conversion import Answer, Contacts, Conversion
-from stickslip.problem.convert.dissipation import (
-    Friction,
-    FrictionConversion,
-    friction_mcp,
-    friction_program,
-)
+from stickslip.problem.convert.dissipation import Friction, FrictionConversion, friction_mcp, friction_program
 from stickslip.problem.convert.motion import motion_mcp
 from stickslip.problem.convert.pyramid import pyramid_lcp
 from stickslip.problem.convert.reduce import reduce_to_contacts
