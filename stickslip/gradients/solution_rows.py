@@ -57,9 +57,9 @@ class LawScales:
     def of(cls, K: ProductSet, diagonal: Array) -> "LawScales":
         """From the diagonal of W [1/kg]."""
         found = metric(K, np.abs(diagonal))
-        push = np.repeat(found.rho, np.diff(K.offset)) * found.length
+        push = K.spread(found.rho) * found.length
         # Rows of one bilateral block may have different units: each has its own scale.
-        own = np.repeat(K.kind == cones.FREE, np.diff(K.offset)) & (np.abs(diagonal) > 0.0)
+        own = K.bilateral & (np.abs(diagonal) > 0.0)
         push[own] = 1.0 / np.abs(diagonal[own])
         first = first_components(K)
         return cls(found.length, push, found.coefficient, found.length[first])

@@ -33,7 +33,7 @@ import scipy.sparse as sp
 
 from stickslip.kernels import cones
 from stickslip.problem.box import BoxProblem
-from stickslip.problem.checks import Array, IntArray, finite, flat, floats, frozen
+from stickslip.problem.checks import Array, finite, flat, floats, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.exhaustion import count_bases, exhaust
 from stickslip.problem.operator import BlockDelassus, BodyDelassus, Delassus, DenseDelassus, delassus
@@ -117,7 +117,7 @@ def energy_units(K: ProductSet, diagonal: Array) -> EnergyUnits:
     scaled = ProductSet(
         K.kind, K.offset, K.lower / root, K.upper / root, K.group_offset, K.group_size, scales.coefficient
     )
-    return EnergyUnits(np.repeat(root, np.diff(K.offset)) * scales.length, scaled)
+    return EnergyUnits(K.spread(root) * scales.length, scaled)
 
 
 def weight_bounds(K: ProductSet) -> tuple[Array, Array]:
@@ -148,11 +148,11 @@ def check_certificate(
         K, rows = problem.K, problem.g_bias.size if isinstance(problem, GlobalProblem) else 0
     y = flat("y of the certificate", certificate.y, K.size)
     z = flat("z of the certificate", certificate.z if certificate.z.size else np.zeros(rows), rows)
-    taking = tuple(np.unique(_block_of(K)[np.flatnonzero(y)]).tolist())
+    taking = tuple(np.unique(K.owner[np.flatnonzero(y)]).tolist())
     low, high = weight_bounds(K)
     wrong = np.flatnonzero((y < low) | (y > high))
     if wrong.size:
-        i = int(_block_of(K)[wrong[0]])
+        i = int(K.owner[wrong[0]])
         why = f"block {i} ({K.kind_name(i)}) has a weight of the wrong sign, or a tangential one"
         return CertificateCheck(0.0, 0.0, taking, why)
     with np.errstate(all="ignore"):  # what overflows is refused
@@ -266,7 +266,3 @@ def _rounding(more: int, *weights: Array) -> float:
     """
     terms = 4 + more + sum(int(np.count_nonzero(w)) for w in weights)
     return 0.5 * float(np.finfo(float).eps) * terms
-
-
-def _block_of(K: ProductSet) -> IntArray:
-    return np.repeat(np.arange(len(K)), np.diff(K.offset))

@@ -152,7 +152,7 @@ class _Small:
         moving = bodies >= 0
         row_start = np.concatenate([[0], np.cumsum(k * moving.sum(axis=1))])
         row = (bodies[moving][:, None] * k + np.arange(k)).reshape(-1)
-        owner = np.repeat(np.arange(len(K)), np.diff(K.offset))
+        owner = K.owner
         data = rows[moving[owner]].reshape(-1)
         column = (bodies[owner][moving[owner]][:, None] * k + np.arange(k)).reshape(-1)
         return cls._scaled(K, row_start, row, data, column, count)
@@ -226,7 +226,7 @@ class _Large(ABC):
         K = self.K
         tried = np.random.default_rng(0).normal(size=(K.size, DIRECTIONS))
         moves = np.zeros(len(K), bool)
-        owner = np.repeat(np.arange(len(K)), np.diff(K.offset))
+        owner = K.owner
         np.logical_or.at(moves, owner, np.abs(self.self_stress(tried, 0.0)).max(axis=1) > SAME)
         blocks = np.flatnonzero(moves)
         return (self if moves.all() else self.part(blocks)), spans(K.offset, blocks)

@@ -133,7 +133,7 @@ class ImpulseSet:
         if tried.size:
             # Directions of sliding, and B with them, are known to the share of the velocities that is error.
             left = self._balance(faces).self_stress(tried, self._error / faces.slowest)
-            owner = np.repeat(np.arange(len(self._K)), np.diff(faces.C.offset))
+            owner = faces.C.owner
             np.logical_and.at(found, owner, np.abs(left).max(axis=1) <= SAME)
         return found[: self.problem.contacts]
 
@@ -269,5 +269,5 @@ def _units(problem: ContactProblem | GlobalProblem, K: ProductSet) -> tuple[Arra
     if K.size > diagonal.size:
         diagonal = np.concatenate([diagonal, np.ones(K.size - diagonal.size)])
     scales = metric(K, diagonal)
-    push = np.repeat(scales.rho, np.diff(K.offset)) * scales.length
+    push = K.spread(scales.rho) * scales.length
     return scales.length, push, replace(K, coefficient=scales.coefficient)

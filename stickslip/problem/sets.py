@@ -15,12 +15,14 @@ conclusion of Nguyen 2021.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.kernels import cones
 from stickslip.problem.checks import Array, IntArray, ProblemError, count, flat, floats, frozen, not_negative
+from stickslip.state import BoolArray
 
 FAMILIES = {(1,): "coulomb2d", (2,): "coulomb3d", (2, 2): "rolling", (2, 1): "torsional"}
 """Names of the friction cones by the sizes of their groups; any other is `friction`."""
@@ -116,6 +118,25 @@ class ProductSet:
     def size(self) -> int:
         """Number of components of r."""
         return int(self.offset[-1])
+
+    @cached_property
+    def owner(self) -> IntArray:
+        """Block of each component [-], shape (n,)."""
+        return frozen(self.spread(np.arange(len(self))))
+
+    @cached_property
+    def group_owner(self) -> IntArray:
+        """Block of each group [-], shape (ng,)."""
+        return frozen(np.repeat(np.arange(len(self)), np.diff(self.group_offset)))
+
+    @cached_property
+    def bilateral(self) -> BoolArray:
+        """Components of free blocks [-], shape (n,)."""
+        return frozen(self.spread(self.kind == cones.FREE))
+
+    def spread(self, each: Any) -> Any:
+        """What each block has, for each of its components, along the first axis."""
+        return np.repeat(each, np.diff(self.offset))
 
     def groups(self, i: int) -> tuple[int, ...]:
         """Sizes of the groups of block `i`; empty unless it is a friction cone."""

@@ -84,7 +84,7 @@ def _law_states(
     scales = metric(K, diagonal)
     with np.errstate(all="ignore"):  # an answer that is not finite has states all the same
         impulse = r / scales.length
-        push = np.repeat(scales.rho, np.diff(K.offset)) * scales.length * u
+        push = K.spread(scales.rho) * scales.length * u
         size = max(float(np.linalg.norm(impulse)), float(np.linalg.norm(push))) / np.sqrt(max(1, len(K)))
         cut = 10.0 * tolerance * size
     name, strict = np.empty(len(K), object), np.ones(len(K), bool)

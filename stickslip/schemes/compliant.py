@@ -187,7 +187,7 @@ class _Part:
             self.stiffness.append(self._stiffness(one, mass))
             y, u = one.y(t, q, self.z), one.rate(t, q, v, self.z, own)
             reach = y + 2.0 * h * np.minimum(u, 0.0) - h * h * np.abs(rows @ fall)
-            acts = np.repeat(law.K.kind == cones.FREE, np.diff(law.K.offset))
+            acts = law.K.bilateral.copy()
             acts[law.normals] = reach[law.normals] <= 0.0
             run.forecast[one.blocks] = y[law.K.offset[:-1]]
             if acts.any():
@@ -203,7 +203,7 @@ class _Part:
         scheme, law = self.scheme, one.law
         ratio = np.full(law.size, scheme.damping_ratio)
         if scheme.damping == "restitution" and law.impact:
-            e = np.repeat(law.restitution, np.diff(law.K.offset))
+            e = law.K.spread(law.restitution)
             ratio = np.array([ratio_of(float(each)) for each in e])
         c = 2.0 * ratio * np.sqrt(scheme.stiffness * mass)
         if scheme.damping == "coefficient":

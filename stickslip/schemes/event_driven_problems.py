@@ -210,7 +210,7 @@ def _paradox(W: Array, K: ProductSet, blocks: Sequence[Piece], t: float) -> str:
 
     Joints are in every minor, since their forces have no sign; a minor of zero is a redundant constraint.
     """
-    joint = np.repeat(K.kind == cones.FREE, np.diff(K.offset))
+    joint = K.bilateral
     always, others = np.flatnonzero(joint).tolist(), np.flatnonzero(~joint).tolist()
     codes = range(1 << len(others)) if len(others) <= LARGEST_P_TEST else [(1 << len(others)) - 1]
     size = np.sqrt(np.abs(np.diag(W)))

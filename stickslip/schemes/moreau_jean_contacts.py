@@ -20,7 +20,6 @@ import math
 
 import numpy as np
 
-from stickslip.kernels import cones
 from stickslip.kernels.activation import gap_rate, takes_part
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
@@ -41,10 +40,10 @@ class Output:
         self.unilateral = one.law.unilateral & (not self.compliant)
         self.waits = bool(self.unilateral.any())
         self.single = self.waits and len(one.law.K) == 1
-        self.contact = np.repeat(self.unilateral, np.diff(one.law.K.offset))
+        self.contact = one.law.K.spread(self.unilateral)
         """Components of the blocks that wait [-], shape (m,), bool."""
         self.normals = one.law.K.offset[:-1][self.unilateral]
-        self.free = np.repeat(one.law.K.kind == cones.FREE, np.diff(one.law.K.offset))
+        self.free = one.law.K.bilateral
         self.all = np.arange(len(one.law.K))
         self.has_input = one.mechanical.has_input
         """Whether forces are a g(t, q, lam) of its own, not H lam with H the transpose of the rows."""

@@ -106,7 +106,7 @@ def split_set(K: ProductSet, apart: BoolArray) -> tuple[ProductSet, IntArray, In
         K.group_size,
         K.coefficient,
     )
-    block = np.repeat(np.arange(len(K)), np.diff(K.offset))
+    block = K.owner
     within = np.arange(K.size) - K.offset[block]
     # past its normal, a component of a block apart is in the cone behind it
     at = wide.offset[first[block]] + within + (apart[block] & (within > 0))

@@ -90,8 +90,7 @@ def _violated(one: Bound, t: float, q: Array, z: Array, tolerance: float) -> tup
     gaps = y[K.offset[:-1]]
     depth = np.where(one.law.unilateral, np.maximum(-gaps, 0.0), 0.0)
     worst = float(depth.max(initial=0.0))
-    bilateral = np.repeat(K.kind == cones.FREE, np.diff(K.offset))
-    worst = max(worst, float(np.abs(y[bilateral]).max(initial=0.0)))
+    worst = max(worst, float(np.abs(y[K.bilateral]).max(initial=0.0)))
     return depth > tolerance, worst
 
 

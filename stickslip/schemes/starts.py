@@ -12,7 +12,6 @@ moves in one step, h |ẏ| + h² |∂y/∂q M⁻¹ F| / 2, which is what schemes
 
 import numpy as np
 
-from stickslip.kernels import cones
 from stickslip.problem.checks import Array
 from stickslip.schemes.compliant import Compliant
 from stickslip.schemes.composite import Composite
@@ -45,7 +44,7 @@ def check_start(system: NonsmoothSystem | PreparedSystem, state: State, h: float
     remedy = ', or give projection="direct"' if isinstance(scheme, MoreauJean) else ""
     for one in system.interactions:
         K = one.law.K
-        joint = np.repeat(K.kind == cones.FREE, np.diff(K.offset))
+        joint = K.bilateral
         if not one.law.normals.size and not joint.any():
             continue
         y, terms, motion = _outputs(system, one, state, h)

@@ -8,7 +8,6 @@ from typing import ClassVar
 import numpy as np
 
 from stickslip.interrupts import Interrupts
-from stickslip.kernels import cones
 from stickslip.options import Options
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import Level
@@ -95,8 +94,7 @@ def require_second_order(system: NonsmoothSystem, scheme: str) -> None:
 
 def require_closed(one: Bound, y: Array, t: float, remedy: str = "") -> None:
     """A ModelError where a joint is open at the start, y its outputs [m, rad], shape (m,)."""
-    joint = np.repeat(one.law.K.kind == cones.FREE, np.diff(one.law.K.offset))
-    opened = float(np.abs(y[joint]).max(initial=0.0))
+    opened = float(np.abs(y[one.law.K.bilateral]).max(initial=0.0))
     if opened > APART:
         raise ModelError(
             f"interaction {one.name!r}: at t = {t:.9g} s, y is {opened:.3g} away from 0, where its law wants"

@@ -126,7 +126,7 @@ class StepStops:
         self.id: Array = (joint * len(PARTS) + part).astype(float)
         """As `JointRows.id` [-], shape (k,), increasing."""
         ids = blocks.joint * len(PARTS) + blocks.part
-        self.row_id: IntArray = frozen(np.repeat(ids, np.diff(blocks.K.offset)))
+        self.row_id: IntArray = frozen(blocks.K.spread(ids))
         """Of every row of all blocks, likewise [-], shape (p,)."""
 
 

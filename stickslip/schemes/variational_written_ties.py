@@ -33,7 +33,7 @@ class Output:
         self.bound, self.law, self.mechanical = one, one.law, one.mechanical
         self.unilateral = one.law.unilateral
         self.normals = one.law.normals
-        self.at_end = np.repeat(K.kind == cones.FREE, np.diff(K.offset))
+        self.at_end = K.bilateral.copy()
         """Components whose law is stated on y at the end of the step [-], shape (m,)."""
         self.at_end[self.normals] = True
         self.moving = not self.at_end.all()

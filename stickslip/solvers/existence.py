@@ -138,7 +138,7 @@ class _Rows:
 def _rows(K: ProductSet) -> _Rows:
     friction = K.kind == cones.FRICTION
     up, down = ~friction & (K.upper == np.inf), ~friction & (K.lower == -np.inf)
-    component = np.repeat(up & down, np.diff(K.offset))
+    component = K.spread(up & down)
     half = up != down
     parts = [np.arange(a, a + d) for a, d in zip(group_starts(K), K.group_size, strict=True)]
     return _Rows(

@@ -306,7 +306,7 @@ def dual_pyramid(K: ProductSet, facets: int) -> DualPyramid:
     """The pyramid of so many facets for each group of two components; w may be scaled with K."""
     n, ng = K.size, K.group_size.size
     friction = np.flatnonzero(K.kind == cones.FRICTION)
-    owner = np.repeat(np.arange(len(K)), np.diff(K.group_offset))
+    owner = K.group_owner
     row_of = np.full(len(K), -1)
     row_of[friction] = np.arange(friction.size)
     # w_N >= sum_g mu_g s_g

@@ -102,5 +102,5 @@ def _weights(K: ProductSet, z: Array) -> Array:
     presses = (K.kind == cones.NONNEGATIVE) | (K.kind == cones.FRICTION)
     each = np.where(presses, np.maximum(z[K.offset[:-1]], 0.0), usual)
     weight = np.full(z.size, usual)
-    weight[: K.size] = np.repeat(each, np.diff(K.offset))
+    weight[: K.size] = K.spread(each)
     return weight

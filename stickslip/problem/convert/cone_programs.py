@@ -171,7 +171,7 @@ class _Groups:
 
 
 def _groups(K: ProductSet) -> _Groups:
-    block = np.repeat(np.arange(len(K)), np.diff(K.group_offset))
+    block = K.group_owner
     return _Groups(block, K.offset[:-1][block], group_starts(K), K.coefficient > 0.0)
 
 

@@ -94,7 +94,7 @@ class _Law:
         self.direction, self.dense = form == "direction", dense
         size = K.group_size
         start = group_starts(K)
-        block = np.repeat(np.arange(len(K)), np.diff(K.group_offset))
+        block = K.group_owner
         self.count = size.size
         self.mu: Array = coefficient
         self.group: IntArray = np.repeat(np.arange(self.count), size)
@@ -108,7 +108,7 @@ class _Law:
         """Groups without friction: y_k = 0 and sigma_k = 0 in plain words, shape (ng,)."""
         self.plain = np.setdiff1d(np.arange(K.size), self.tangent)
         """Components whose residual is u itself (normals less the relaxation's term)."""
-        lower, upper = (np.repeat(b, np.diff(K.offset)) for b in (K.lower, K.upper))
+        lower, upper = (K.spread(b) for b in (K.lower, K.upper))
         lower[self.tangent], upper[self.tangent] = -np.inf, np.inf
         self.lower = np.concatenate([lower, np.where(self.held, -np.inf, 0.0)])
         self.upper = np.concatenate([upper, np.full(self.count, np.inf)])
@@ -191,8 +191,8 @@ class _Law:
     def names(self) -> list[str]:
         """Names of the unknowns x and sigma."""
         K = self.K
-        block = np.repeat(np.arange(len(K)), np.diff(K.offset))
-        of = np.repeat(np.arange(len(K)), np.diff(K.group_offset))
+        block = K.owner
+        of = K.group_owner
         within = np.arange(self.count) - K.group_offset[:-1][of]
         return [f"contact {i}, component {k - K.offset[i]}" for k, i in enumerate(block)] + [
             f"sliding speed of contact {i}, group {k}" for i, k in zip(of, within, strict=True)
@@ -215,7 +215,7 @@ class _Motion:
         self.size = self.ends[2] + K.group_size.size
         self.dense = self.size <= DENSE
         scales = metric(K, diagonal)
-        unit = scales.length * np.repeat(np.sqrt(scales.rho), np.diff(K.offset))
+        unit = scales.length * K.spread(np.sqrt(scales.rho))
         self.W: Any = None
         """W of contacts alone, shape (n, n)."""
         self.Ht: Any = np.zeros((K.size, 0))

@@ -84,7 +84,7 @@ class _Places:
 
 
 def _places(K: ProductSet, facets: int) -> _Places:
-    owner = np.repeat(np.arange(len(K)), np.diff(K.group_offset))
+    owner = K.group_owner
     live = K.coefficient > 0.0
     width = np.where(K.group_size == 1, 2, facets)
     taken = np.where(live, width + 1, 0)
@@ -94,8 +94,8 @@ def _places(K: ProductSet, facets: int) -> _Places:
     block = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
     before = np.concatenate([[0], np.cumsum(taken)])
     first = block[owner] + 1 + before[:-1] - before[K.group_offset[owner]]
-    plain = np.flatnonzero(np.repeat(~friction, np.diff(K.offset)))
-    plain_block = np.repeat(np.arange(len(K)), np.diff(K.offset))[plain]
+    plain = np.flatnonzero(K.spread(~friction))
+    plain_block = K.owner[plain]
     return _Places(
         block, np.flatnonzero(friction), plain, block[plain_block] + plain - K.offset[plain_block],
         np.flatnonzero(live), first[live], width[live], block[owner][live],

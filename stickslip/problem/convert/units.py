@@ -114,7 +114,7 @@ def unit_free(problem: ContactProblem) -> Conversion[ContactProblem]:
     K, W = problem.K, problem.W
     scales = metric(K, W.diagonal())
     root = np.sqrt(scales.rho)
-    unit = scales.length * np.repeat(root, np.diff(K.offset))
+    unit = scales.length * K.spread(root)
     new_K = ProductSet(
         K.kind, K.offset, K.lower / root, K.upper / root, K.group_offset, K.group_size, scales.coefficient
     )
@@ -135,6 +135,6 @@ def unit_free(problem: ContactProblem) -> Conversion[ContactProblem]:
 
 def group_starts(K: ProductSet) -> np.ndarray:
     """First component of each group [-], shape (ng,)."""
-    block = np.repeat(np.arange(len(K)), np.diff(K.group_offset))
+    block = K.group_owner
     before = np.concatenate([[0], np.cumsum(K.group_size)])[:-1]
     return K.offset[block] + 1 + before - before[K.group_offset[block]] if block.size else before

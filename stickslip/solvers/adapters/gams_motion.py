@@ -161,7 +161,7 @@ def _contacts(
 
 def _groups(K: ProductSet) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Components of every group of a friction cone, and its normal."""
-    block = np.repeat(np.arange(len(K)), np.diff(K.group_offset))
+    block = K.group_owner
     spans = enumerate(zip(group_starts(K).tolist(), K.group_size.tolist(), strict=True))
     members = [(str(g), str(row)) for g, (first, size) in spans for row in range(first, first + size)]
     return members, [(str(g), str(K.offset[b])) for g, b in enumerate(block.tolist())]
