@@ -75,7 +75,8 @@ def main() -> None:
             away = np.abs(state.q - finest).reshape(-1, 7)[:, :3].max()
             ratio = times.sum() / done[tolerances[0]][0].sum()
             print(
-                f"{name:12} {tolerance:5.0e} {1e3 * times.mean():8.2f} ms a step, worst {1e3 * times.max():8.1f},"
+                f"{name:12} {tolerance:5.0e} {1e3 * times.mean():8.2f} ms a step,"
+                f" worst {1e3 * times.max():8.1f},"
                 f" {ratio:5.2f} times the first, missed {missed:4}, {away:.1e} m from the finest",
                 flush=True,
             )
