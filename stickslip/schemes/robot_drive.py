@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.kernels.bodies.motion import move_along
-from stickslip.kernels.robots.layout import Motion, Traits
+from stickslip.kernels.held import Held
 from stickslip.kernels.robots.outputs import tell_bodies
 from stickslip.mechanics.forces import Forces
 from stickslip.mechanics.world import World
@@ -80,9 +80,11 @@ class WorldDrive:
             out[k, self._body[own]] = v[own]
         return out.reshape(len(t), -1)
 
-    def wrench(self, t: float, motion: Motion, traits: Traits) -> Array:
-        """Forces on the centres of mass of all bodies and moments, both inertial [N, N m], shape
-        (nbody, 6)."""
+    def wrench(self, t: float, motion: Held, traits: Held) -> Array:
+        """Forces on the centres of mass of all bodies and moments, both inertial [N, N m], shape (nbody, 6).
+
+        motion, traits: a held `Motion` and `Traits`.
+        """
         out = np.zeros((self._count, 6))
         if not len(self.forces):
             return out

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,10 +12,11 @@ from stickslip.kernels.held import Held
 from stickslip.kernels.robots.layout import Carried, Engine, Functions, Laws, Motion, Places, Settings, Traits
 from stickslip.kernels.robots.motion import place
 from stickslip.kernels.robots.steps import SPARE
+from stickslip.kernels.scratch import scratch_for
 from stickslip.kernels.steps.guard import ERROR, FRAME, WARNING, message_in
 from stickslip.robots.robot import Robot
 from stickslip.schemes.robot_drive import drive_of
-from stickslip.state import Array, ModelError, State
+from stickslip.state import Array, IntArray, ModelError, State
 
 REACH = 0.01
 """How far contacts and limits are looked for at least [m, rad]."""
@@ -54,15 +56,19 @@ class PreparedRobot:
         self.data = mujoco.MjData(m)
         """MuJoCo's: controls, applied forces and poses of mocap bodies may be written between steps."""
         self.widen(REACH)
-        self.traits = self._traits()
-        self.motion = self._motion()
         self._frame = np.zeros(FRAME, np.uint8)
-        self.engine = self._engine()
-        self._still = Carried(False, np.zeros((m.nbody, 6)), np.zeros(0))
+        self.traits = Held(self._traits())
+        """`Traits`."""
+        self.motion = Held(self._motion())
+        """`Motion`."""
+        self.engine = Held(self._engine())
+        """`Engine`."""
+        self.scratch = Held(scratch_for(4096, 1024))
+        """`Scratch` of one step."""
+        self.still = Held(Carried(False, np.zeros((m.nbody, 6)), np.zeros(0)))
+        """`Carried` where no mocap body moves."""
+        self._settings: Held | None = None
         self._mocaps = int(m.nmocap)
-        self._held: Held | None = None
-        self._run: tuple[tuple[float, float, float], Held] | None = None
-        self._like: Held | None = None
         self._mocap = np.array(self.data.mocap_pos), np.array(self.data.mocap_quat)
         self.drive = drive_of(m, robot.world)
         """What the world around the robot does by itself; None for nothing."""
@@ -79,32 +85,23 @@ class PreparedRobot:
         mujoco.mj_setConst(m, mujoco.MjData(m))  # margins of bodies follow those of their geoms
         self.reach, self.at = reach, None
 
-    @property
-    def held(self) -> Held:
-        """Engine, motion and traits, for kernels."""
-        if self._held is None:
-            self._held = Held(self.engine, self.motion, self.traits)
-        return self._held
+    def begin(self) -> tuple[Held, Held, Held, Held]:
+        """Engine, motion, traits and scratch, with nothing in it, for kernels that make a step."""
+        used = self.scratch.used
+        wanted = used[2:] > (self.scratch.floats.size, self.scratch.ints.size)
+        if wanted.any():
+            self.scratch = Held(scratch_for(*(2 * used[2:]).tolist()), like=self.scratch)
+        used[:2] = 0
+        return self.engine, self.motion, self.traits, self.scratch
 
-    def held_run(self, h: float, tolerance: float) -> tuple[Held, bool]:
-        """Settings and what mocap bodies do in the next step, for kernels; whether they move."""
-        carried = self.carried(h) if self._mocaps else self._still
-        key = h, tolerance, self.reach
-        known = self._run
-        if known is not None and known[0] == key and not carried.moving:
-            return known[1], False
-        held = Held(self.settings(h, tolerance), carried, like=self._like)
-        self._like = held
-        if not carried.moving:
-            self._run = key, held
-        return held, carried.moving
-
-    def settings(self, h: float, tolerance: float) -> Settings:
-        """Of steps of length h [s]."""
-        if self._run is not None and self._run[0][0] != h:
-            self._run = None
+    def settings(self, h: float, tolerance: float) -> Held:
+        """`Settings` of steps of length h [s]."""
         self.model.opt.timestep = h
-        return Settings(float(h), float(tolerance), float(self.reach), self.robot.cone == "groups")
+        found = Settings(float(h), float(tolerance), float(self.reach), self.robot.cone == "groups")
+        known = self._settings
+        if known is None or known.values != found:
+            self._settings = known = Held(found, like=known)
+        return known
 
     def place(self, state: State) -> None:
         """Bring the data to a state, with the stages of positions and velocities made."""
@@ -149,6 +146,11 @@ class PreparedRobot:
         self.place(self.reading())
         d.mocap_pos[:], d.mocap_quat[:] = given
         self.at = state
+
+    @property
+    def guarded(self) -> bool:
+        """Whether compiled steps come back from MuJoCo's errors, and know of its warnings."""
+        return bool(self.engine.guard.handler)
 
     @property
     def crowded(self) -> bool:
@@ -204,17 +206,17 @@ class PreparedRobot:
         if self._mocaps:
             self._mocap = np.array(self.data.mocap_pos), np.array(self.data.mocap_quat)
 
-    def carried(self, h: float) -> Carried:
-        """What mocap bodies do in a step of length h [s] to where they were put since the last one."""
+    def carried(self, h: float) -> Held:
+        """`Carried`: what mocap bodies do in a step of length h [s] to where they were put since the last."""
         m, d = self.model, self.data
         if not self._mocaps:
-            return self._still
+            return self.still
         pos, quat = np.array(d.mocap_pos), np.array(d.mocap_quat)
         before, turned = self._mocap
         if not (np.isfinite(pos).all() and np.isfinite(quat).all()):
             raise ModelError(f"at t = {d.time:.9g} s the pose of a mocap body is not finite")
         if np.array_equal(pos, before) and np.array_equal(quat, turned):
-            return self._still
+            return self.still
         mujoco, spin = self._mujoco, np.zeros((m.nmocap, 3))
         for k in range(m.nmocap):
             goal = quat[k] / np.linalg.norm(quat[k])
@@ -232,7 +234,7 @@ class PreparedRobot:
                 arm = d.xpos[b] - before[k]
                 velocity[b, :3] = (pos[k] - before[k]) / h + np.cross(spin[k], arm)
                 velocity[b, 3:] = spin[k]
-        return Carried(True, velocity, self._rates(h, pos, quat))
+        return Held(Carried(True, velocity, self._rates(h, pos, quat)), like=self.still)
 
     def _rates(self, h: float, pos: Array, quat: Array) -> Array:
         """Changes of the errors of equalities with mocap bodies, over h [m/s, rad/s], shape (ne,)."""
@@ -299,8 +301,17 @@ class PreparedRobot:
             m.tendon_lengthspring[:, 0].copy(), m.tendon_lengthspring[:, 1].copy(), m.ten_J_rownnz,
             m.ten_J_rowadr, m.ten_J_colind, m.geom_bodyid.astype(np.int64),
             m.body_rootid.astype(np.int64), np.array(robot.restitution), np.array(robot.limit_restitution),
-            int(m.njnt), np.ascontiguousarray(moved),
+            int(m.njnt), np.ascontiguousarray(moved), int(m.ntree), *_carried(m),
         )  # fmt: skip
+
+
+def _carried(m: Any) -> tuple[IntArray, IntArray, IntArray]:
+    """Which dofs each dof carries, from the rows of M, which name those that carry it."""
+    row = np.repeat(np.arange(m.nv), m.M_rownnz)
+    entry = np.flatnonzero(m.M_colind != row)
+    entry = entry[np.argsort(m.M_colind[entry], kind="stable")]
+    start = np.searchsorted(m.M_colind[entry], np.arange(m.nv + 1))
+    return start.astype(np.int64), row[entry].astype(np.int64), entry.astype(np.int64)
 
 
 _WIDENED = ("geom_margin", "pair_margin", "jnt_margin", "tendon_margin")

@@ -240,6 +240,14 @@ class Traits(NamedTuple):
     """How many there are."""
     moved: BoolArray
     """Which bodies may move [-], shape (nbody,), bool."""
+    trees: int
+    """Chains of bodies with dofs that do not carry each other."""
+    carried_start: IntArray
+    """First dof that each carries in the next field, and the number of all [-], shape (nv + 1,)."""
+    carried: IntArray
+    """Dofs that a dof carries [-], shape (nC - nv,)."""
+    carried_entry: IntArray
+    """Where M has the entries of both [-], shape (nC - nv,)."""
 
 
 class Settings(NamedTuple):
@@ -259,7 +267,10 @@ class Rows(NamedTuple):
     """The problem of a step before W: blocks in the order of MuJoCo's constraints."""
 
     J: Array
-    """Rows of those that take part, scaled, shape (n, nv)."""
+    """Rows of those that take part, scaled, from their first to their last columns, one after the other,
+    shape (nJ,)."""
+    begin: IntArray
+    """Where each row begins there [-], shape (n,)."""
     K: tuple[IntArray, IntArray, Array, Array, IntArray, IntArray, Array]
     """Of `Cones`, as a plain tuple."""
     u_free: Array
@@ -286,10 +297,25 @@ class Rows(NamedTuple):
     """First column of each row that counts, from which on the dofs are that carry its own [-], shape (n,)."""
     last: IntArray
     """First column of each row that does not count any more [-], shape (n,)."""
-    island: IntArray
-    """To which part of the problem a block belongs: no two have a column in common [-], shape (nb,)."""
-    islands: int
-    """How many parts there are."""
+    trees: int
+    """See `Traits`."""
+
+
+class Parts(NamedTuple):
+    """The problem of a step in parts that W does not tie to each other."""
+
+    start: IntArray
+    """First component of each part in the next field, and the number of all [-], shape (parts + 1,)."""
+    component: IntArray
+    """Components, part by part [-], shape (n,)."""
+    block_start: IntArray
+    """First block of each part in the next field, and the number of all [-], shape (parts + 1,)."""
+    block: IntArray
+    """Blocks, part by part [-], shape (nb,)."""
+    W_start: IntArray
+    """Where W of each part begins in the next field [-], shape (parts,)."""
+    W: Array
+    """Of each part row by row, rows filled up to a multiple of eight [1/kg, ...], shape (nW,)."""
 
 
 class Free(NamedTuple):

@@ -6,8 +6,10 @@ import math
 import numpy as np
 
 from stickslip.kernels.jit import jit
+from stickslip.kernels.products import dot
 from stickslip.kernels.robots.layout import Free
 from stickslip.kernels.robots.rows import set_laws
+from stickslip.kernels.scratch import floats, give_back, taken, zeros
 from stickslip.kernels.steps.addresses import (
     call_solve,
     call_with_flag,
@@ -98,6 +100,11 @@ def has_entry(traits, i, j):
 def add_stiffness(traits, k, h, count, start, column, values, v, M, shift):
     """M <- M + h² k j j', shift <- shift + h k j (j' v), j a sparse row. Nothing where M has not all of these
     entries, since j ties branches: a part of them would be inertia in the place of a spring."""
+    if count == 1:
+        i = column[start]
+        M[traits.row_start[i] + traits.row_count[i] - 1] += h * h * k * values[start] * values[start]
+        shift[i] += h * k * values[start] * values[start] * v[i]
+        return
     for p in range(start, start + count):
         for s in range(start, start + count):
             if column[s] <= column[p] and not has_entry(traits, column[p], column[s]):
@@ -118,13 +125,14 @@ def add_stiffness(traits, k, h, count, start, column, values, v, M, shift):
 
 
 @jit
-def move_freely(engine, motion, traits, h):
+def move_freely(engine, motion, traits, scratch, h):
     """`Free`: MuJoCo's factor is that of M + h D + h² K from here on. After an error of MuJoCo's, which the
     guard has, it is of no use."""
     f, m, d, nv = engine.call, engine.model, engine.data, motion.qvel.shape[0]
     safely(force_stage, engine)
-    M, inertia, shift = motion.M, motion.M.copy(), np.zeros(nv)
+    M, inertia, shift = motion.M, floats(scratch, motion.M.shape[0]), zeros(scratch, nv)
     for entry in range(M.shape[0]):
+        inertia[entry] = M[entry]
         M[entry] -= h * motion.derivative[traits.of_derivative[entry]]
     for i in range(nv):
         M[traits.row_start[i] + traits.row_count[i] - 1] += h * h * traits.stiffness[i]
@@ -147,7 +155,7 @@ def move_freely(engine, motion, traits, h):
     for i in range(nv):
         motion.qfrc_smooth[i] -= shift[i]
     call_solve(f.solve_m, m, d, motion.qacc_smooth.ctypes.data, motion.qfrc_smooth.ctypes.data, np.int32(1))
-    v_free, more = np.empty(nv), np.empty(M.shape[0])
+    v_free, more = floats(scratch, nv), floats(scratch, M.shape[0])
     for i in range(nv):
         v_free[i] = motion.qvel[i] + h * motion.qacc_smooth[i]
         motion.qfrc_smooth[i] += shift[i]
@@ -157,10 +165,10 @@ def move_freely(engine, motion, traits, h):
 
 
 @jit
-def times_symmetric(traits, entries, x):
+def times_symmetric(traits, scratch, entries, x):
     """The matrix with these lower rows, times x."""
     n = x.shape[0]
-    y = np.zeros(n)
+    y = zeros(scratch, n)
     for i in range(n):
         start = traits.row_start[i]
         for entry in range(start, start + traits.row_count[i]):
@@ -169,6 +177,15 @@ def times_symmetric(traits, entries, x):
             if j != i:
                 y[j] += entries[entry] * x[i]
     return y
+
+
+@jit
+def kinetic_energy(motion, traits, scratch):
+    """Of the state of the data, whose stages are made [J]."""
+    mark = taken(scratch)
+    T = 0.5 * dot(motion.qvel, times_symmetric(traits, scratch, motion.M, motion.qvel))
+    give_back(scratch, mark)
+    return T
 
 
 @jit
