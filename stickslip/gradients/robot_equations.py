@@ -99,7 +99,7 @@ class RobotEquations:
                 f" ({', '.join(prepared.drive.names)}); write them in the robot's file"
             )
         self.prepared, self.state, self.h, self.step = prepared, state, h, step
-        self.memory, self.reach = memory, float(step.memory["reach"][0])
+        self.memory = memory
         m = prepared.model
         self.chart = JointChart(m)
         na, nu = m.na, m.nu
@@ -145,9 +145,11 @@ class RobotEquations:
         """The data at the start of the step, and free of it afterwards."""
         prepared = self.prepared
         prepared.at = None
-        restore(prepared, self.state, {**self.memory, "reach": np.array([self.reach])})
+        restore(prepared, self.state, self.memory)
+        prepared.look_ahead(self.h, prepared.carried(self.h), self.state)
         try:
-            yield
+            with prepared.held_margins():
+                yield
         finally:
             prepared.at = None
 

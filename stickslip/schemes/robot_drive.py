@@ -30,11 +30,6 @@ class WorldDrive:
         moved = world.motions.numbers
         self.mocap: IntArray = np.array(model.body_mocapid, np.int64)[self._body[moved]]
         """Numbers of the mocap bodies that are kinematic bodies of the world [-], shape (k,)."""
-        self._size = np.zeros(len(moved))
-        for k, body in enumerate(self._body[moved].tolist()):
-            own = np.flatnonzero(model.geom_bodyid == body)
-            reach = np.linalg.norm(model.geom_pos[own], axis=1) + model.geom_rbound[own]
-            self._size[k] = reach.max(initial=0.0)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -43,14 +38,6 @@ class WorldDrive:
         named = [name for one in tables if one is not None for name in one.names]
         pushed = () if self.forces.wrench is None else ("wrench",)
         return (*self.world.motions.names, *named, *(one.name for one in self.forces.written), *pushed)
-
-    def speed(self, t: float, h: float) -> float:
-        """Of the fastest point of a kinematic body in the step of length h from t [m/s]."""
-        if not self.mocap.size:
-            return 0.0
-        given = self.world.motions.values(t + 0.5 * h)
-        across, about = (np.linalg.norm(part, axis=1) for part in (given[:, :3], given[:, 3:]))
-        return float((across + about * self._size).max())
 
     def poses(self, t: float, h: float, pos: Array, quat: Array) -> tuple[Array, Array]:
         """Of all mocap bodies after the step of length h from t, which they begin at pos [m], shape (k, 3),

@@ -1,7 +1,8 @@
 """A robot prepared for steps: MuJoCo's model and data as kernels take them, and the state they are in."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -9,21 +10,31 @@ import numpy as np
 from stickslip.detection.mujoco_library import Warnings, load_mujoco
 from stickslip.detection.mujoco_memory import addresses_of, function_of, guard_of, set_arena
 from stickslip.kernels.held import Held
-from stickslip.kernels.robots.layout import Carried, Engine, Functions, Laws, Motion, Places, Settings, Traits
+from stickslip.kernels.robots.layout import (
+    Carried,
+    Engine,
+    Functions,
+    Laws,
+    Motion,
+    Places,
+    Settings,
+    Traits,
+)
+from stickslip.kernels.robots.margins import FOLLOW, LEAST, STEP
 from stickslip.kernels.robots.motion import place
 from stickslip.kernels.robots.steps import SPARE
 from stickslip.kernels.scratch import scratch_for
 from stickslip.kernels.steps.guard import ERROR, FRAME, WARNING, message_in
 from stickslip.robots.robot import Robot
 from stickslip.schemes.robot_drive import drive_of
+from stickslip.schemes.robot_margins import margins_of, set_least
 from stickslip.state import Array, IntArray, ModelError, State
 
-REACH = 0.01
-"""How far contacts and limits are looked for at least [m, rad]."""
 ARENA, ARENA_PER_DOF = 12 * 2**20, 60 * 2**10
 """Memory for contacts and constraints that MuJoCo takes by itself, about [bytes]."""
 FUNCTIONS = {
-    "kinematics": "mj_kinematics", "com_pos": "mj_comPos", "camlight": "mj_camlight", "tendon": "mj_tendon",
+    "kinematics": "mj_kinematics", "com_pos": "mj_comPos", "com_vel": "mj_comVel",
+    "camlight": "mj_camlight", "tendon": "mj_tendon",
     "make_m": "mj_makeM", "factor_m": "mj_factorM", "collision": "mj_collision",
     "make_constraint": "mj_makeConstraint", "transmission": "mj_transmission", "sensor_pos": "mj_sensorPos",
     "energy_pos": "mj_energyPos", "fwd_velocity": "mj_fwdVelocity", "sensor_vel": "mj_sensorVel",
@@ -49,13 +60,10 @@ class PreparedRobot:
         m.opt.disableflags |= int(flags.mjDSBL_EULERDAMP) | int(flags.mjDSBL_ISLAND)
         m.opt.enableflags &= ~int(mujoco.mjtEnableBit.mjENBL_OVERRIDE)
         m.opt.enableflags &= ~int(mujoco.mjtEnableBit.mjENBL_SLEEP)
-        self._margins = [np.array(getattr(m, name)) for name in _WIDENED]
-        self.reach = 0.0
         if spare:
             set_arena(mujoco, m, SPARE * max(int(m.narena), ARENA + ARENA_PER_DOF * m.nv))
         self.data = mujoco.MjData(m)
         """MuJoCo's: controls, applied forces and poses of mocap bodies may be written between steps."""
-        self.widen(REACH)
         self._frame = np.zeros(FRAME, np.uint8)
         self.traits = Held(self._traits())
         """`Traits`."""
@@ -69,6 +77,8 @@ class PreparedRobot:
         """`Carried` where no mocap body moves."""
         self._settings: Held | None = None
         self._mocaps = int(m.nmocap)
+        self.looks_around = False
+        """Whether margins are wider for mocap bodies that move."""
         self._mocap = np.array(self.data.mocap_pos), np.array(self.data.mocap_quat)
         self.drive = drive_of(m, robot.world)
         """What the world around the robot does by itself; None for nothing."""
@@ -77,13 +87,53 @@ class PreparedRobot:
         self.at: State | None = None
         """The state that the data is at, its stages made; None where it is at none."""
 
-    def widen(self, reach: float) -> None:
-        """Look for contacts and limits so far beyond their margins [m, rad]."""
-        m, mujoco = self.model, self._mujoco
-        for name, own in zip(_WIDENED, self._margins, strict=True):
-            getattr(m, name)[:] = own + (0.5 * reach if name == "geom_margin" else reach)
-        mujoco.mj_setConst(m, mujoco.MjData(m))  # margins of bodies follow those of their geoms
-        self.reach, self.at = reach, None
+    @property
+    def reach(self) -> float:
+        """How far contacts and limits are looked for at least [m, rad]."""
+        return float(self.engine.margins.look[LEAST])
+
+    def look(self, reach: float) -> None:
+        """Look for contacts and limits at least so far beyond their margins [m, rad]."""
+        if reach != self.reach:
+            set_least(self.model, self.engine.margins, reach)
+            self.at = None
+
+    def look_ahead(self, h: float, carried: Held, state: State) -> None:
+        """Look for them as far as bodies and mocap bodies move in a step of length h [s] from `state`, where
+        the data is."""
+        margins = self.engine.margins
+        if not carried.moving and not self.looks_around and margins.look[STEP] == h:
+            return
+        speed = self._speeds(carried)
+        self.looks_around = bool(speed.any())
+        if margins.look[STEP] != h or not np.array_equal(margins.speed, speed):
+            margins.look[STEP], margins.speed[:] = h, speed
+            self.renew(state)
+            self.begin_drive(h)  # to place the data is to settle it
+
+    def _speeds(self, carried: Held) -> Array:
+        """Of the fastest points of bodies that mocap bodies carry, up to a factor of two [m/s], shape
+        (nbody,): so they stay the same where bodies go on, to rounding."""
+        m, out = self.model, np.zeros(self.model.nbody)
+        if not carried.moving:
+            return out
+        reach = np.linalg.norm(m.geom_pos, axis=1) + m.geom_rbound
+        np.maximum.at(out, m.geom_bodyid, reach)
+        v, w = (np.linalg.norm(part, axis=1) for part in (carried.velocity[:, :3], carried.velocity[:, 3:]))
+        out = np.where(out > 0.0, v + w * out, 0.0)
+        some = out > 0.0
+        out[some] = np.exp2(np.ceil(np.log2(out[some])))
+        return out
+
+    @contextmanager
+    def held_margins(self) -> Iterator[None]:
+        """Contacts and limits are looked for as far as now, whatever velocities are."""
+        look = self.engine.margins.look
+        look[FOLLOW] = 0.0
+        try:
+            yield
+        finally:
+            look[FOLLOW] = 1.0
 
     def begin(self) -> tuple[Held, Held, Held, Held]:
         """Engine, motion, traits and scratch, with nothing in it, for kernels that make a step."""
@@ -97,7 +147,7 @@ class PreparedRobot:
     def settings(self, h: float, tolerance: float) -> Held:
         """`Settings` of steps of length h [s]."""
         self.model.opt.timestep = h
-        found = Settings(float(h), float(tolerance), float(self.reach), self.robot.cone == "groups")
+        found = Settings(float(h), float(tolerance), self.robot.cone == "groups")
         known = self._settings
         if known is None or known.values != found:
             self._settings = known = Held(found, like=known)
@@ -118,7 +168,7 @@ class PreparedRobot:
 
     def make_stages(self) -> None:
         """MuJoCo's position and velocity stages at the state of the data."""
-        place(self.engine)
+        place(self.engine, self.motion, self.traits)
         self.check_said(float(self.data.time))
 
     def check_said(self, t: float, warnings: Sequence[str] = ()) -> None:
@@ -268,7 +318,8 @@ class PreparedRobot:
         functions = {name: function_of(mujoco, there) for name, there in FUNCTIONS.items()}
         return Engine(
             int(m._address), int(d._address), Functions(**functions), Places(**found),
-            bool(mujoco.mj_isSparse(m)), m.nsensor > 0, self._laws(), guard_of(mujoco, self._frame),
+            bool(mujoco.mj_isSparse(m)), m.nsensor > 0, self._laws(), margins_of(m),
+            guard_of(mujoco, self._frame),
         )  # fmt: skip
 
     def _laws(self) -> Laws:
@@ -294,14 +345,13 @@ class PreparedRobot:
         limited = np.asarray(m.actuator_forcelimited, bool)
         lower = np.where(limited, m.actuator_forcerange[:, 0], -np.inf)
         upper = np.where(limited, m.actuator_forcerange[:, 1], np.inf)
-        moved = m.body_weldid != 0
         return Traits(
             m.M_rownnz, m.M_rowadr, m.M_colind, m.mapD2M, stiffness, np.array(m.dof_damping), kp, lower,
             upper, np.array(m.tendon_stiffness),
             m.tendon_lengthspring[:, 0].copy(), m.tendon_lengthspring[:, 1].copy(), m.ten_J_rownnz,
             m.ten_J_rowadr, m.ten_J_colind, m.geom_bodyid.astype(np.int64),
             m.body_rootid.astype(np.int64), np.array(robot.restitution), np.array(robot.limit_restitution),
-            int(m.njnt), np.ascontiguousarray(moved), int(m.ntree), *_carried(m),
+            int(m.njnt), int(m.ntree), *_carried(m),
         )  # fmt: skip
 
 
@@ -314,7 +364,6 @@ def _carried(m: Any) -> tuple[IntArray, IntArray, IntArray]:
     return start.astype(np.int64), row[entry].astype(np.int64), entry.astype(np.int64)
 
 
-_WIDENED = ("geom_margin", "pair_margin", "jnt_margin", "tendon_margin")
 _OF_CONTACT = (
     "stride", "dist", "pos", "frame", "includemargin", "friction", "surfacevel", "dim", "geom",
 )  # fmt: skip

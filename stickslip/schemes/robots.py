@@ -19,7 +19,6 @@ from stickslip.kernels.robots import layout as at
 from stickslip.kernels.robots import steps as kernels
 from stickslip.kernels.robots.impulses import delassus, guess, remember, whole
 from stickslip.kernels.robots.layout import LastImpulses, Room
-from stickslip.kernels.robots.motion import fastest
 from stickslip.kernels.robots.outputs import write_contacts
 from stickslip.kernels.robots.rows import find_missed, gather
 from stickslip.kernels.steps.tables import empty_contacts, empty_joints
@@ -29,13 +28,12 @@ from stickslip.problem.operator import DenseDelassus
 from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Solution
 from stickslip.schemes.body_step import BodyPart, EnergyTerms
-from stickslip.schemes.robot_prepared import REACH, PreparedRobot
+from stickslip.schemes.robot_margins import REACH
+from stickslip.schemes.robot_prepared import PreparedRobot
 from stickslip.schemes.step import Memory, Solver, Step
 from stickslip.state import ModelError, State, state_of
 
 _NOT_FINITE = "from t = {:.9g} s on the velocities of the robot are not finite; take a smaller h"
-FASTER = 4.0
-"""A reach that is too short becomes so many times what the next step needs."""
 ROWS = 256
 """Of the room for steps that are asked for one by one."""
 
@@ -70,13 +68,13 @@ class ReducedMoreauJean(Options):
         # 1. The data at the start, and the free motion over the step.
         restore(prepared, state, memory)
         room = Held(room_for(prepared, 1, 8))
-        reach_for(prepared, h, state)
-        if prepared.crowded:
-            prepared.check_memory()
         settings = prepared.settings(h, float(getattr(solver, "tolerance", 0.0)))
-        forced = np.zeros(prepared.data.nefc, np.int64)
         prepared.begin_drive(h)
         carried = prepared.carried(h)
+        prepared.look_ahead(h, carried, state)
+        if prepared.crowded:
+            prepared.check_memory()
+        forced = np.zeros(prepared.data.nefc, np.int64)
         engine, motion, traits, scratch = parts = prepared.begin()
         free, rows, split = kernels.begin_step(*parts, settings, carried, forced)
         prepared.check_said(state.t)
@@ -195,13 +193,12 @@ class RobotMarch:
         prepared, strip = self.prepared, self.strip
         if prepared.at is not state:
             restore(prepared, state, recall())
-        if prepared.drive is not None:
-            reach_for(prepared, h, state)
-            prepared.begin_drive(h)
+        prepared.begin_drive(h)
+        carried = prepared.carried(h)
+        prepared.look_ahead(h, carried, state)
         if strip is None or not strip.can_follow(state, h):
             strip = self._begin(state, recall(), index, h, most)
         steps, run = min(most, strip.most - strip.steps), strip.run
-        carried = prepared.carried(h)
         if carried.moving or prepared.drive is not None:
             run, steps = Held(run.values._replace(carried=carried), like=run), 1
         done, ending = self._made(run, strip, steps)
@@ -217,8 +214,6 @@ class RobotMarch:
             prepared.at, strip.closed = state, True
             if ending == kernels.LEFT:
                 return None
-            if ending == kernels.TOO_FAST:
-                reach_for(prepared, h, state)
             if ending == kernels.NO_MEMORY:
                 prepared.check_memory()
             return self.make(state, recall, h, at, index, most)
@@ -233,6 +228,8 @@ class RobotMarch:
         `make` has to see to it. None where that is so of all steps."""
         prepared, strip, call = self.prepared, self.strip, self._call
         if strip is None or call is None or prepared.drive is not None or not prepared.guarded:
+            return None
+        if prepared.looks_around:
             return None
         run, most, data = strip.run, strip.most, prepared.data
         q, v, z = strip.room.q, strip.room.v, strip.room.z
@@ -300,25 +297,12 @@ class RobotMarch:
 
 def restore(prepared: PreparedRobot, state: State, memory: Memory) -> None:
     """Bring the data to a state with the forces that were applied then, and look as far as then."""
-    reach = float(memory["reach"][0])
-    if reach != prepared.reach:
-        prepared.widen(reach)
+    prepared.look(float(memory["reach"][0]))
     if prepared.at is not state:
         prepared.release()
         prepared.data.qfrc_applied[:] = memory["qfrc_applied"]
         prepared.data.xfrc_applied[:] = memory["xfrc_applied"].reshape(-1, 6)
         prepared.place(state)
-
-
-def reach_for(prepared: PreparedRobot, h: float, state: State) -> None:
-    """Look further for contacts where bodies move too fast for it in steps of length h [s]."""
-    speed = float(fastest(prepared.motion, prepared.traits))
-    if prepared.drive is not None:
-        speed = max(speed, prepared.drive.speed(state.t, h))
-    needed = 2.0 * h * speed
-    if needed > prepared.reach:
-        prepared.widen(FASTER * needed)
-        prepared.renew(state)
 
 
 def memory_of(prepared: PreparedRobot, last: LastImpulses) -> Memory:

@@ -116,7 +116,7 @@ class RobotSteps:
         """Deepest overlap of what must not overlap [m, rad]."""
         if self.prepared.at is not state:
             self.prepared.place(state)
-        return float(deepest(self.prepared.engine, self.prepared.reach)[0])
+        return float(deepest(self.prepared.engine)[0])
 
     def explain(self, state: State, step: Step, raised: bool) -> str:
         """Between which bodies the answer of a step is worst, as part of a sentence."""

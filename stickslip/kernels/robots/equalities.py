@@ -73,7 +73,7 @@ def close_equalities(engine, motion, traits, scratch):
                 shift[c] += X[i, c] * p[i]
         call_with_step(f.integrate_pos, engine.model, motion.qpos.ctypes.data, shift.ctypes.data, 1.0)
         # 3. Back, where they contradict each other.
-        if not (place(engine) and opening(engine) < open_):
+        if not (place(engine, motion, traits) and opening(engine) < open_):
             motion.qpos[:] = before
-            place(engine)
+            place(engine, motion, traits)
             return

@@ -24,6 +24,7 @@ from stickslip.kernels.robots.layout import (
     Parts,
     Rows,
 )
+from stickslip.kernels.robots.margins import more_of_pair
 from stickslip.kernels.scratch import floats, give_back, ints, taken
 from stickslip.kernels.steps.addresses import read_address, read_double, read_int, write_double, write_int
 
@@ -238,7 +239,7 @@ def tell_parts(scratch, offset, first, last, nv, part):
 def gather(engine, motion, traits, scratch, settings, carried, v_free, forced):
     """`Rows` of the blocks that take part: those whose gap may close, and those that are `forced` (nefc,)."""
     v = motion.qvel
-    places, h, reach = engine.at, settings.h, settings.reach
+    places, margins, h = engine.at, engine.margins, settings.h
     nv, ngeom = v.shape[0], traits.body_of_geom.shape[0]
     ne, nf, nefc = read_int(places.ne), read_int(places.nf), read_int(places.nefc)
     kinds, ids = read_address(places.efc_type), read_address(places.efc_id)
@@ -281,7 +282,8 @@ def gather(engine, motion, traits, scratch, settings, carried, v_free, forced):
                 total = sum_of_row(engine, i, nv)
                 tendon = kind_of == LIMIT_OF_TENDON
                 what[nb], key[nb] = LIMIT, 4 * of + (2 if tendon else 0) + (1 if total > 0.0 else 0)
-                gap[n] = read_double(pos + 8 * i) - (read_double(margin + 8 * i) - reach)
+                more = margins.more_tendon[of] if tendon else margins.more_joint[of]
+                gap[n] = read_double(pos + 8 * i) - (read_double(margin + 8 * i) - more)
                 e = traits.joint_restitution[of + (traits.joints if tendon else 0)]
             else:
                 at = contacts + of * places.stride
@@ -291,7 +293,8 @@ def gather(engine, motion, traits, scratch, settings, carried, v_free, forced):
                 ordinal = ordinal + 1 if pair == last_pair else np.int64(0)
                 last_pair = pair
                 what[nb], key[nb] = CONTACT, pair * MOST_OF_A_PAIR + ordinal
-                gap[n] = read_double(at + places.dist) - (read_double(at + places.includemargin) - reach)
+                more = more_of_pair(margins, one, other)
+                gap[n] = read_double(at + places.dist) - (read_double(at + places.includemargin) - more)
                 e = restitution_of(engine, traits, one, other)
                 if size > 1:
                     kind[nb] = cones.FRICTION

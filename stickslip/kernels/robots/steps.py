@@ -26,7 +26,6 @@ from stickslip.kernels.robots.impulses import (
 )
 from stickslip.kernels.robots.motion import (
     end_stage,
-    fastest,
     kinetic_energy,
     move_freely,
     place,
@@ -45,10 +44,10 @@ from stickslip.kernels.steps.addresses import (
 )
 from stickslip.kernels.steps.guard import has_failed
 
-DONE, NO_ROOM, LEFT, TOO_FAST, NOT_FINITE, NO_MEMORY, FAILED, MOVED = range(8)
+DONE, NO_ROOM, LEFT, NOT_FINITE, NO_MEMORY, FAILED, MOVED = range(7)
 """How a march ended: all steps are made; there is no room for the contacts of the next; the solver has to be
-asked; bodies move further in a step than contacts are looked for; velocities are not finite; MuJoCo needs
-more memory; MuJoCo had an error or warned, and the guard knows of what; mocap bodies were moved."""
+asked; velocities are not finite; MuJoCo needs more memory; MuJoCo had an error or warned, and the guard knows
+of what; mocap bodies were moved."""
 SPARE = 4
 """A step needs so many times the memory that was used at most: then the message says how much to give."""
 REPEATS = 5
@@ -133,10 +132,10 @@ def end_step(engine, motion, traits, scratch, settings, free, rows, parts, u, nu
                     push[c] += rows.J[begin + c] * p[k]
         call_solve(f.solve_m, engine.model, engine.data, shift.ctypes.data, push.ctypes.data, np.int32(1))
     # 3. MuJoCo moves on: velocities, activations, positions, time.
-    safely(end_stage, engine)
+    safely(end_stage, engine, motion, traits)
     if need > 0.0:
         call_with_step(f.integrate_pos, engine.model, motion.qpos.ctypes.data, shift.ctypes.data, h)
-    if not place(engine):
+    if not place(engine, motion, traits):
         return
     close_equalities(engine, motion, traits, scratch)
     # 4. The account of energy.
@@ -146,7 +145,7 @@ def end_step(engine, motion, traits, scratch, settings, free, rows, parts, u, nu
     gained = numbers[at.KINETIC] - kinetic + numbers[at.POTENTIAL] - potential
     numbers[at.BALANCE] = gained + numbers[at.DISSIPATED] - numbers[at.WORK]
     numbers[at.CORRECTION] = need
-    numbers[at.PENETRATION], numbers[at.OPENING] = deepest(engine, settings.reach)
+    numbers[at.PENETRATION], numbers[at.OPENING] = deepest(engine)
 
 
 @jit_without_lock
@@ -159,8 +158,6 @@ def march(run, first, most):
         step, again, finite = first + made, True, True
         if not carried.moving and has_moved(motion, room.z[step]):
             return made, MOVED
-        if 2.0 * h * fastest(motion, traits) > settings.reach:
-            return made, TOO_FAST
         if SPARE * read_address(engine.at.maxuse_arena) > read_address(engine.at.narena):
             return made, NO_MEMORY
         give_back(scratch, (0, 0))
