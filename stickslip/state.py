@@ -52,6 +52,20 @@ class State:
     """Discrete parameters of all systems [any], shape (nz,)."""
 
 
+_new: Any = object.__new__
+_set_t, _set_q, _set_v, _set_z = (vars(State)[name].__set__ for name in ("t", "q", "v", "z"))
+
+
+def state_of(t: float, q: Array, v: Array, z: Array) -> State:
+    """`State(t, q, v, z)` in half the time, for loops that make many."""
+    state: State = _new(State)
+    _set_t(state, t)
+    _set_q(state, q)
+    _set_v(state, v)
+    _set_z(state, z)
+    return state
+
+
 def check_numbers(state: State, sizes: Mapping[str, int], owner: Callable[[str, int], str]) -> None:
     """Refuse a state whose time or arrays are not finite numbers of these sizes.
 

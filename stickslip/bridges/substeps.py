@@ -12,7 +12,7 @@ from stickslip.kernels.robots.rows import LIMIT_OF_TENDON, MOST_OF_A_PAIR
 from stickslip.options import Options, option, tolerance_option
 from stickslip.robots.robot import CONES, Robot
 from stickslip.schemes.robot_prepared import PreparedRobot
-from stickslip.schemes.robots import ReducedMoreauJean, RobotMarch, memory_of, reach_for, restore
+from stickslip.schemes.robots import ReducedMoreauJean, RobotMarch, memory_of, restore
 from stickslip.schemes.step import Memory
 from stickslip.simulation.failure import SimulationFailure
 from stickslip.solvers import registry
@@ -91,11 +91,12 @@ class Substeps:
         if steps > 1:
             self._advance(times[:-1], h)
         assert self._state is not None
-        reach_for(self.prepared, h, self._state)
+        self.prepared.look_ahead(h, self.prepared.still, self._state)
+        more = np.array(self.prepared.engine.margins.more)
         # What is not the state stays where the last step begins.
         self._mujoco.mj_copyData(data, self.prepared.model, self.prepared.data)
         impulses = self._advance(times[-2:], h)
-        self._leave(model, data, h, *impulses)
+        self._leave(model, data, h, more, *impulses)
 
     def _take(self, data: Any, h: float) -> None:
         """Go to the state of the data, with all that was written to it."""
@@ -149,9 +150,11 @@ class Substeps:
         return found  # type: ignore[no-any-return]
 
     def _leave(
-        self, model: Any, data: Any, h: float, id: IntArray, r: Array, joint_id: IntArray, joint_r: Array
-    ) -> None:
-        """The data, which is where the last step began, as MuJoCo leaves it after such a step."""
+        self, model: Any, data: Any, h: float, more: Array, id: IntArray, r: Array, joint_id: IntArray,
+        joint_r: Array,
+    ) -> None:  # fmt: skip
+        """The data, which is where the last step began, as MuJoCo leaves it after such a step. more: what the
+        margins of geoms had beside their own there [m]."""
         mujoco, own, as_ours = self._mujoco, self.prepared.data, self.prepared.model
         for name in FORCES:
             getattr(data, name)[:] = getattr(own, name)
@@ -163,7 +166,7 @@ class Substeps:
         if joint_r.size:
             _put_joints(mujoco, as_ours, data, joint_id, joint_r / h)
         if data.ncon:
-            _put_contacts(data, as_ours.ngeom, self.prepared.reach, id, r / h)
+            _put_contacts(data, as_ours.ngeom, more, id, r / h)
         # 2. The state at the end.
         for name in ("qpos", "qvel", "act"):
             getattr(data, name)[:] = getattr(own, name)
@@ -190,10 +193,10 @@ def _put_joints(mujoco: Any, model: Any, data: Any, id: IntArray, force: Array) 
         data.efc_force[row_of[name]] = value
 
 
-def _put_contacts(data: Any, ngeom: int, reach: float, id: IntArray, force: Array) -> None:
+def _put_contacts(data: Any, ngeom: int, more: Array, id: IntArray, force: Array) -> None:
     """Forces of contacts in the place of MuJoCo's [N, N m]; contacts that are only near are left out."""
     contact = data.contact
-    contact.includemargin[:] -= reach
+    contact.includemargin[:] -= more[contact.geom1] + more[contact.geom2]
     kept = contact.dist < contact.includemargin
     taking = np.flatnonzero(contact.efc_address >= 0)
     pair = contact.geom1[taking].astype(np.int64) * ngeom + contact.geom2[taking]

@@ -78,6 +78,8 @@ def _is_borrowed(assignment: Any, kinds: dict[str, Any], names: set[str]) -> boo
     if value.value.name not in names:
         return False
     of = kinds[value.value.name]
+    if getattr(of, "owns_nothing", False):
+        return value.op == "getattr"
     if isinstance(of, types.Array) and value.op != "getattr":
         index = value.index if value.op == "getitem" else value.index_var
         return index is not None and takes_elements(of, kinds[index.name])

@@ -14,6 +14,7 @@ w, the correction of positions, is differentiated as what its sweeps go to: with
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ from stickslip.gradients.robot_numbers import BOUNCES as OF_IMPACTS
 from stickslip.gradients.robot_numbers import numbers_of, restitution_of_blocks
 from stickslip.kernels import cones
 from stickslip.kernels.robots.impulses import DEEPEST, NEGLIGIBLE
-from stickslip.kernels.robots.layout import CONTACT, EQUALITY, LIMIT, Rows
+from stickslip.kernels.robots.layout import CONTACT, EQUALITY, LIMIT, Free, Rows
 from stickslip.kernels.robots.rows import MOST_OF_A_PAIR
 from stickslip.kernels.robots.steps import begin_step
 from stickslip.problem.sets import ProductSet, blocks_of, spans
@@ -98,7 +99,7 @@ class RobotEquations:
                 f" ({', '.join(prepared.drive.names)}); write them in the robot's file"
             )
         self.prepared, self.state, self.h, self.step = prepared, state, h, step
-        self.memory, self.reach = memory, float(step.memory["reach"][0])
+        self.memory = memory
         m = prepared.model
         self.chart = JointChart(m)
         na, nu = m.na, m.nu
@@ -144,9 +145,11 @@ class RobotEquations:
         """The data at the start of the step, and free of it afterwards."""
         prepared = self.prepared
         prepared.at = None
-        restore(prepared, self.state, {**self.memory, "reach": np.array([self.reach])})
+        restore(prepared, self.state, self.memory)
+        prepared.look_ahead(self.h, prepared.carried(self.h), self.state)
         try:
-            yield
+            with prepared.held_margins():
+                yield
         finally:
             prepared.at = None
 
@@ -158,10 +161,7 @@ class RobotEquations:
         motion.act[:], motion.ctrl[:] = x["act"], x["ctrl"]
         self._mujoco.mj_integratePos(m, motion.qpos, x["q"], 1.0)
         prepared.make_stages()
-        free, rows, _ = begin_step(
-            prepared.engine, motion, prepared.traits, prepared.settings(h, 0.0), prepared.carried(h),
-            np.ones(d.nefc, np.bool_),
-        )  # fmt: skip
+        free, rows = self._begun(h)
         A, act = np.zeros(motion.qvel.size**2), x["act"]
         A[self._entries] = np.tile(motion.M + h * free.more, 2)
         if act.size:
@@ -169,6 +169,19 @@ class RobotEquations:
             self._mujoco.mj_Euler(m, d)
             act, d.time = np.array(motion.act), t
         return A.reshape(motion.qvel.size, -1), free.v, rows, act
+
+    def _begun(self, h: float) -> tuple[Free, Rows]:
+        """Free motion over a step of length h [s] from where the data is, and rows of all constraints."""
+        prepared = self.prepared
+        settings, carried = prepared.settings(h, 0.0), prepared.carried(h)
+        forced = np.ones(prepared.data.nefc, np.int64)
+        free, rows, _ = begin_step(*prepared.begin(), settings, carried, forced)
+        n, nv = rows.u_free.size, prepared.model.nv
+        J = np.zeros((n, nv))
+        for k in range(n):
+            first, last, at = rows.first[k], rows.last[k], rows.begin[k]
+            J[k, first:last] = rows.J[at : at + last - first]
+        return deepcopy((free, rows._replace(J=J)))  # the next step takes their memory
 
     def _blocks(self, rows: Rows, which: IntArray) -> Blocks:
         """What blocks are, and where."""
@@ -288,10 +301,7 @@ class RobotEquations:
             prepared.place(replace(self.step.state, q=q))
             if not d.ne or np.abs(d.efc_pos[: d.ne]).max() > DEEPEST:
                 return np.eye(nv)
-            _, rows, _ = begin_step(
-                prepared.engine, prepared.motion, prepared.traits, prepared.settings(self.h, 0.0),
-                prepared.carried(self.h), np.ones(d.nefc, np.bool_),
-            )  # fmt: skip
+            _, rows = self._begun(self.h)
             M = np.zeros(nv * nv)
             M[self._entries] = np.tile(prepared.motion.M, 2)
             G = rows.J[spans(rows.K[1], np.flatnonzero(rows.what == EQUALITY))]

@@ -1,4 +1,4 @@
-"""Small dense systems inside kernels: LU with row pivoting, in place.
+"""Small dense systems inside kernels: LU with row pivoting in place, and LDLᵀ.
 
 By hand below LARGE unknowns, where LAPACK's own calls cost more than the elimination, and by LAPACK
 above. Without compilation always by hand.
@@ -8,6 +8,7 @@ import numpy as np
 
 from stickslip.compilation import JIT
 from stickslip.kernels.jit import jit
+from stickslip.kernels.lines import LINE, add_lines
 
 if JIT:
     from stickslip.kernels.fortran import routine
@@ -46,26 +47,37 @@ def _by_lapack(J, b, n):
 
 @jit
 def _by_hand(J, b, n):
-    """The updates run along rows, so that the compiler vectorises them."""
-    for c in range(n):
-        p, largest = c, abs(J[c, c])
-        for i in range(c + 1, n):
-            size = abs(J[i, c])
-            if size > largest:
-                largest, p = size, i
-        if not largest > 0.0:
-            return False
-        if p != c:
-            for j in range(c, n):
-                J[c, j], J[p, j] = J[p, j], J[c, j]
-            b[c], b[p] = b[p], b[c]
-        inverse = 1.0 / J[c, c]
-        for i in range(c + 1, n):
-            factor = J[i, c] * inverse
-            if factor != 0.0:
-                for j in range(c + 1, n):
+    """Eight columns after the other; what they take from those behind them is a sum of lines."""
+    order, f = np.arange(n), np.empty(n)
+    for first in range(0, n, LINE):
+        end = min(first + LINE, n)
+        # 1. These columns; their factors stay below the diagonal.
+        for c in range(first, end):
+            p, largest = c, abs(J[c, c])
+            for i in range(c + 1, n):
+                size = abs(J[i, c])
+                if size > largest:
+                    largest, p = size, i
+            if not largest > 0.0:
+                return False
+            if p != c:
+                for j in range(first, n):
+                    J[c, j], J[p, j] = J[p, j], J[c, j]
+                b[c], b[p] = b[p], b[c]
+            inverse = 1.0 / J[c, c]
+            for i in range(c + 1, n):
+                factor = J[i, c] * inverse
+                J[i, c] = -factor
+                for j in range(c + 1, end):
                     J[i, j] -= factor * J[c, j]
                 b[i] -= factor * b[c]
+        # 2. The columns behind them.
+        if end < n:
+            for i in range(first + 1, n):
+                count, row = min(i, end) - first, J[i, :n]
+                for t in range(count):
+                    f[t] = J[i, first + t]
+                add_lines(row, J, order[first:], f, count, end, row)
     for i in range(n - 1, -1, -1):
         s = b[i]
         for j in range(i + 1, n):
@@ -75,30 +87,38 @@ def _by_hand(J, b, n):
 
 
 @jit
-def ldl_solve(A, b, n):
-    """b[:n] <- A[:n, :n]^-1 b[:n] of a symmetric positive definite A by its upper rows, overwritten;
-    false if it is not positive definite.
+def ldl_factor(A, L, inverse, order, n):
+    """A = L D L', symmetric positive definite by its upper rows: these become D L', the rows of L below its
+    diagonal those of -L, inverse[:n] 1 / D. False if A is not positive definite.
 
-    A (>= n, >= n) row by row, b (>= n,).
+    A, L (>= n, >= n) row by row; inverse (>= n,); order (>= n,) 0, 1, ...
     """
-    for c in range(n):
-        top = A[c]
-        if not top[c] > 0.0:
+    for i in range(n):
+        row = L[i]
+        for c in range(i):
+            row[c] = -A[c, i] * inverse[c]
+        line = A[i, :n]
+        add_lines(line, A, order, row, i, i, line)
+        if not A[i, i] > 0.0:
             return False
-        inverse = 1.0 / top[c]
-        for i in range(c + 1, n):
-            factor = top[i] * inverse
-            if factor != 0.0:
-                row = A[i]
-                for j in range(i, n):
-                    row[j] -= factor * top[j]
-                b[i] -= factor * b[c]
+        inverse[i] = 1.0 / A[i, i]
+    return True
+
+
+@jit
+def ldl_back(A, L, inverse, b, n):
+    """b[:n] <- the solution by what `ldl_factor` has left; false if it is not finite."""
+    for c in range(n):
+        f, row = -b[c] * inverse[c], A[c]
+        for j in range(c + 1, n):
+            b[j] += f * row[j]
+    for i in range(n):
+        b[i] *= inverse[i]
     for i in range(n - 1, -1, -1):
-        row, s = A[i], b[i]
-        for j in range(i + 1, n):
-            s -= row[j] * b[j]
-        b[i] = s / row[i]
-        if not abs(b[i]) < 1e300:
+        f, row = b[i], L[i]
+        for j in range(i):
+            b[j] += f * row[j]
+        if not abs(f) < 1e300:
             return False
     return True
 

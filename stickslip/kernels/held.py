@@ -1,10 +1,12 @@
-"""Arguments of a kernel that Python hands over once, for many calls: `Held`, and `recall` in the kernel.
+"""Named tuples that Python hands over to kernels once, for many calls: `Held`.
 
-Numba takes a third of a microsecond for every array of an argument, in every call. A `Held` has the values of
-a tuple in memory as compiled code has them, and its address is all that a call hands over.
+Numba takes a third of a microsecond for every array of an argument, in every call, and a kernel that calls
+another copies all that it hands on. A `Held` has the values of a named tuple in memory as compiled code has
+them, and its address is all that a call hands over. Kernels read its fields as those of the tuple; a field
+that is a named tuple, or a `Held`, is read in the same way.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,12 +16,17 @@ from stickslip.kernels.jit import entry, jit
 if JIT:
     from llvmlite import ir
     from numba import typeof, types
+    from numba.core.imputils import lower_getattr_generic
     from numba.core.registry import cpu_target
+    from numba.core.typing.templates import AttributeTemplate, infer_getattr
     from numba.extending import NativeValue, intrinsic, models, register_model, unbox
     from numba.np.arrayobj import make_array
 
     class HeldType(types.Type):  # type: ignore[misc]
         """Type of a `Held`: that of the tuple in it."""
+
+        owns_nothing = True
+        """Nothing counts references to its fields, which must not be returned to Python."""
 
         def __init__(self, content: Any):
             self.content = content
@@ -39,44 +46,75 @@ if JIT:
         at.pyapi.decref(address)
         return NativeValue(value)
 
+    @infer_getattr
+    class _Fields(AttributeTemplate):  # type: ignore[misc]
+        """Types of the fields."""
+
+        key = HeldType
+
+        def generic_resolve(self, held: Any, name: str) -> Any:
+            if name not in held.content.fields:
+                return None
+            kind = held.content[held.content.fields.index(name)]
+            return HeldType(kind) if isinstance(kind, types.BaseNamedTuple) else kind  # type: ignore[attr-defined]
+
+    @lower_getattr_generic(HeldType)  # type: ignore[untyped-decorator]
+    def _field(context: Any, builder: Any, held: Any, address: Any, name: str) -> Any:
+        """Code that reads a field."""
+        k = held.content.fields.index(name)
+        kind, whole = held.content[k], context.get_value_type(held.content)
+        place = _part(builder, builder.inttoptr(address, whole.as_pointer()), k)
+        if isinstance(kind, types.BaseNamedTuple):  # type: ignore[attr-defined]
+            return builder.ptrtoint(place, ir.IntType(64))
+        return _read(context, builder, kind, place)
+
+    def _read(context: Any, builder: Any, kind: Any, place: Any) -> Any:
+        """Code that reads a value which no kernel changes, and which owns nothing."""
+        if isinstance(kind, types.Array):
+            array = make_array(kind)(context, builder)
+            for k, (part, form) in enumerate(zip(array._datamodel._fields, place.type.pointee, strict=True)):
+                owner = part in ("meminfo", "parent")
+                setattr(array, part, form(None) if owner else _load(builder, _part(builder, place, k)))
+            return array._getvalue()
+        if isinstance(kind, types.BaseTuple):  # type: ignore[attr-defined]
+            parts = [_read(context, builder, one, _part(builder, place, k)) for k, one in enumerate(kind)]
+            return context.make_tuple(builder, kind, parts)
+        return _load(builder, place)
+
+    def _load(builder: Any, place: Any) -> Any:
+        value = builder.load(place)
+        value.set_metadata("invariant.load", builder.module.add_metadata([]))
+        return value
+
+    def _part(builder: Any, place: Any, k: int) -> Any:
+        """Code for where part k of a structure is."""
+        return builder.gep(place, [ir.IntType(32)(0), ir.IntType(32)(k)], inbounds=True)
+
     @intrinsic
     def _store(typingctx, values, address):  # type: ignore[no-untyped-def]
         def generate(context, builder, signature, given):  # type: ignore[no-untyped-def]
-            value = _without_owners(context, builder, signature.args[0], given[0])
-            builder.store(value, builder.inttoptr(given[1], value.type.as_pointer()), align=8)
+            builder.store(given[0], builder.inttoptr(given[1], given[0].type.as_pointer()), align=8)
             return context.get_dummy_value()
 
         return types.none(values, types.int64), generate
 
-    @intrinsic
-    def recall(typingctx, held):  # type: ignore[no-untyped-def]
-        """In a kernel: the tuple of a `Held`. Its arrays must not be returned: nothing counts references to
-        them."""
-
-        def generate(context, builder, signature, given):  # type: ignore[no-untyped-def]
-            kind = context.get_value_type(signature.return_type)
-            return builder.load(builder.inttoptr(given[0], kind.as_pointer()), align=8)
-
-        return held.content(held), generate
-
 else:
 
-    def recall(held):  # type: ignore[no-untyped-def]
+    def _store(values, address):  # type: ignore[no-untyped-def]
         """Not without compilation."""
         raise NotImplementedError("arguments are held for compiled kernels only")
 
-    _store = recall
-
 
 class Held:
-    """A tuple of arrays, numbers and named tuples of them, for kernels. What it was made of lives as long.
+    """A named tuple of arrays, numbers, named tuples and other `Held`, for kernels; in Python it has the same
+    fields. What it was made of lives as long.
 
     like: another one of the same types, which are not looked at again: that takes milliseconds.
     """
 
-    __slots__ = ("_keep", "_memory", "_numba_type_", "_values", "address")
+    __slots__ = ("_keep", "_memory", "_numba_type_", "address", "values")
 
-    def __init__(self, *values: Any, like: "Held | None" = None):
+    def __init__(self, values: NamedTuple, like: "Held | None" = None):
         if like is None:
             content, target = typeof(values), cpu_target.target_context
             self._numba_type_, self._keep = HeldType(content), entry(_keep, values, 0)
@@ -84,24 +122,13 @@ class Held:
         else:
             self._numba_type_, self._keep = like._numba_type_, like._keep
             self._memory = np.zeros_like(like._memory)
-        self._values, self.address = values, int(self._memory.ctypes.data)
+        self.values, self.address = values, int(self._memory.ctypes.data)
         self._keep(values, self.address)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.values, name)
 
 
 @jit
 def _keep(values, address):  # type: ignore[no-untyped-def]
     _store(values, address)
-
-
-def _without_owners(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    """Code that makes of a value one that owns nothing: no references are counted for its arrays."""
-    if isinstance(kind, types.Array):
-        array = make_array(kind)(context, builder, value)
-        for name in ("meminfo", "parent"):
-            setattr(array, name, getattr(array, name).type(None))
-        return array._getvalue()
-    if isinstance(kind, types.BaseTuple):  # type: ignore[attr-defined]
-        for k, part in enumerate(kind):
-            own = _without_owners(context, builder, part, builder.extract_value(value, k))
-            value = builder.insert_value(value, own, k)
-    return value

@@ -65,8 +65,17 @@ def metric(K, diagonal):
     1 / (mean W of the other contacts) stands in, and 1 if there is none; where a group has no W of its own
     its length is 1.
     """
+    kind, coefficient = K[0], K[6]
+    scales = Metric(np.empty(kind.shape[0]), np.empty(diagonal.shape[0]), np.empty(coefficient.shape[0]))
+    set_metric(K, diagonal, scales)
+    return scales
+
+
+@jit
+def set_metric(K, diagonal, scales):
+    """`metric` in arrays that are there."""
     kind, offset, _, _, group_offset, group_size, coefficient = K
-    rho, length, scaled = np.empty(kind.shape[0]), np.empty(diagonal.shape[0]), np.empty(coefficient.shape[0])
+    rho, length, scaled = scales
     total, count = 0.0, 0
     for i in range(kind.shape[0]):
         a, end = offset[i], offset[i + 1]
@@ -98,7 +107,6 @@ def metric(K, diagonal):
     for i in range(kind.shape[0]):
         if rho[i] == 0.0:
             rho[i] = stand_in
-    return Metric(rho, length, scaled)
 
 
 @jit
@@ -406,6 +414,17 @@ def measure(K, shift, diagonal, r, u, u_free):
     out[NATURAL], out[SCALED], out[WORST] = stop_measures(natural_map, K, scales, shift, at, work)
     complete(K, scales, shift, diagonal, at, work, out)
     return out
+
+
+@jit
+def measure_solved(K, diagonal, at, scales, work, out):
+    """out <- what `is_solved` asks for, of the exact law, in arrays that are there.
+
+    scales: a `Metric`, not set; work: two vectors (n,); out (MEASURES,).
+    """
+    set_metric(K, diagonal, scales)
+    out[NATURAL], out[SCALED], out[WORST] = stop_measures(natural_map, K, scales, EXACT, at, work)
+    out[APPROACH], out[LOCAL] = approach(K, diagonal, at), local_error(K, scales, diagonal, at, work)
 
 
 @jit

@@ -7,15 +7,21 @@ stick throw r far away otherwise.
 
 import math
 
-import numpy as np
-
 from stickslip.kernels import cones, dense_lu
 from stickslip.kernels.jit import jit
+from stickslip.kernels.lines import add_lines
+from stickslip.kernels.scratch import floats, give_back, ints, matrix, taken, zeros
 
 BOUND, STICK, SLIP = 0, 1, 2
 """What a component does: stands on a bound, has no velocity, or slides in a group."""
 SOFTEN, SOFTEST = 1e-2, 1e-9
 """Regularisation: times the error, and the least; found on robots that stand and trot."""
+FIRST = 1e-6
+"""The most in the first step from a guess: who sticks there did so a step ago."""
+FASTER = 0.1
+"""Share of the error before, at most, with which factors are used again."""
+NEAR = 1e-9
+"""Share of the way between two bounds, at which a guess stands on one."""
 TAKEN = 1e-2
 """Share of the tolerance up to which a guess is the answer: of one that just holds, the next step would take
 the error back."""
@@ -40,17 +46,6 @@ def augmentation(K, W, rho):
             for k in range(first, first + m):
                 rho[k] = own
             first += m
-
-
-@jit
-def add_columns(W, x, y):
-    """y <- y + W x, W symmetric.   Columns one after the other, so that sums run along rows."""
-    for c in range(x.shape[0]):
-        f = x[c]
-        if f != 0.0:
-            row = W[c]
-            for k in range(y.shape[0]):
-                y[k] += f * row[k]
 
 
 @jit
@@ -197,23 +192,54 @@ def assemble_sticking(W, rho, soft, u, known, own, A, b):
 
 
 @jit
-def solve(K, W, u_free, tolerance, most, r, u):
-    """(Newton steps, error): r, u <- the best of at most so many steps from r.   W (n, n); r, u (n,)."""
-    n = r.shape[0]
-    vectors, states, A = np.empty((6, n)), np.empty((2, n), np.int64), np.empty((n, n))
-    rho, F, trial, best, known, b = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], vectors[5]
-    state, places = states[0], states[1]
+def keep_bounds(K, rho, r, u, F, trial, state):
+    """What a component between bounds does <- what it did in the guess: it stands on the bound it has there,
+    and has no velocity in between. Velocities of a guess say little: they are what it lacks elsewhere."""
+    kind, offset, lower, upper = K[0], K[1], K[2], K[3]
+    for i in range(kind.shape[0]):
+        if kind[i] != cones.INTERVAL:
+            continue
+        low, high, near = lower[i], upper[i], NEAR * (upper[i] - lower[i])
+        for k in range(offset[i], offset[i + 1]):
+            if not near < math.inf or r[k] == 0.0:
+                continue
+            if low + near < r[k] < high - near:
+                F[k], state[k] = rho[k] * u[k], STICK
+            else:
+                trial[k], state[k] = low if r[k] <= low + near else high, BOUND
+                F[k] = r[k] - trial[k]
+
+
+@jit
+def solve(scratch, K, W, u_free, tolerance, most, r, u):
+    """(Newton steps, error): r <- the best of at most so many steps from r, u its velocities.
+
+    W (n, >= n); r, u (n,). As long as nothing slides or changes what it does, the system is that of the step
+    before, but for what is left of the regularisation: then its factors are used again.
+    """
+    n, mark = r.shape[0], taken(scratch)
+    rho, F, trial, best = floats(scratch, n), floats(scratch, n), floats(scratch, n), floats(scratch, n)
+    known, b, inverse, nothing = floats(scratch, n), floats(scratch, n), floats(scratch, n), zeros(scratch, n)
+    A, L = matrix(scratch, n, n), matrix(scratch, n, n)
+    state, before, places, order = ints(scratch, n), ints(scratch, n), ints(scratch, n), ints(scratch, n)
     augmentation(K, W, rho)
-    most_free = most_free_scaled = 0.0
+    most_free = most_free_scaled = size = 0.0
     for k in range(n):
+        order[k] = k
         most_free += u_free[k] * u_free[k]
         most_free_scaled += (rho[k] * u_free[k]) ** 2
-    least, steps = math.inf, 0
+        size += abs(r[k])
+    softest, least, last, steps, f, factored = (
+        FIRST if size > 0.0 else SOFTEN,
+        math.inf,
+        math.inf,
+        0,
+        0,
+        False,
+    )
     while True:
         # 1. Velocities, the map, and its error over the larger of impulses and free velocities.
-        for k in range(n):
-            u[k] = u_free[k]
-        add_columns(W, r, u)
+        add_lines(u_free, W, order, r, n, 0, u)
         scaled, plain = evaluate(K, rho, r, u, F, trial, state)
         total = 0.0
         for k in range(n):
@@ -226,35 +252,48 @@ def solve(K, W, u_free, tolerance, most, r, u):
                 best[k] = r[k]
         if not error < math.inf or least <= (tolerance if steps else TAKEN * tolerance) or steps >= most:
             break
-        # 2. What stands on bounds goes there; the rest is a linear system.
-        f, slides = 0, False
+        if steps == 0:
+            keep_bounds(K, rho, r, u, F, trial, state)
+        again = factored and error <= FASTER * last
         for k in range(n):
-            known[k] = 0.0
-            if state[k] != BOUND:
-                places[f] = k
-                f += 1
-                slides = slides or state[k] == SLIP
-        for k in range(n):
-            if state[k] == BOUND:
-                d = trial[k] - r[k]
-                r[k] = trial[k]
-                if d != 0.0:
-                    for c in range(n):
-                        known[c] += d * W[k, c]
-        if f:
-            soft = min(SOFTEN, max(SOFTEN * error, SOFTEST))
-            own = places[:f]
+            again = again and state[k] == before[k]
+            before[k] = state[k]
+        last = error
+        if again:
+            for q in range(f):
+                b[q] = -u[places[q]]
+            done = dense_lu.ldl_back(A, L, inverse, b, f)
+        else:
+            # 2. What stands on bounds goes there, and adds to the velocities.
+            f, m, slides = 0, 0, False
+            for k in range(n):
+                if state[k] == BOUND and r[k] != trial[k]:
+                    places[m], b[m], r[k] = k, trial[k] - r[k], trial[k]
+                    m += 1
+            add_lines(nothing, W, places, b, m, 0, known)
+            # 3. The rest is a linear system.
+            for k in range(n):
+                if state[k] != BOUND:
+                    places[f] = k
+                    f += 1
+                    slides = slides or state[k] == SLIP
+            soft, own = min(softest, max(SOFTEN * error, SOFTEST)), places[:f]
             if slides:
                 assemble(K, W, rho, soft, u, F, trial, state, known, own, A, b)
                 done = dense_lu.lu_solve(A, b, f)
             else:
                 assemble_sticking(W, rho, soft, u, known, own, A, b)
-                done = dense_lu.ldl_solve(A, b, f)
-            if not done:
-                break
-            for q in range(f):
-                r[places[q]] += b[q]
+                done = dense_lu.ldl_factor(A, L, inverse, order, f) and dense_lu.ldl_back(A, L, inverse, b, f)
+            factored, softest = not slides, SOFTEN
+        if not done:
+            error = math.inf
+            break
+        for q in range(f):
+            r[places[q]] += b[q]
         steps += 1
-    for k in range(n):
-        r[k] = best[k]
+    if error != least:
+        for k in range(n):
+            r[k] = best[k]
+        add_lines(u_free, W, order, r, n, 0, u)
+    give_back(scratch, mark)
     return steps, least

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.kernels.bodies.motion import move_along
-from stickslip.kernels.robots.layout import Motion, Traits
+from stickslip.kernels.held import Held
 from stickslip.kernels.robots.outputs import tell_bodies
 from stickslip.mechanics.forces import Forces
 from stickslip.mechanics.world import World
@@ -30,11 +30,6 @@ class WorldDrive:
         moved = world.motions.numbers
         self.mocap: IntArray = np.array(model.body_mocapid, np.int64)[self._body[moved]]
         """Numbers of the mocap bodies that are kinematic bodies of the world [-], shape (k,)."""
-        self._size = np.zeros(len(moved))
-        for k, body in enumerate(self._body[moved].tolist()):
-            own = np.flatnonzero(model.geom_bodyid == body)
-            reach = np.linalg.norm(model.geom_pos[own], axis=1) + model.geom_rbound[own]
-            self._size[k] = reach.max(initial=0.0)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -43,14 +38,6 @@ class WorldDrive:
         named = [name for one in tables if one is not None for name in one.names]
         pushed = () if self.forces.wrench is None else ("wrench",)
         return (*self.world.motions.names, *named, *(one.name for one in self.forces.written), *pushed)
-
-    def speed(self, t: float, h: float) -> float:
-        """Of the fastest point of a kinematic body in the step of length h from t [m/s]."""
-        if not self.mocap.size:
-            return 0.0
-        given = self.world.motions.values(t + 0.5 * h)
-        across, about = (np.linalg.norm(part, axis=1) for part in (given[:, :3], given[:, 3:]))
-        return float((across + about * self._size).max())
 
     def poses(self, t: float, h: float, pos: Array, quat: Array) -> tuple[Array, Array]:
         """Of all mocap bodies after the step of length h from t, which they begin at pos [m], shape (k, 3),
@@ -80,9 +67,11 @@ class WorldDrive:
             out[k, self._body[own]] = v[own]
         return out.reshape(len(t), -1)
 
-    def wrench(self, t: float, motion: Motion, traits: Traits) -> Array:
-        """Forces on the centres of mass of all bodies and moments, both inertial [N, N m], shape
-        (nbody, 6)."""
+    def wrench(self, t: float, motion: Held, traits: Held) -> Array:
+        """Forces on the centres of mass of all bodies and moments, both inertial [N, N m], shape (nbody, 6).
+
+        motion, traits: a held `Motion` and `Traits`.
+        """
         out = np.zeros((self._count, 6))
         if not len(self.forces):
             return out

@@ -1,27 +1,40 @@
 """A robot prepared for steps: MuJoCo's model and data as kernels take them, and the state they are in."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
 from stickslip.detection.mujoco_library import Warnings, load_mujoco
 from stickslip.detection.mujoco_memory import addresses_of, function_of, guard_of, set_arena
 from stickslip.kernels.held import Held
-from stickslip.kernels.robots.layout import Carried, Engine, Functions, Laws, Motion, Places, Settings, Traits
+from stickslip.kernels.robots.layout import (
+    Carried,
+    Engine,
+    Functions,
+    Laws,
+    Motion,
+    Places,
+    Settings,
+    Traits,
+)
+from stickslip.kernels.robots.margins import FOLLOW, LEAST, STEP
 from stickslip.kernels.robots.motion import place
 from stickslip.kernels.robots.steps import SPARE
+from stickslip.kernels.scratch import scratch_for
 from stickslip.kernels.steps.guard import ERROR, FRAME, WARNING, message_in
 from stickslip.robots.robot import Robot
 from stickslip.schemes.robot_drive import drive_of
-from stickslip.state import Array, ModelError, State
+from stickslip.schemes.robot_margins import margins_of, set_least
+from stickslip.state import Array, IntArray, ModelError, State
 
-REACH = 0.01
-"""How far contacts and limits are looked for at least [m, rad]."""
 ARENA, ARENA_PER_DOF = 12 * 2**20, 60 * 2**10
 """Memory for contacts and constraints that MuJoCo takes by itself, about [bytes]."""
 FUNCTIONS = {
-    "kinematics": "mj_kinematics", "com_pos": "mj_comPos", "camlight": "mj_camlight", "tendon": "mj_tendon",
+    "kinematics": "mj_kinematics", "com_pos": "mj_comPos", "com_vel": "mj_comVel",
+    "camlight": "mj_camlight", "tendon": "mj_tendon",
     "make_m": "mj_makeM", "factor_m": "mj_factorM", "collision": "mj_collision",
     "make_constraint": "mj_makeConstraint", "transmission": "mj_transmission", "sensor_pos": "mj_sensorPos",
     "energy_pos": "mj_energyPos", "fwd_velocity": "mj_fwdVelocity", "sensor_vel": "mj_sensorVel",
@@ -47,22 +60,25 @@ class PreparedRobot:
         m.opt.disableflags |= int(flags.mjDSBL_EULERDAMP) | int(flags.mjDSBL_ISLAND)
         m.opt.enableflags &= ~int(mujoco.mjtEnableBit.mjENBL_OVERRIDE)
         m.opt.enableflags &= ~int(mujoco.mjtEnableBit.mjENBL_SLEEP)
-        self._margins = [np.array(getattr(m, name)) for name in _WIDENED]
-        self.reach = 0.0
         if spare:
             set_arena(mujoco, m, SPARE * max(int(m.narena), ARENA + ARENA_PER_DOF * m.nv))
         self.data = mujoco.MjData(m)
         """MuJoCo's: controls, applied forces and poses of mocap bodies may be written between steps."""
-        self.widen(REACH)
-        self.traits = self._traits()
-        self.motion = self._motion()
         self._frame = np.zeros(FRAME, np.uint8)
-        self.engine = self._engine()
-        self._still = Carried(False, np.zeros((m.nbody, 6)), np.zeros(0))
+        self.traits = Held(self._traits())
+        """`Traits`."""
+        self.motion = Held(self._motion())
+        """`Motion`."""
+        self.engine = Held(self._engine())
+        """`Engine`."""
+        self.scratch = Held(scratch_for(4096, 1024))
+        """`Scratch` of one step."""
+        self.still = Held(Carried(False, np.zeros((m.nbody, 6)), np.zeros(0)))
+        """`Carried` where no mocap body moves."""
+        self._settings: Held | None = None
         self._mocaps = int(m.nmocap)
-        self._held: Held | None = None
-        self._run: tuple[tuple[float, float, float], Held] | None = None
-        self._like: Held | None = None
+        self.looks_around = False
+        """Whether margins are wider for mocap bodies that move."""
         self._mocap = np.array(self.data.mocap_pos), np.array(self.data.mocap_quat)
         self.drive = drive_of(m, robot.world)
         """What the world around the robot does by itself; None for nothing."""
@@ -71,40 +87,71 @@ class PreparedRobot:
         self.at: State | None = None
         """The state that the data is at, its stages made; None where it is at none."""
 
-    def widen(self, reach: float) -> None:
-        """Look for contacts and limits so far beyond their margins [m, rad]."""
-        m, mujoco = self.model, self._mujoco
-        for name, own in zip(_WIDENED, self._margins, strict=True):
-            getattr(m, name)[:] = own + (0.5 * reach if name == "geom_margin" else reach)
-        mujoco.mj_setConst(m, mujoco.MjData(m))  # margins of bodies follow those of their geoms
-        self.reach, self.at = reach, None
-
     @property
-    def held(self) -> Held:
-        """Engine, motion and traits, for kernels."""
-        if self._held is None:
-            self._held = Held(self.engine, self.motion, self.traits)
-        return self._held
+    def reach(self) -> float:
+        """How far contacts and limits are looked for at least [m, rad]."""
+        return float(self.engine.margins.look[LEAST])
 
-    def held_run(self, h: float, tolerance: float) -> tuple[Held, bool]:
-        """Settings and what mocap bodies do in the next step, for kernels; whether they move."""
-        carried = self.carried(h) if self._mocaps else self._still
-        key = h, tolerance, self.reach
-        known = self._run
-        if known is not None and known[0] == key and not carried.moving:
-            return known[1], False
-        held = Held(self.settings(h, tolerance), carried, like=self._like)
-        self._like = held
+    def look(self, reach: float) -> None:
+        """Look for contacts and limits at least so far beyond their margins [m, rad]."""
+        if reach != self.reach:
+            set_least(self.model, self.engine.margins, reach)
+            self.at = None
+
+    def look_ahead(self, h: float, carried: Held, state: State) -> None:
+        """Look for them as far as bodies and mocap bodies move in a step of length h [s] from `state`, where
+        the data is."""
+        margins = self.engine.margins
+        if not carried.moving and not self.looks_around and margins.look[STEP] == h:
+            return
+        speed = self._speeds(carried)
+        self.looks_around = bool(speed.any())
+        if margins.look[STEP] != h or not np.array_equal(margins.speed, speed):
+            margins.look[STEP], margins.speed[:] = h, speed
+            self.renew(state)
+            self.begin_drive(h)  # to place the data is to settle it
+
+    def _speeds(self, carried: Held) -> Array:
+        """Of the fastest points of bodies that mocap bodies carry, up to a factor of two [m/s], shape
+        (nbody,): so they stay the same where bodies go on, to rounding."""
+        m, out = self.model, np.zeros(self.model.nbody)
         if not carried.moving:
-            self._run = key, held
-        return held, carried.moving
+            return out
+        reach = np.linalg.norm(m.geom_pos, axis=1) + m.geom_rbound
+        np.maximum.at(out, m.geom_bodyid, reach)
+        v, w = (np.linalg.norm(part, axis=1) for part in (carried.velocity[:, :3], carried.velocity[:, 3:]))
+        out = np.where(out > 0.0, v + w * out, 0.0)
+        some = out > 0.0
+        out[some] = np.exp2(np.ceil(np.log2(out[some])))
+        return out
 
-    def settings(self, h: float, tolerance: float) -> Settings:
-        """Of steps of length h [s]."""
-        if self._run is not None and self._run[0][0] != h:
-            self._run = None
+    @contextmanager
+    def held_margins(self) -> Iterator[None]:
+        """Contacts and limits are looked for as far as now, whatever velocities are."""
+        look = self.engine.margins.look
+        look[FOLLOW] = 0.0
+        try:
+            yield
+        finally:
+            look[FOLLOW] = 1.0
+
+    def begin(self) -> tuple[Held, Held, Held, Held]:
+        """Engine, motion, traits and scratch, with nothing in it, for kernels that make a step."""
+        used = self.scratch.used
+        wanted = used[2:] > (self.scratch.floats.size, self.scratch.ints.size)
+        if wanted.any():
+            self.scratch = Held(scratch_for(*(2 * used[2:]).tolist()), like=self.scratch)
+        used[:2] = 0
+        return self.engine, self.motion, self.traits, self.scratch
+
+    def settings(self, h: float, tolerance: float) -> Held:
+        """`Settings` of steps of length h [s]."""
         self.model.opt.timestep = h
-        return Settings(float(h), float(tolerance), float(self.reach), self.robot.cone == "groups")
+        found = Settings(float(h), float(tolerance), self.robot.cone == "groups")
+        known = self._settings
+        if known is None or known.values != found:
+            self._settings = known = Held(found, like=known)
+        return known
 
     def place(self, state: State) -> None:
         """Bring the data to a state, with the stages of positions and velocities made."""
@@ -121,7 +168,7 @@ class PreparedRobot:
 
     def make_stages(self) -> None:
         """MuJoCo's position and velocity stages at the state of the data."""
-        place(self.engine)
+        place(self.engine, self.motion, self.traits)
         self.check_said(float(self.data.time))
 
     def check_said(self, t: float, warnings: Sequence[str] = ()) -> None:
@@ -149,6 +196,11 @@ class PreparedRobot:
         self.place(self.reading())
         d.mocap_pos[:], d.mocap_quat[:] = given
         self.at = state
+
+    @property
+    def guarded(self) -> bool:
+        """Whether compiled steps come back from MuJoCo's errors, and know of its warnings."""
+        return bool(self.engine.guard.handler)
 
     @property
     def crowded(self) -> bool:
@@ -204,17 +256,17 @@ class PreparedRobot:
         if self._mocaps:
             self._mocap = np.array(self.data.mocap_pos), np.array(self.data.mocap_quat)
 
-    def carried(self, h: float) -> Carried:
-        """What mocap bodies do in a step of length h [s] to where they were put since the last one."""
+    def carried(self, h: float) -> Held:
+        """`Carried`: what mocap bodies do in a step of length h [s] to where they were put since the last."""
         m, d = self.model, self.data
         if not self._mocaps:
-            return self._still
+            return self.still
         pos, quat = np.array(d.mocap_pos), np.array(d.mocap_quat)
         before, turned = self._mocap
         if not (np.isfinite(pos).all() and np.isfinite(quat).all()):
             raise ModelError(f"at t = {d.time:.9g} s the pose of a mocap body is not finite")
         if np.array_equal(pos, before) and np.array_equal(quat, turned):
-            return self._still
+            return self.still
         mujoco, spin = self._mujoco, np.zeros((m.nmocap, 3))
         for k in range(m.nmocap):
             goal = quat[k] / np.linalg.norm(quat[k])
@@ -232,7 +284,7 @@ class PreparedRobot:
                 arm = d.xpos[b] - before[k]
                 velocity[b, :3] = (pos[k] - before[k]) / h + np.cross(spin[k], arm)
                 velocity[b, 3:] = spin[k]
-        return Carried(True, velocity, self._rates(h, pos, quat))
+        return Held(Carried(True, velocity, self._rates(h, pos, quat)), like=self.still)
 
     def _rates(self, h: float, pos: Array, quat: Array) -> Array:
         """Changes of the errors of equalities with mocap bodies, over h [m/s, rad/s], shape (ne,)."""
@@ -266,7 +318,8 @@ class PreparedRobot:
         functions = {name: function_of(mujoco, there) for name, there in FUNCTIONS.items()}
         return Engine(
             int(m._address), int(d._address), Functions(**functions), Places(**found),
-            bool(mujoco.mj_isSparse(m)), m.nsensor > 0, self._laws(), guard_of(mujoco, self._frame),
+            bool(mujoco.mj_isSparse(m)), m.nsensor > 0, self._laws(), margins_of(m),
+            guard_of(mujoco, self._frame),
         )  # fmt: skip
 
     def _laws(self) -> Laws:
@@ -292,18 +345,25 @@ class PreparedRobot:
         limited = np.asarray(m.actuator_forcelimited, bool)
         lower = np.where(limited, m.actuator_forcerange[:, 0], -np.inf)
         upper = np.where(limited, m.actuator_forcerange[:, 1], np.inf)
-        moved = m.body_weldid != 0
         return Traits(
             m.M_rownnz, m.M_rowadr, m.M_colind, m.mapD2M, stiffness, np.array(m.dof_damping), kp, lower,
             upper, np.array(m.tendon_stiffness),
             m.tendon_lengthspring[:, 0].copy(), m.tendon_lengthspring[:, 1].copy(), m.ten_J_rownnz,
             m.ten_J_rowadr, m.ten_J_colind, m.geom_bodyid.astype(np.int64),
             m.body_rootid.astype(np.int64), np.array(robot.restitution), np.array(robot.limit_restitution),
-            int(m.njnt), np.ascontiguousarray(moved),
+            int(m.njnt), int(m.ntree), *_carried(m),
         )  # fmt: skip
 
 
-_WIDENED = ("geom_margin", "pair_margin", "jnt_margin", "tendon_margin")
+def _carried(m: Any) -> tuple[IntArray, IntArray, IntArray]:
+    """Which dofs each dof carries, from the rows of M, which name those that carry it."""
+    row = np.repeat(np.arange(m.nv), m.M_rownnz)
+    entry = np.flatnonzero(m.M_colind != row)
+    entry = entry[np.argsort(m.M_colind[entry], kind="stable")]
+    start = np.searchsorted(m.M_colind[entry], np.arange(m.nv + 1))
+    return start.astype(np.int64), row[entry].astype(np.int64), entry.astype(np.int64)
+
+
 _OF_CONTACT = (
     "stride", "dist", "pos", "frame", "includemargin", "friction", "surfacevel", "dim", "geom",
 )  # fmt: skip

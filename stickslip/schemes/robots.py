@@ -17,9 +17,8 @@ from stickslip.kernels.held import Held
 from stickslip.kernels.jit import entry
 from stickslip.kernels.robots import layout as at
 from stickslip.kernels.robots import steps as kernels
-from stickslip.kernels.robots.impulses import delassus, guess, remember
+from stickslip.kernels.robots.impulses import delassus, guess, remember, whole
 from stickslip.kernels.robots.layout import LastImpulses, Room
-from stickslip.kernels.robots.motion import fastest
 from stickslip.kernels.robots.outputs import write_contacts
 from stickslip.kernels.robots.rows import find_missed, gather
 from stickslip.kernels.steps.tables import empty_contacts, empty_joints
@@ -29,13 +28,12 @@ from stickslip.problem.operator import DenseDelassus
 from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Solution
 from stickslip.schemes.body_step import BodyPart, EnergyTerms
-from stickslip.schemes.robot_prepared import REACH, PreparedRobot
+from stickslip.schemes.robot_margins import REACH
+from stickslip.schemes.robot_prepared import PreparedRobot
 from stickslip.schemes.step import Memory, Solver, Step
-from stickslip.state import ModelError, State
+from stickslip.state import ModelError, State, state_of
 
 _NOT_FINITE = "from t = {:.9g} s on the velocities of the robot are not finite; take a smaller h"
-FASTER = 4.0
-"""A reach that is too short becomes so many times what the next step needs."""
 ROWS = 256
 """Of the room for steps that are asked for one by one."""
 
@@ -69,44 +67,44 @@ class ReducedMoreauJean(Options):
     def _made(self, prepared: PreparedRobot, state: State, memory: Memory, h: float, solver: Solver) -> Step:
         # 1. The data at the start, and the free motion over the step.
         restore(prepared, state, memory)
-        room = room_for(prepared, 1, 8)
-        reach_for(prepared, h, state)
-        if prepared.crowded:
-            prepared.check_memory()
+        room = Held(room_for(prepared, 1, 8))
         settings = prepared.settings(h, float(getattr(solver, "tolerance", 0.0)))
-        engine, motion, traits = prepared.engine, prepared.motion, prepared.traits
-        forced = np.zeros(prepared.data.nefc, np.bool_)
         prepared.begin_drive(h)
         carried = prepared.carried(h)
-        free, rows, W = kernels.begin_step(engine, motion, traits, settings, carried, forced)
+        prepared.look_ahead(h, carried, state)
+        if prepared.crowded:
+            prepared.check_memory()
+        forced = np.zeros(prepared.data.nefc, np.int64)
+        engine, motion, traits, scratch = parts = prepared.begin()
+        free, rows, split = kernels.begin_step(*parts, settings, carried, forced)
         prepared.check_said(state.t)
-        r, u = guess(rows, last_of(memory)), np.zeros(rows.u_free.size)
+        r, u = guess(scratch, rows, last_of(memory)), np.zeros(rows.u_free.size)
         solves: tuple[Solution, ...] = ()
         reason = "contacts that were not expected to close keep on overlapping; take a smaller h"
         for _ in range(kernels.REPEATS):
             # 2. Impulses, and what was left out although it would overlap.
             if r.size:
                 problem = ContactProblem.unchecked(
-                    DenseDelassus(W), np.array(rows.u_free), ProductSet(*map(np.array, rows.K))
+                    DenseDelassus(whole(split)), np.array(rows.u_free), ProductSet(*map(np.array, rows.K))
                 )
                 found = solver.solve(problem, guess=r)
                 r, u, solves = np.array(found.r), np.array(found.u), (found,)
-            v = kernels.apply(engine, motion, traits, settings, rows, r)
+            v = kernels.apply(engine, motion, scratch, h, rows, r)
             if not np.isfinite(v).all():
                 raise ModelError(_NOT_FINITE.format(state.t))
             if carried.moving or not find_missed(engine, rows, h, v, forced):
                 reason = ""
                 break
             kept = remember(rows, r)
-            rows = gather(engine, motion, traits, settings, carried, free.v, forced)
-            W, r = delassus(motion, traits, rows), guess(rows, kept)
+            rows = gather(*parts, settings, carried, free.v, forced)
+            split, r = delassus(motion, traits, scratch, rows), guess(scratch, rows, kept)
             u = np.zeros(r.size)
         if reason:
-            kernels.apply(engine, motion, traits, settings, rows, r)
+            kernels.apply(engine, motion, scratch, h, rows, r)
         # 3. The end of the step.
-        while not write_contacts(engine, traits, settings, rows, r, u, room, 0):
-            room = room_for(prepared, 1, 2 * room.contacts.gap.size)
-        kernels.end_step(engine, motion, traits, settings, free, rows, W, u, room.numbers[0])
+        while not write_contacts(engine, traits, rows, r, u, room, 0):
+            room = Held(room_for(prepared, 1, 2 * room.contacts.gap.size), like=room)
+        kernels.end_step(*parts, settings, free, rows, split, u, room.numbers[0])
         prepared.check_said(state.t)
         end = prepared.at = prepared.reading()
         prepared.settle()
@@ -115,9 +113,9 @@ class ReducedMoreauJean(Options):
 
 
 def _step(
-    room: Room, end: State, h: float, memory: Memory, solves: tuple[Solution, ...], reason: str
+    room: Held, end: State, h: float, memory: Memory, solves: tuple[Solution, ...], reason: str
 ) -> Step:
-    """What a step left in the first row of a room."""
+    """What a step left in the first row of a `Room`."""
     table, joints, numbers = room.contacts, room.joints, room.numbers[0]
     nc, nj = int(table.offset[1]), int(joints.offset[1])
     given: Any = (
@@ -142,8 +140,8 @@ class RobotStrip:
 
     room: Room
     """Kernels alone write to it."""
-    held: Held
-    """The same for kernels."""
+    run: Held
+    """A `kernels.Run` of steps in which no mocap body moves."""
     index: int
     """The clock's at the start."""
     h: float
@@ -183,8 +181,8 @@ class RobotMarch:
         self.contacts = 8
         """Of the last step, about."""
         self._call: Any = None
-        self._held: Held | None = None
-        """The last room, for kernels."""
+        self._held: tuple[Held, Held] | None = None
+        """The last room, and a run."""
 
     def make(
         self, state: State, recall: Callable[[], Memory], h: float, at: Callable[[int], float], index: int,
@@ -195,14 +193,14 @@ class RobotMarch:
         prepared, strip = self.prepared, self.strip
         if prepared.at is not state:
             restore(prepared, state, recall())
+        prepared.begin_drive(h)
+        carried = prepared.carried(h)
+        prepared.look_ahead(h, carried, state)
         if strip is None or not strip.can_follow(state, h):
             strip = self._begin(state, recall(), index, h, most)
-        first = strip.steps
-        if prepared.drive is not None:
-            reach_for(prepared, h, state)
-            prepared.begin_drive(h)
-        run, moving = prepared.held_run(h, self.tolerance)
-        steps = 1 if moving or prepared.drive is not None else min(most, strip.most - first)
+        steps, run = min(most, strip.most - strip.steps), strip.run
+        if carried.moving or prepared.drive is not None:
+            run, steps = Held(run.values._replace(carried=carried), like=run), 1
         done, ending = self._made(run, strip, steps)
         if ending == kernels.NOT_FINITE:
             raise ModelError(_NOT_FINITE.format(at(index + done)))
@@ -216,8 +214,6 @@ class RobotMarch:
             prepared.at, strip.closed = state, True
             if ending == kernels.LEFT:
                 return None
-            if ending == kernels.TOO_FAST:
-                reach_for(prepared, h, state)
             if ending == kernels.NO_MEMORY:
                 prepared.check_memory()
             return self.make(state, recall, h, at, index, most)
@@ -226,42 +222,55 @@ class RobotMarch:
             prepared.leave_failure()  # of a step that comes next, and fails again
         return strip, done
 
-    def follow(self, state: State, index: int, every: int, t: float) -> State | None:
-        """The end, at t [s], of one more step of the last strip, as `make` has it; None where there is no
-        room for it, or `make` has to see to it."""
-        prepared, strip = self.prepared, self.strip
-        if strip is None or prepared.at is not state or not strip.can_follow(state, strip.h):
+    @property
+    def lane(self) -> Callable[[State, int, int, float], State | None] | None:
+        """Makes one more step of the last strip, which ends at a given time [s]: its end, or None where
+        `make` has to see to it. None where that is so of all steps."""
+        prepared, strip, call = self.prepared, self.strip, self._call
+        if strip is None or call is None or prepared.drive is not None or not prepared.guarded:
             return None
-        if prepared.drive is not None:
+        if prepared.looks_around:
             return None
-        run, moving = prepared.held_run(strip.h, self.tolerance)
-        if moving:
-            return None
-        done, ending = self._made(run, strip, 1)
-        if not done:
-            if ending == kernels.FAILED:
-                prepared.check_said(state.t)
-            prepared.at = state
-            return None
-        return self._follow(strip, [t])
+        run, most, data = strip.run, strip.most, prepared.data
+        q, v, z = strip.room.q, strip.room.v, strip.room.z
+
+        def follow(state: State, index: int, every: int, t: float) -> State | None:
+            k = strip.steps
+            if prepared.at is not state or strip.state is not state or strip.closed or k == most:
+                return None
+            prepared.at = None
+            done, ending = call(run, k, 1)
+            if not done:
+                if ending == kernels.FAILED:
+                    prepared.check_said(state.t)
+                prepared.at = state
+                return None
+            end, after = [t], state_of(t, q[k + 1], v[k + 1], z[k + 1])
+            # Nothing is called from here on, so that a signal comes before all of it or after.
+            data.time = t
+            strip.times += end
+            strip.steps, strip.state, prepared.at = k + 1, after, after
+            return after
+
+        return follow
 
     def _made(self, run: Held, strip: RobotStrip, steps: int) -> tuple[int, int]:
         """How many of at most so many more steps of a strip were made, and how that ended. What is raised
         leaves data that is at no state."""
         prepared = self.prepared
         if self._call is None:
-            self._call = entry(kernels.march, prepared.held, run, strip.held, strip.steps, steps)
+            self._call = entry(kernels.march, run, strip.steps, steps)
         prepared.at = None
-        if prepared.engine.guard.handler:
-            found: tuple[int, int] = self._call(prepared.held, run, strip.held, strip.steps, steps)
+        if prepared.guarded:
+            found: tuple[int, int] = self._call(run, strip.steps, steps)
         else:
             with Warnings() as said:
-                found = self._call(prepared.held, run, strip.held, strip.steps, steps)
+                found = self._call(run, strip.steps, steps)
             prepared.check_said(strip.state.t, said)
         return found
 
-    def _follow(self, strip: RobotStrip, times: list[float]) -> State:
-        """Take in steps that end at these times [s]; the state at the end of the last."""
+    def _follow(self, strip: RobotStrip, times: list[float]) -> None:
+        """Take in steps that end at these times [s]."""
         room, t, end = strip.room, times[-1], strip.steps + len(times)
         state = State(t, room.q[end], room.v[end], room.z[end])
         self.prepared.settle()
@@ -269,40 +278,31 @@ class RobotMarch:
         # Nothing is called from here on, so that a signal comes before all of it or after.
         strip.times += times
         strip.steps, strip.state, self.prepared.at = end, state, state
-        return state
 
     def _begin(self, state: State, memory: Memory, index: int, h: float, most: int) -> RobotStrip:
+        prepared = self.prepared
         steps, last = min(max(most, ROWS), 512), last_of(memory)
-        room = room_for(self.prepared, steps, steps * (self.contacts + 8), last)
+        room = room_for(prepared, steps, steps * (self.contacts + 8), last)
         room.q[0], room.v[0], room.z[0] = state.q, state.v, state.z
-        self._held = held = Held(room, like=self._held)
+        before = (None, None) if self._held is None else self._held
+        held = Held(room, like=before[0])
+        parts = *prepared.begin(), prepared.settings(h, self.tolerance), prepared.still
+        run = Held(kernels.Run(*parts, held), like=before[1])
+        self._held = held, run
         for one in room:
             for array in one if isinstance(one, tuple) else (one,):
                 array.flags.writeable = False
-        return RobotStrip(room, held, index, h, steps, [state.t], state)
+        return RobotStrip(room, run, index, h, steps, [state.t], state)
 
 
 def restore(prepared: PreparedRobot, state: State, memory: Memory) -> None:
     """Bring the data to a state with the forces that were applied then, and look as far as then."""
-    reach = float(memory["reach"][0])
-    if reach != prepared.reach:
-        prepared.widen(reach)
+    prepared.look(float(memory["reach"][0]))
     if prepared.at is not state:
         prepared.release()
         prepared.data.qfrc_applied[:] = memory["qfrc_applied"]
         prepared.data.xfrc_applied[:] = memory["xfrc_applied"].reshape(-1, 6)
         prepared.place(state)
-
-
-def reach_for(prepared: PreparedRobot, h: float, state: State) -> None:
-    """Look further for contacts where bodies move too fast for it in steps of length h [s]."""
-    speed = float(fastest(prepared.motion, prepared.traits))
-    if prepared.drive is not None:
-        speed = max(speed, prepared.drive.speed(state.t, h))
-    needed = 2.0 * h * speed
-    if needed > prepared.reach:
-        prepared.widen(FASTER * needed)
-        prepared.renew(state)
 
 
 def memory_of(prepared: PreparedRobot, last: LastImpulses) -> Memory:

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.interrupts import Interrupts
-from stickslip.kernels.products import dot
 from stickslip.kernels.robots import layout as at
-from stickslip.kernels.robots.motion import times_symmetric
+from stickslip.kernels.robots.motion import kinetic_energy
 from stickslip.kernels.robots.outputs import deepest, tell_bodies
 from stickslip.mechanics.given import called
 from stickslip.names import LISTED, alternatives
@@ -117,7 +116,7 @@ class RobotSteps:
         """Deepest overlap of what must not overlap [m, rad]."""
         if self.prepared.at is not state:
             self.prepared.place(state)
-        return float(deepest(self.prepared.engine, self.prepared.reach)[0])
+        return float(deepest(self.prepared.engine)[0])
 
     def explain(self, state: State, step: Step, raised: bool) -> str:
         """Between which bodies the answer of a step is worst, as part of a sentence."""
@@ -149,7 +148,7 @@ class RobotSteps:
     def lane(self) -> Callable[[State, int, int, float], State | None] | None:
         """Makes one more step after those of the last strip, to be kept when `followed` is asked; None where
         the user's function is asked before every step."""
-        return None if self._march is None or self.control is not None else self._march.follow
+        return None if self._march is None or self.control is not None else self._march.lane
 
     def followed(self, done: int, index: int, every: int) -> tuple[Marched, Callable[[], Step]]:
         """So many steps that the lane made from an index of the clock on, and what makes the last again."""
@@ -340,7 +339,7 @@ class RobotSteps:
         motion, traits = self.prepared.motion, self.prepared.traits
         kinetic, potential = sums.get("kinetic"), sums.get("potential")
         if kinetic is None or potential is None:
-            kinetic = 0.5 * dot(motion.qvel, times_symmetric(traits, motion.M, motion.qvel))
+            kinetic = kinetic_energy(motion, traits, self.prepared.scratch)
             potential = float(motion.energy[0])
         totals = (sums.get(name, 0.0) for name in TOTALS)
         numbers = (state.t, 0.0, index, *(0.0,) * 7, kinetic, potential, *totals)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stickslip.kernels.dense_lu import LARGE, ldl_solve, lu_solve
+from stickslip.kernels.dense_lu import LARGE, ldl_back, ldl_factor, lu_solve
 
 
 def definite(n, seed):
@@ -11,6 +11,12 @@ def definite(n, seed):
     random = np.random.default_rng(seed)
     B = random.standard_normal((n, n))
     return B @ B.T + 0.1 * np.eye(n), random.standard_normal(n)
+
+
+def ldl_solve(A, b, n):
+    """Whether there is an answer: b[:n] <- it."""
+    L, inverse = np.empty_like(A), np.empty(n)
+    return ldl_factor(A, L, inverse, np.arange(n), n) and ldl_back(A, L, inverse, b, n)
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, LARGE - 1, LARGE, 60])
@@ -44,3 +50,13 @@ def test_systems_without_an_answer_are_told():
     for bad in (np.zeros((3, 3)), np.full((3, 3), np.nan)):
         for solve in (lu_solve, ldl_solve):
             assert not solve(bad.copy(), np.ones(3), 3)
+
+
+def test_factors_serve_for_other_right_sides():
+    A, b = definite(17, 7)
+    factors, L, inverse = A.copy(), np.empty_like(A), np.empty(17)
+    assert ldl_factor(factors, L, inverse, np.arange(17), 17)
+    for right in (b, np.arange(17.0)):
+        x = right.copy()
+        assert ldl_back(factors, L, inverse, x, 17)
+        np.testing.assert_allclose(A @ x, right, atol=1e-9)

@@ -6,6 +6,7 @@ import pytest
 from stickslip import solve
 from stickslip.kernels import warm_newton
 from stickslip.kernels.cones import FRICTION
+from stickslip.kernels.scratch import scratch_for
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.operator import DenseDelassus
 from stickslip.problem.sets import ProductSet
@@ -25,7 +26,7 @@ def newton(K, W, free, guess=None, most=20, tolerance=1e-10):
     """(steps, error, r, u)."""
     r = np.zeros(len(free)) if guess is None else np.array(guess, float)
     u = np.empty(len(free))
-    steps, error = warm_newton.solve(K, W, np.asarray(free, float), tolerance, most, r, u)
+    steps, error = warm_newton.solve(scratch_for(0, 0), K, W, np.asarray(free, float), tolerance, most, r, u)
     return steps, error, r, u
 
 

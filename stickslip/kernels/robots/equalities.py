@@ -12,6 +12,7 @@ from stickslip.kernels.jit import jit
 from stickslip.kernels.robots.impulses import DEEPEST
 from stickslip.kernels.robots.motion import place
 from stickslip.kernels.robots.rows import take_row
+from stickslip.kernels.scratch import floats, matrix, zeros
 from stickslip.kernels.steps.addresses import call_solve, call_with_step, read_address, read_double, read_int
 
 CLOSED = 1e-12
@@ -32,7 +33,7 @@ def opening(engine):
 
 
 @jit
-def close_equalities(engine, motion, traits):
+def close_equalities(engine, motion, traits, scratch):
     """The positions of the data <- where its equalities hold, its stages made there. Openings beyond what one
     step corrects are left to the next ones."""
     nv, f = motion.qvel.shape[0], engine.call
@@ -41,10 +42,15 @@ def close_equalities(engine, motion, traits):
         if open_ <= CLOSED or open_ > DEEPEST:
             return
         # 1. J, M⁻¹ J' and W = J M⁻¹ J'.
-        J, X, W, p = np.empty((ne, nv)), np.empty((ne, nv)), np.empty((ne, ne)), np.empty(ne)
-        pos = read_address(engine.at.efc_pos)
+        J, X, W, p = (
+            matrix(scratch, ne, nv), matrix(scratch, ne, nv), matrix(scratch, ne, ne), floats(scratch, ne)
+        )  # fmt: skip
+        pos, line = read_address(engine.at.efc_pos), floats(scratch, nv)
         for i in range(ne):
-            take_row(engine, traits, i, 1.0, J[i])
+            J[i] = 0.0
+            first, last = take_row(engine, traits, i, nv, 1.0, line, 0)
+            for c in range(first, last):
+                J[i, c] = line[c - first]
             p[i] = -read_double(pos + 8 * i)
         call_solve(f.solve_m, engine.model, engine.data, X.ctypes.data, J.ctypes.data, np.int32(ne))
         most = 0.0
@@ -60,13 +66,14 @@ def close_equalities(engine, motion, traits):
         # 2. The shift M⁻¹ J' p with W p = -gap.
         if not ldl_solve(W, p, ne):
             return
-        shift, before = np.zeros(nv), motion.qpos.copy()
+        shift, before = zeros(scratch, nv), floats(scratch, motion.qpos.shape[0])
+        before[:] = motion.qpos
         for i in range(ne):
             for c in range(nv):
                 shift[c] += X[i, c] * p[i]
         call_with_step(f.integrate_pos, engine.model, motion.qpos.ctypes.data, shift.ctypes.data, 1.0)
         # 3. Back, where they contradict each other.
-        if not (place(engine) and opening(engine) < open_):
+        if not (place(engine, motion, traits) and opening(engine) < open_):
             motion.qpos[:] = before
-            place(engine)
+            place(engine, motion, traits)
             return

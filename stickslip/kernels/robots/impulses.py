@@ -8,7 +8,10 @@ import numpy as np
 from stickslip.kernels import blocks, prox_newton, residuals, small_contacts, warm_newton
 from stickslip.kernels.cones import FREE, INTERVAL, Cones
 from stickslip.kernels.jit import jit
+from stickslip.kernels.lines import LINE, add_lines
 from stickslip.kernels.robots.layout import LastImpulses
+from stickslip.kernels.robots.rows import find_parts, width_of
+from stickslip.kernels.scratch import floats, give_back, ints, matrix, taken, zeros
 
 WARM, NEWTONS = 10, 60
 """Most Newton steps from the last impulses, and around a centre."""
@@ -25,74 +28,85 @@ SWEEPS = 50
 
 
 @jit
-def multiply_columns(Y, lowest, highest, which, W):
-    """W[which, which] <- Y' Y, column s of Y (m, >= n) within rows lowest[s] to highest[s].
+def delassus(motion, traits, scratch, rows):
+    """`Parts` of the problem: W = J (M + h D + h² K)⁻¹ J' = Y' D⁻¹ Y, Y = L'⁻¹ J' by MuJoCo's factor L' D L.
 
-    Eight sums at a time, which the compiler makes of vectors; Y has zeros up to a multiple of eight columns.
+    Y has a column for each row of J, all solved for at once: sums run along its rows.
     """
-    n = which.shape[0]
-    for i in range(n):
-        row = which[i]
-        for j in range(0, i + 1, 8):
-            s0, s1, s2, s3, s4, s5, s6, s7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-            for c in range(lowest[i], highest[i]):
-                f = Y[c, i]
-                s0 += f * Y[c, j]
-                s1 += f * Y[c, j + 1]
-                s2 += f * Y[c, j + 2]
-                s3 += f * Y[c, j + 3]
-                s4 += f * Y[c, j + 4]
-                s5 += f * Y[c, j + 5]
-                s6 += f * Y[c, j + 6]
-                s7 += f * Y[c, j + 7]
-            k = j
-            for total in (s0, s1, s2, s3, s4, s5, s6, s7):
-                if k <= i:
-                    W[row, which[k]] = W[which[k], row] = total
-                k += 1
+    nv = traits.row_start.shape[0]
+    parts = find_parts(scratch, rows, nv)
+    mark = taken(scratch)
+    which, f = ints(scratch, nv), floats(scratch, nv)
+    for part in range(parts.W_start.shape[0]):
+        # 1. Rows of this part, and the range of their columns.
+        own, start = taken(scratch), parts.start[part]
+        m, low, high = parts.start[part + 1] - start, np.int64(nv), np.int64(0)
+        for s in range(m):
+            k = parts.component[start + s]
+            if rows.first[k] < rows.last[k]:
+                low, high = min(low, rows.first[k]), max(high, rows.last[k])
+        width, W = width_of(m), matrix_of(parts, part)
+        Y, nothing = matrix(scratch, max(high - low, 0), width), zeros(scratch, width)
+        for c in range(high - low):
+            row = Y[c]
+            for s in range(width):
+                row[s] = 0.0
+        for s in range(m):
+            k = parts.component[start + s]
+            begin = rows.begin[k] - rows.first[k]
+            for c in range(rows.first[k], rows.last[k]):
+                Y[c - low, s] = rows.J[begin + c]
+        # 2. Y of them: what a dof carries goes on to it.
+        for c in range(high - 1, low - 1, -1):
+            count = 0
+            for t in range(traits.carried_start[c], traits.carried_start[c + 1]):
+                if traits.carried[t] < high:
+                    which[count], f[count] = traits.carried[t] - low, -motion.factor[traits.carried_entry[t]]
+                    count += 1
+            row = Y[c - low]
+            add_lines(row, Y, which, f, count, 0, row)
+        # 3. Their products: lower rows, then both.
+        for s in range(m):
+            count = 0
+            for c in range(high - low):
+                if Y[c, s] != 0.0:
+                    which[count], f[count] = c, motion.inverse[low + c] * Y[c, s]
+                    count += 1
+            row = W[s, : (s // LINE + 1) * LINE]
+            add_lines(nothing, Y, which, f, count, 0, row)
+        for s in range(m):
+            for t in range(s):
+                W[t, s] = W[s, t]
+        give_back(scratch, own)
+    give_back(scratch, mark)
+    return parts
 
 
 @jit
-def delassus(motion, traits, rows):
-    """W = J (M + h D + h² K)⁻¹ J' = Y' Y, Y = D^-1/2 L'^-1 J' by MuJoCo's factor L' D L, part by part."""
-    n, nv = rows.J.shape
-    root, W, y = np.sqrt(motion.inverse), np.zeros((n, n)), np.empty(nv)
-    numbers, offset = np.empty((3, n), np.int64), rows.K[1]
-    which, lowest, highest = numbers[0], numbers[1], numbers[2]
-    for part in range(rows.islands):
-        # 1. Rows of this part, and the range of their columns.
-        m, low, high = 0, nv, np.int64(0)
-        for i in range(rows.what.shape[0]):
-            if rows.island[i] == part:
-                for k in range(offset[i], offset[i + 1]):
-                    which[m] = k
-                    m, low, high = m + 1, min(low, rows.first[k]), max(high, rows.last[k])
-        if low >= high:
-            continue
-        # 2. Y of them: what a dof carries goes on to the dofs that carry it.
-        Y = np.zeros((high - low, (m + 7) // 8 * 8))
-        for s in range(m):
-            k = which[s]
-            first, last = rows.first[k], rows.last[k]
-            lowest[s], highest[s] = max(first - low, 0), max(last - low, 0)
-            for c in range(first, last):
-                y[c] = rows.J[k, c]
-            for c in range(last - 1, first - 1, -1):
-                f = y[c]
-                if f != 0.0:
-                    start = traits.row_start[c]
-                    for entry in range(start, start + traits.row_count[c] - 1):
-                        y[traits.column[entry]] -= motion.factor[entry] * f
-                    Y[c - low, s] = root[c] * f
-        # 3. Their products.
-        multiply_columns(Y, lowest, highest, which[:m], W)
+def matrix_of(parts, part):
+    """W of a part, with rows that are filled up."""
+    m, first = parts.start[part + 1] - parts.start[part], parts.W_start[part]
+    width = width_of(m)
+    return parts.W[first : first + m * width].reshape(m, width)
+
+
+@jit
+def whole(parts):
+    """W of all parts together."""
+    n = parts.component.shape[0]
+    W = np.zeros((n, n))
+    for part in range(parts.W_start.shape[0]):
+        own, start = matrix_of(parts, part), parts.start[part]
+        for s in range(own.shape[0]):
+            for t in range(own.shape[0]):
+                W[parts.component[start + s], parts.component[start + t]] = own[s, t]
     return W
 
 
 @jit
-def guess(rows, last):
+def guess(scratch, rows, last):
     """The impulses that blocks of the same name had a step ago."""
-    offset, r = rows.K[1], np.zeros(rows.u_free.shape[0])
+    offset, r = rows.K[1], zeros(scratch, rows.u_free.shape[0])
     count, j = last.key.shape[0], 0
     for i in range(rows.key.shape[0]):
         size, name = offset[i + 1] - offset[i], 4 * rows.key[i] + rows.what[i]
@@ -109,9 +123,9 @@ def guess(rows, last):
 @jit
 def in_blocks(W, offset):
     """A dense W as a `BlockW` with all blocks."""
-    nb = offset.shape[0] - 1
+    nb, n = offset.shape[0] - 1, offset[offset.shape[0] - 1]
     row_start, column = np.arange(nb + 1) * nb, np.empty(nb * nb, np.int64)
-    data_start, data, at_ = np.zeros(nb * nb + 1, np.int64), np.empty(W.size), 0
+    data_start, data, at_ = np.zeros(nb * nb + 1, np.int64), np.empty(n * n), 0
     for i in range(nb):
         for j in range(nb):
             column[i * nb + j] = j
@@ -124,69 +138,71 @@ def in_blocks(W, offset):
 
 
 @jit
-def part_of(K, W, u_free, r, chosen):
-    """((cones, W, u_free, r, room for u), components) of the blocks that are `chosen` (m,)."""
+def cones_of(scratch, K, chosen):
+    """Those of the blocks that are `chosen` (m,)."""
     kind, offset, lower, upper, group_offset, group_size, coefficient = K
-    m, n, g = chosen.shape[0], 0, 0
+    m, g = chosen.shape[0], 0
     for i in chosen:
-        n, g = n + offset[i + 1] - offset[i], g + group_offset[i + 1] - group_offset[i]
-    starts, groups = np.zeros(m + 1, np.int64), np.zeros(m + 1, np.int64)
-    sizes, mu, which = np.empty(g, np.int64), np.empty(g), np.empty(n, np.int64)
-    n = g = 0
+        g += group_offset[i + 1] - group_offset[i]
+    starts, groups, kinds = ints(scratch, m + 1), ints(scratch, m + 1), ints(scratch, m)
+    sizes, mu, low, high = ints(scratch, g), floats(scratch, g), floats(scratch, m), floats(scratch, m)
+    g = starts[0] = groups[0] = 0
     for k in range(m):
         i = chosen[k]
-        for c in range(offset[i], offset[i + 1]):
-            which[n] = c
-            n += 1
+        kinds[k], low[k], high[k] = kind[i], lower[i], upper[i]
         for c in range(group_offset[i], group_offset[i + 1]):
             sizes[g], mu[g] = group_size[c], coefficient[c]
             g += 1
-        starts[k + 1], groups[k + 1] = n, g
-    small, free, x = np.empty((n, n)), np.empty(n), np.empty(n)
-    for k in range(n):
-        free[k], x[k] = u_free[which[k]], r[which[k]]
-        for c in range(n):
-            small[k, c] = W[which[k], which[c]]
-    cones = (kind[chosen], starts, lower[chosen], upper[chosen], groups, sizes, mu)
-    return (cones, small, free, x, np.empty(n)), which
+        starts[k + 1], groups[k + 1] = starts[k] + offset[i + 1] - offset[i], g
+    return kinds, starts, low, high, groups, sizes, mu
 
 
 @jit
-def solve(K, W, u_free, tolerance, r, u):
-    """`solve_parts` of a problem that is one."""
-    return solve_parts(K, W, u_free, tolerance, np.zeros(K[0].shape[0], np.int64), 1, r, u)
-
-
-@jit
-def solve_parts(K, W, u_free, tolerance, island, islands, r, u):
-    """(measures, iterations, solved): r, u <- the answer, from the guess r.
+def solve_parts(scratch, rows, parts, tolerance, r, u):
+    """(natural residual, unit-free natural residual, iterations, solved): r, u <- the answer, from the
+    guess r.
 
     Newton's method on each part by itself; the judge's kernel measures the whole, and what it refuses is left
-    to sweeps. island (nb,): the part of each block, which W does not tie to others.
+    to sweeps.
     """
-    n, steps, share = r.shape[0], 0, ENOUGH * tolerance / math.sqrt(islands)
-    part, which = (K, W, u_free, r, u), np.empty(0, np.int64)
-    for one in range(islands):
-        if islands > 1:
-            part, which = part_of(K, W, u_free, r, np.flatnonzero(island == one))
-        cones, small, free, x, y = part
-        steps = max(steps, find(cones, small, free, share, x, y))
-        for k in range(which.shape[0]):
-            r[which[k]], u[which[k]] = x[k], y[k]
-    diagonal = np.empty(n)
-    for k in range(n):
-        diagonal[k] = W[k, k]
-    measures = residuals.measure(Cones(*K), residuals.EXACT, diagonal, r, u, u_free)
-    if residuals.is_solved(measures, tolerance):
-        return measures, steps, True
-    measures, sweeps, solved = small_contacts.solve(K, W.reshape(-1), u_free, tolerance, r, u)
-    return measures, steps + sweeps, solved
+    K, u_free, count, steps = rows.K, rows.u_free, parts.W_start.shape[0], 0
+    n, nb, share = r.shape[0], K[0].shape[0], ENOUGH * tolerance / math.sqrt(count)
+    mark = taken(scratch)
+    diagonal = floats(scratch, n)
+    for part in range(count):
+        own, W = taken(scratch), matrix_of(parts, part)
+        which = parts.component[parts.start[part] : parts.start[part + 1]]
+        for s in range(which.shape[0]):
+            diagonal[which[s]] = W[s, s]
+        if count == 1:
+            steps = find(scratch, K, W, u_free, share, r, u)
+        else:
+            m = which.shape[0]
+            free, x, y = floats(scratch, m), floats(scratch, m), floats(scratch, m)
+            for s in range(m):
+                free[s], x[s] = u_free[which[s]], r[which[s]]
+            cones = cones_of(scratch, K, parts.block[parts.block_start[part] : parts.block_start[part + 1]])
+            steps = max(steps, find(scratch, cones, W, free, share, x, y))
+            for s in range(m):
+                r[which[s]], u[which[s]] = x[s], y[s]
+        give_back(scratch, own)
+    scales = residuals.Metric(floats(scratch, nb), floats(scratch, n), floats(scratch, K[6].shape[0]))
+    work, out = (floats(scratch, n), floats(scratch, n)), floats(scratch, residuals.MEASURES)
+    residuals.measure_solved(Cones(*K), diagonal, residuals.Point(r, u, u_free), scales, work, out)
+    natural, scaled = out[residuals.NATURAL], out[residuals.SCALED]
+    solved = residuals.is_solved(out, tolerance)
+    give_back(scratch, mark)
+    if solved:
+        return natural, scaled, steps, True
+    measures, sweeps, solved = small_contacts.solve(K, whole(parts).reshape(-1), u_free, tolerance, r, u)
+    return measures[residuals.NATURAL], measures[residuals.SCALED], steps + sweeps, solved
 
 
 @jit
-def find(K, W, u_free, tolerance, r, u):
-    """Newton steps made: r, u <- near the answer, from the guess r; around a centre where that is too far."""
-    steps, error = warm_newton.solve(K, W, u_free, tolerance, WARM, r, u)
+def find(scratch, K, W, u_free, tolerance, r, u):
+    """Newton steps made: r <- near the answer, from the guess r, and u its velocities; around a centre where
+    that is too far."""
+    steps, error = warm_newton.solve(scratch, K, W, u_free, tolerance, WARM, r, u)
     if error > tolerance:
         cones = Cones(*K)
         best, control, _ = prox_newton.solve_small(
@@ -195,7 +211,10 @@ def find(K, W, u_free, tolerance, r, u):
         steps += int(control[prox_newton.NEWTON])
         for k in range(r.shape[0]):
             r[k] = best[k]
-    small_contacts.velocities(K[1], W.reshape(-1), r, u_free, u)
+            total = u_free[k]
+            for c in range(r.shape[0]):
+                total += W[k, c] * best[c]
+            u[k] = total
     return steps
 
 
@@ -233,40 +252,47 @@ def last_in(room, k):
 
 
 @jit
-def correct(rows, W, u, h):
+def correct(scratch, rows, parts, u, h):
     """(impulses that move apart what would overlap after the step and close equalities, largest shift)."""
     kind, offset = rows.K[0], rows.K[1]
-    n, nb, need, m = u.shape[0], kind.shape[0], 0.0, 0
-    p, want, which, both = np.zeros(n), np.empty(n), np.empty(n, np.int64), np.empty(n, np.bool_)
+    n, nb, need = u.shape[0], kind.shape[0], 0.0
+    p, want, takes = zeros(scratch, n), floats(scratch, n), ints(scratch, n)
     # 1. Who takes part: equalities, and what may only push, at the distances that it would have.
+    for k in range(n):
+        takes[k] = 0
     for i in range(nb):
         if kind[i] == INTERVAL:
             continue
         for k in range(offset[i], offset[i + 1] if kind[i] == FREE else offset[i] + 1):
             if kind[i] == FREE:
-                want[m] = max(-DEEPEST, min(DEEPEST, rows.gap[k])) / h
-                need = max(need, abs(want[m]) * h)
+                want[k], takes[k] = max(-DEEPEST, min(DEEPEST, rows.gap[k])) / h, 2
+                need = max(need, abs(want[k]) * h)
             else:
-                want[m] = max(rows.gap[k], -DEEPEST) / h + (u[k] - rows.bias[k])
-                need = max(need, -want[m] * h)
-            if W[k, k] > 0.0:
-                which[m], both[m] = k, kind[i] == FREE
-                m += 1
+                want[k], takes[k] = max(rows.gap[k], -DEEPEST) / h + (u[k] - rows.bias[k]), 1
+                need = max(need, -want[k] * h)
     if need < NEGLIGIBLE:
         return p, 0.0
-    # 2. Gauss-Seidel sweeps; `want` follows the impulses.
-    for _ in range(SWEEPS):
-        moved = 0.0
-        for s in range(m):
-            k = which[s]
-            new = p[k] - want[s] / W[k, k]
-            if not both[s]:
-                new = max(new, 0.0)
-            change = new - p[k]
-            if change != 0.0:
-                moved, p[k] = max(moved, abs(change) * W[k, k] * h), new
-                for t in range(m):
-                    want[t] += W[k, which[t]] * change
-        if moved < 1e-3 * need:
-            break
+    # 2. Gauss-Seidel sweeps, part by part; `want` follows the impulses.
+    which = ints(scratch, n)
+    for part in range(parts.W_start.shape[0]):
+        W, start, m = matrix_of(parts, part), parts.start[part], 0
+        for s in range(W.shape[0]):
+            if takes[parts.component[start + s]] and W[s, s] > 0.0:
+                which[m] = s
+                m += 1
+        for _ in range(SWEEPS):
+            moved = 0.0
+            for j in range(m):
+                s = which[j]
+                k = parts.component[start + s]
+                new = p[k] - want[k] / W[s, s]
+                if takes[k] == 1:
+                    new = max(new, 0.0)
+                change = new - p[k]
+                if change != 0.0:
+                    moved, p[k] = max(moved, abs(change) * W[s, s] * h), new
+                    for t in range(m):
+                        want[parts.component[start + which[t]]] += W[s, which[t]] * change
+            if moved < 1e-3 * need:
+                break
     return p, need

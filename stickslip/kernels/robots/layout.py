@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from stickslip.kernels.steps.guard import Guard
 from stickslip.kernels.steps.tables import ContactTable, JointTable
-from stickslip.state import Array, BoolArray, IntArray
+from stickslip.state import Array, IntArray
 
 EQUALITY, DRY_FRICTION, LIMIT, CONTACT = range(4)
 """What a block of a robot's problem is."""
@@ -24,6 +24,7 @@ class Functions(NamedTuple):
 
     kinematics: int
     com_pos: int
+    com_vel: int
     camlight: int
     tendon: int
     make_m: int
@@ -94,6 +95,57 @@ class Laws(NamedTuple):
     holds [-, -, m, m, m, -, -], shape (kinds, kinds, LAWS)."""
 
 
+class Margins(NamedTuple):
+    """How far contacts and limits are looked for: arrays of the model, and what they are made of."""
+
+    look: Array
+    """Least [m, rad], length of a step [s], and 1 where velocities count [-], shape (3,)."""
+    geom: Array
+    """[m], shape (ngeom,)."""
+    pair: Array
+    """[m], shape (npair,)."""
+    joint: Array
+    """[m, rad], shape (njnt,)."""
+    tendon: Array
+    """[m, rad], shape (ntendon,)."""
+    body: Array
+    """The widest of their geoms, with gaps [m], shape (nbody,)."""
+    own_geom: Array
+    """As the file has it [m], shape (ngeom,)."""
+    own_pair: Array
+    """[m], shape (npair,)."""
+    own_joint: Array
+    """[m, rad], shape (njnt,)."""
+    own_tendon: Array
+    """[m, rad], shape (ntendon,)."""
+    more: Array
+    """What geoms have beside [m], shape (ngeom,)."""
+    more_joint: Array
+    """[m, rad], shape (njnt,)."""
+    more_tendon: Array
+    """[m, rad], shape (ntendon,)."""
+    gap: Array
+    """Of geoms, as MuJoCo has it [m], shape (ngeom,)."""
+    geoms: IntArray
+    """Of pairs [-], shape (npair, 2)."""
+    speed: Array
+    """Of the fastest points of bodies that mocap bodies carry, about [m/s], shape (nbody,)."""
+    mover: IntArray
+    """Bodies that may move and have geoms [-], shape (m,)."""
+    size: Array
+    """Of these: the largest distance of their points from their centres of mass [m], shape (m,)."""
+    first_geom: IntArray
+    """Their first geoms [-], shape (m,)."""
+    last_geom: IntArray
+    """The first geoms that are not theirs any more [-], shape (m,)."""
+    limited: IntArray
+    """Joints with limits [-], shape (k,)."""
+    dof: IntArray
+    """Their first dofs [-], shape (k,)."""
+    dofs: IntArray
+    """How many of these they have [-], shape (k,)."""
+
+
 class Engine(NamedTuple):
     """A model and data of MuJoCo's, which live as long as the arrays below."""
 
@@ -108,6 +160,7 @@ class Engine(NamedTuple):
     sensors: bool
     """Whether there are any."""
     laws: Laws
+    margins: Margins
     guard: Guard
 
 
@@ -238,8 +291,14 @@ class Traits(NamedTuple):
     """At limits of joints and tendons [-], shape (njnt + ntendon,)."""
     joints: int
     """How many there are."""
-    moved: BoolArray
-    """Which bodies may move [-], shape (nbody,), bool."""
+    trees: int
+    """Chains of bodies with dofs that do not carry each other."""
+    carried_start: IntArray
+    """First dof that each carries in the next field, and the number of all [-], shape (nv + 1,)."""
+    carried: IntArray
+    """Dofs that a dof carries [-], shape (nC - nv,)."""
+    carried_entry: IntArray
+    """Where M has the entries of both [-], shape (nC - nv,)."""
 
 
 class Settings(NamedTuple):
@@ -249,8 +308,6 @@ class Settings(NamedTuple):
     """Length of a step [s]."""
     tolerance: float
     """Of the judge's residuals [-]."""
-    reach: float
-    """How far beyond its margin a contact or limit is looked for [m, rad]."""
     separate: bool
     """Whether sliding, torsion and rolling have a limit each; else one ellipsoid for all."""
 
@@ -259,7 +316,10 @@ class Rows(NamedTuple):
     """The problem of a step before W: blocks in the order of MuJoCo's constraints."""
 
     J: Array
-    """Rows of those that take part, scaled, shape (n, nv)."""
+    """Rows of those that take part, scaled, from their first to their last columns, one after the other,
+    shape (nJ,)."""
+    begin: IntArray
+    """Where each row begins there [-], shape (n,)."""
     K: tuple[IntArray, IntArray, Array, Array, IntArray, IntArray, Array]
     """Of `Cones`, as a plain tuple."""
     u_free: Array
@@ -286,10 +346,25 @@ class Rows(NamedTuple):
     """First column of each row that counts, from which on the dofs are that carry its own [-], shape (n,)."""
     last: IntArray
     """First column of each row that does not count any more [-], shape (n,)."""
-    island: IntArray
-    """To which part of the problem a block belongs: no two have a column in common [-], shape (nb,)."""
-    islands: int
-    """How many parts there are."""
+    trees: int
+    """See `Traits`."""
+
+
+class Parts(NamedTuple):
+    """The problem of a step in parts that W does not tie to each other."""
+
+    start: IntArray
+    """First component of each part in the next field, and the number of all [-], shape (parts + 1,)."""
+    component: IntArray
+    """Components, part by part [-], shape (n,)."""
+    block_start: IntArray
+    """First block of each part in the next field, and the number of all [-], shape (parts + 1,)."""
+    block: IntArray
+    """Blocks, part by part [-], shape (nb,)."""
+    W_start: IntArray
+    """Where W of each part begins in the next field [-], shape (parts,)."""
+    W: Array
+    """Of each part row by row, rows filled up to a multiple of eight [1/kg, ...], shape (nW,)."""
 
 
 class Free(NamedTuple):

@@ -1,13 +1,14 @@
 """Motion of a robot without its constraints: MuJoCo's stages, and velocities implicit in dampers, springs and
 servos."""
 
-import math
-
 import numpy as np
 
 from stickslip.kernels.jit import jit
+from stickslip.kernels.products import dot
 from stickslip.kernels.robots.layout import Free
+from stickslip.kernels.robots.margins import set_margins
 from stickslip.kernels.robots.rows import set_laws
+from stickslip.kernels.scratch import floats, give_back, taken, zeros
 from stickslip.kernels.steps.addresses import (
     call_solve,
     call_with_flag,
@@ -19,7 +20,7 @@ from stickslip.kernels.steps.guard import arm, disarm, mark
 
 
 @jit
-def safely(stage, engine):
+def safely(stage, engine, motion, traits):
     """Whether MuJoCo went through a stage without an error; after one its stack is empty, and what it said is
     in the frame of the guard."""
     guard = engine.guard
@@ -29,19 +30,21 @@ def safely(stage, engine):
         write_address(engine.at.pstack, 0)
         write_address(engine.at.pbase, 0)
         return False
-    stage(engine)
+    stage(engine, motion, traits)
     disarm(guard, before)
     return True
 
 
 @jit
-def place_stage(engine):
+def place_stage(engine, motion, traits):
     """MuJoCo's position and velocity stages at the state of the data."""
     f, m, d = engine.call, engine.model, engine.data
     call_with_two(f.kinematics, m, d)
     call_with_two(f.com_pos, m, d)
     call_with_two(f.camlight, m, d)
     call_with_two(f.tendon, m, d)
+    call_with_two(f.com_vel, m, d)
+    set_margins(engine.margins, motion, traits)
     call_with_two(f.make_m, m, d)
     call_with_two(f.factor_m, m, d)
     call_with_two(f.collision, m, d)
@@ -58,27 +61,27 @@ def place_stage(engine):
 
 
 @jit
-def place(engine):
+def place(engine, motion, traits):
     """Whether MuJoCo made its position and velocity stages at the state of the data."""
-    return safely(place_stage, engine)
+    return safely(place_stage, engine, motion, traits)
 
 
 @jit
-def force_stage(engine):
+def force_stage(engine, motion, traits):
     """Forces of actuators, and the derivative of all smooth forces by velocity."""
     call_with_two(engine.call.fwd_actuation, engine.model, engine.data)
     call_with_flag(engine.call.smooth_vel, engine.model, engine.data, np.int32(0))
 
 
 @jit
-def acceleration_stage(engine):
+def acceleration_stage(engine, motion, traits):
     """The factor of what stands in the place of M, and smooth forces."""
     call_with_two(engine.call.factor_m, engine.model, engine.data)
     call_with_two(engine.call.fwd_acceleration, engine.model, engine.data)
 
 
 @jit
-def end_stage(engine):
+def end_stage(engine, motion, traits):
     """Velocities, activations, positions and time of the data <- at the end of the step."""
     if engine.sensors:
         call_with_two(engine.call.sensor_acc, engine.model, engine.data)
@@ -98,6 +101,11 @@ def has_entry(traits, i, j):
 def add_stiffness(traits, k, h, count, start, column, values, v, M, shift):
     """M <- M + h² k j j', shift <- shift + h k j (j' v), j a sparse row. Nothing where M has not all of these
     entries, since j ties branches: a part of them would be inertia in the place of a spring."""
+    if count == 1:
+        i = column[start]
+        M[traits.row_start[i] + traits.row_count[i] - 1] += h * h * k * values[start] * values[start]
+        shift[i] += h * k * values[start] * values[start] * v[i]
+        return
     for p in range(start, start + count):
         for s in range(start, start + count):
             if column[s] <= column[p] and not has_entry(traits, column[p], column[s]):
@@ -118,13 +126,14 @@ def add_stiffness(traits, k, h, count, start, column, values, v, M, shift):
 
 
 @jit
-def move_freely(engine, motion, traits, h):
+def move_freely(engine, motion, traits, scratch, h):
     """`Free`: MuJoCo's factor is that of M + h D + h² K from here on. After an error of MuJoCo's, which the
     guard has, it is of no use."""
     f, m, d, nv = engine.call, engine.model, engine.data, motion.qvel.shape[0]
-    safely(force_stage, engine)
-    M, inertia, shift = motion.M, motion.M.copy(), np.zeros(nv)
+    safely(force_stage, engine, motion, traits)
+    M, inertia, shift = motion.M, floats(scratch, motion.M.shape[0]), zeros(scratch, nv)
     for entry in range(M.shape[0]):
+        inertia[entry] = M[entry]
         M[entry] -= h * motion.derivative[traits.of_derivative[entry]]
     for i in range(nv):
         M[traits.row_start[i] + traits.row_count[i] - 1] += h * h * traits.stiffness[i]
@@ -143,11 +152,11 @@ def move_freely(engine, motion, traits, h):
                 traits, k, h, traits.tendon_count[t], traits.tendon_start[t], traits.tendon_column,
                 motion.tendon, motion.qvel, M, shift,
             )  # fmt: skip
-    safely(acceleration_stage, engine)
+    safely(acceleration_stage, engine, motion, traits)
     for i in range(nv):
         motion.qfrc_smooth[i] -= shift[i]
     call_solve(f.solve_m, m, d, motion.qacc_smooth.ctypes.data, motion.qfrc_smooth.ctypes.data, np.int32(1))
-    v_free, more = np.empty(nv), np.empty(M.shape[0])
+    v_free, more = floats(scratch, nv), floats(scratch, M.shape[0])
     for i in range(nv):
         v_free[i] = motion.qvel[i] + h * motion.qacc_smooth[i]
         motion.qfrc_smooth[i] += shift[i]
@@ -157,10 +166,10 @@ def move_freely(engine, motion, traits, h):
 
 
 @jit
-def times_symmetric(traits, entries, x):
+def times_symmetric(traits, scratch, entries, x):
     """The matrix with these lower rows, times x."""
     n = x.shape[0]
-    y = np.zeros(n)
+    y = zeros(scratch, n)
     for i in range(n):
         start = traits.row_start[i]
         for entry in range(start, start + traits.row_count[i]):
@@ -172,13 +181,9 @@ def times_symmetric(traits, entries, x):
 
 
 @jit
-def fastest(motion, traits):
-    """About the largest speed of a body [m/s]."""
-    most = 0.0
-    for b in range(1, traits.moved.shape[0]):
-        if traits.moved[b]:
-            s = 0.0
-            for k in range(3):
-                s += motion.cvel[b, 3 + k] * motion.cvel[b, 3 + k]
-            most = max(most, math.sqrt(s))
-    return most
+def kinetic_energy(motion, traits, scratch):
+    """Of the state of the data, whose stages are made [J]."""
+    mark = taken(scratch)
+    T = 0.5 * dot(motion.qvel, times_symmetric(traits, scratch, motion.M, motion.qvel))
+    give_back(scratch, mark)
+    return T

@@ -2,26 +2,30 @@
 
 from stickslip.kernels.jit import jit
 from stickslip.kernels.robots.layout import CONTACT
-from stickslip.kernels.robots.rows import restitution_of
+from stickslip.kernels.robots.margins import more_of_pair
+from stickslip.kernels.robots.rows import LIMIT_OF_TENDON, restitution_of
 from stickslip.kernels.steps.addresses import read_address, read_double, read_int
 
 
 @jit
-def deepest(engine, reach):
+def deepest(engine):
     """(overlap, opening) of the constraints of the data [m, rad]."""
-    places, overlap, opening = engine.at, 0.0, 0.0
+    places, margins, overlap, opening = engine.at, engine.margins, 0.0, 0.0
     ne, nf, nefc = read_int(places.ne), read_int(places.nf), read_int(places.nefc)
     pos, margin = read_address(places.efc_pos), read_address(places.efc_margin)
-    kinds = read_address(places.efc_type)
+    kinds, ids = read_address(places.efc_type), read_address(places.efc_id)
     for i in range(ne):
         opening = max(opening, abs(read_double(pos + 8 * i)))
     for i in range(ne + nf, nefc):
-        if read_int(kinds + 4 * i) < 5:
-            overlap = max(overlap, -(read_double(pos + 8 * i) - (read_double(margin + 8 * i) - reach)))
+        kind, of = read_int(kinds + 4 * i), read_int(ids + 4 * i)
+        if kind <= LIMIT_OF_TENDON:
+            more = margins.more_tendon[of] if kind == LIMIT_OF_TENDON else margins.more_joint[of]
+            overlap = max(overlap, -(read_double(pos + 8 * i) - (read_double(margin + 8 * i) - more)))
     first = read_address(places.contact)
     for k in range(read_int(places.ncon)):
         own = first + k * places.stride
-        gap = read_double(own + places.dist) - (read_double(own + places.includemargin) - reach)
+        more = more_of_pair(margins, read_int(own + places.geom), read_int(own + places.geom + 4))
+        gap = read_double(own + places.dist) - (read_double(own + places.includemargin) - more)
         overlap = max(overlap, -gap)
     return overlap, opening
 
@@ -29,7 +33,7 @@ def deepest(engine, reach):
 @jit
 def tell_bodies(motion, traits, poses, twists):
     """poses, twists <- of all bodies, as worlds have them: centres of mass, spins in the bodies' frames."""
-    for b in range(traits.moved.shape[0]):
+    for b in range(traits.root_of_body.shape[0]):
         root = traits.root_of_body[b]
         spin = motion.cvel[b, :3]
         for k in range(3):
@@ -73,9 +77,23 @@ def write_state(motion, traits, room, row):
 
 
 @jit
-def write_contacts(engine, traits, settings, rows, r, u, room, step):
+def has_moved(motion, z):
+    """Whether mocap bodies are elsewhere than those of a state have them."""
+    n, first = motion.mocap_pos.shape[0], motion.act.shape[0] + motion.ctrl.shape[0]
+    for b in range(n):
+        for k in range(3):
+            if z[first + 3 * b + k] != motion.mocap_pos[b, k]:
+                return True
+        for k in range(4):
+            if z[first + 3 * n + 4 * b + k] != motion.mocap_quat[b, k]:
+                return True
+    return False
+
+
+@jit
+def write_contacts(engine, traits, rows, r, u, room, step):
     """Whether there is room for the contacts and the other impulses of a step, which are written there."""
-    offset, places, h = rows.K[1], engine.at, settings.h
+    offset, places = rows.K[1], engine.at
     table, joints = room.contacts, room.joints
     first, first_joint = table.offset[step], joints.offset[step]
     contacts = read_address(places.contact)
@@ -120,4 +138,4 @@ def write_contacts(engine, traits, settings, rows, r, u, room, step):
             table.u[c, to] = (u[a + k] - rows.bias[a + k]) / rows.scale[a + k]
         nc += 1
     table.offset[step + 1], joints.offset[step + 1] = first + nc, first_joint + nj
-    return h > 0.0
+    return True

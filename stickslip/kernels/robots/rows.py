@@ -13,6 +13,7 @@ import numpy as np
 
 from stickslip.kernels import cones
 from stickslip.kernels.jit import jit
+from stickslip.kernels.lines import LINE
 from stickslip.kernels.robots.layout import (
     CONTACT,
     DRY_FRICTION,
@@ -20,8 +21,11 @@ from stickslip.kernels.robots.layout import (
     LAW_CONDIM,
     LAW_RESTITUTION,
     LIMIT,
+    Parts,
     Rows,
 )
+from stickslip.kernels.robots.margins import more_of_pair
+from stickslip.kernels.scratch import floats, give_back, ints, taken
 from stickslip.kernels.steps.addresses import read_address, read_double, read_int, write_double, write_int
 
 LIMIT_OF_TENDON, FRICTIONLESS, ELLIPTIC = 4, 5, 7
@@ -51,25 +55,47 @@ def times(engine, i, v):
 
 
 @jit
-def take_row(engine, traits, i, scale, row):
-    """row (nv,) <- row i of MuJoCo's Jacobian, scaled; (first, last): beyond these columns neither it nor the
-    dofs that carry its own have entries."""
-    at, nv = engine.at, row.shape[0]
-    values, first, last = read_address(at.efc_J), nv, 0
-    if not engine.sparse:
+def sum_of_row(engine, i, nv):
+    """Sum of the entries of row i of MuJoCo's Jacobian."""
+    at, total, count = engine.at, 0.0, np.int64(nv)
+    values = read_address(at.efc_J) + 8 * i * nv
+    if engine.sparse:
+        values = read_address(at.efc_J) + 8 * np.int64(read_int(read_address(at.efc_J_rowadr) + 4 * i))
+        count = np.int64(read_int(read_address(at.efc_J_rownnz) + 4 * i))
+    for c in range(count):
+        total += read_double(values + 8 * c)
+    return total
+
+
+@jit
+def take_row(engine, traits, i, nv, scale, J, begin):
+    """(first, last): J[begin:] <- columns `first` to before `last` of row i of MuJoCo's Jacobian, scaled.
+
+    Beyond these neither it nor the dofs that carry its own have entries. Of a single tree all columns count.
+    """
+    at, values = engine.at, read_address(engine.at.efc_J)
+    first, last = np.int64(nv), np.int64(0)
+    if engine.sparse:
+        start, columns = read_int(read_address(at.efc_J_rowadr) + 4 * i), read_address(at.efc_J_colind)
+        end = start + read_int(read_address(at.efc_J_rownnz) + 4 * i)
+        for k in range(start, end):
+            c = np.int64(read_int(columns + 4 * k))
+            first, last = min(first, np.int64(traits.column[traits.row_start[c]])), max(last, c + 1)
+        for c in range(first, last):
+            J[begin + c - first] = 0.0
+        for k in range(start, end):
+            J[begin + read_int(columns + 4 * k) - first] = scale * read_double(values + 8 * k)
+        return first, max(first, last)
+    values += 8 * i * nv
+    if traits.trees > 1:
         for c in range(nv):
-            row[c] = scale * read_double(values + 8 * (i * nv + c))
-            if row[c] != 0.0:
+            if read_double(values + 8 * c) != 0.0:
                 first, last = min(first, np.int64(traits.column[traits.row_start[c]])), c + 1
-        return first, last
-    start, columns = read_int(read_address(at.efc_J_rowadr) + 4 * i), read_address(at.efc_J_colind)
-    for c in range(nv):
-        row[c] = 0.0
-    for k in range(start, start + read_int(read_address(at.efc_J_rownnz) + 4 * i)):
-        c = read_int(columns + 4 * k)
-        row[c] = scale * read_double(values + 8 * k)
-        first, last = min(first, np.int64(traits.column[traits.row_start[c]])), max(last, c + 1)
-    return first, last
+    else:
+        first, last = np.int64(0), np.int64(nv)
+    for c in range(first, last):
+        J[begin + c - first] = scale * read_double(values + 8 * c)
+    return first, max(first, last)
 
 
 @jit
@@ -144,53 +170,94 @@ def add_carried(at, places, motion, traits, carried, scale, size, bias):
 
 
 @jit
-def tell_islands(offset, first, last, nv, island):
-    """How many parts the blocks fall into that have no columns in common; island (nb,) <- their numbers.
+def find_parts(scratch, rows, nv):
+    """`Parts` of the blocks, which have no columns in common, with room for W.
 
     Parts are ranges of columns: what lies between two that are tied counts as tied.
     """
-    covers = np.zeros(nv + 1, np.int64)
+    offset, nb, n = rows.K[1], rows.what.shape[0], rows.u_free.shape[0]
+    part, count = ints(scratch, nb), np.int64(1)
+    for i in range(nb):
+        part[i] = 0
+    if rows.trees > 1:
+        count = tell_parts(scratch, offset, rows.first, rows.last, nv, part)
+    start, block_start, W_start = ints(scratch, count + 1), ints(scratch, count + 1), ints(scratch, count)
+    component, block, size = ints(scratch, n), ints(scratch, nb), 0
+    n = nb = 0
+    for one in range(count):
+        start[one], block_start[one], W_start[one] = n, nb, size
+        for i in range(part.shape[0]):
+            if part[i] == one:
+                block[nb] = i
+                nb += 1
+                for k in range(offset[i], offset[i + 1]):
+                    component[n] = k
+                    n += 1
+        size += (n - start[one]) * width_of(n - start[one])
+    start[count], block_start[count] = n, nb
+    return Parts(start, component, block_start, block, W_start, floats(scratch, size))
+
+
+@jit
+def width_of(n):
+    """Numbers of a row of W of n components."""
+    return (n + LINE - 1) // LINE * LINE
+
+
+@jit
+def tell_parts(scratch, offset, first, last, nv, part):
+    """How many parts there are; part (nb,) <- that of each block."""
+    mark = taken(scratch)
+    covers, tied = ints(scratch, nv + 1), ints(scratch, nv + 1)
+    for c in range(nv + 1):
+        covers[c] = tied[c] = 0
     for i in range(offset.shape[0] - 1):
-        low, high = nv, np.int64(0)
+        low, high = np.int64(nv), np.int64(0)
         for k in range(offset[i], offset[i + 1]):
-            low, high = min(low, first[k]), max(high, last[k])
-        island[i] = low
+            if first[k] < last[k]:
+                low, high = min(low, first[k]), max(high, last[k])
+        part[i], tied[low] = low, 1
         if low < high:
             covers[low] += 1
             covers[high - 1] -= 1
     # covers[c] <- the part of column c; a part ends where no block goes on, and is counted where one begins.
-    count, over, new, tied = np.int64(0), np.int64(0), True, np.zeros(nv + 1, np.bool_)
-    for i in range(offset.shape[0] - 1):
-        tied[island[i]] = True
+    count, over, new = np.int64(0), np.int64(0), True
     for c in range(nv):
         over += covers[c]
-        if new and tied[c]:
+        if new and tied[c] == 1:
             count, new = count + 1, False
         covers[c] = max(count - 1, 0)
         if over == 0:
             new = True
     for i in range(offset.shape[0] - 1):
-        island[i] = covers[island[i]] if island[i] < nv else 0
+        part[i] = covers[part[i]] if part[i] < nv else 0
+    give_back(scratch, mark)
     return max(count, 1)
 
 
 @jit
-def gather(engine, motion, traits, settings, carried, v_free, forced):
+def gather(engine, motion, traits, scratch, settings, carried, v_free, forced):
     """`Rows` of the blocks that take part: those whose gap may close, and those that are `forced` (nefc,)."""
     v = motion.qvel
-    places, h, reach = engine.at, settings.h, settings.reach
+    places, margins, h = engine.at, engine.margins, settings.h
     nv, ngeom = v.shape[0], traits.body_of_geom.shape[0]
     ne, nf, nefc = read_int(places.ne), read_int(places.nf), read_int(places.nefc)
     kinds, ids = read_address(places.efc_type), read_address(places.efc_id)
     pos, margin = read_address(places.efc_pos), read_address(places.efc_margin)
     loss, contacts = read_address(places.efc_frictionloss), read_address(places.contact)
-    J, floats, ints = np.empty((nefc, nv)), np.empty((8, nefc)), np.empty((10, nefc), np.int64)
-    lower, upper, coefficient, left_gap = floats[0], floats[1], floats[2], floats[3]
-    bias, gap, scale, u_free = floats[4], floats[5], floats[6], floats[7]
-    kind, group_size, what, key, row = ints[0], ints[1], ints[2], ints[3], ints[4]
-    contact, left, first_column, last_column, island = ints[5], ints[6], ints[7], ints[8], ints[9]
-    offset, group_offset = np.zeros(nefc + 1, np.int64), np.zeros(nefc + 1, np.int64)
-    ones = np.ones(nv)
+    J = floats(scratch, nefc * nv)
+    lower, upper, coefficient = floats(scratch, nefc), floats(scratch, nefc), floats(scratch, nefc)
+    bias, gap, left_gap = floats(scratch, nefc), floats(scratch, nefc), floats(scratch, nefc)
+    scale, u_free, own = floats(scratch, nefc), floats(scratch, nefc), floats(scratch, 6)
+    kind, group_size, what, key = (
+        ints(scratch, nefc), ints(scratch, nefc), ints(scratch, nefc), ints(scratch, nefc)
+    )  # fmt: skip
+    row, contact, left, begin = (
+        ints(scratch, nefc), ints(scratch, nefc), ints(scratch, nefc), ints(scratch, nefc)
+    )  # fmt: skip
+    first_column, last_column, next_row = ints(scratch, nefc), ints(scratch, nefc), np.int64(0)
+    offset, group_offset = ints(scratch, nefc + 1), ints(scratch, nefc + 1)
+    offset[0] = group_offset[0] = 0
     nb, n, ng, skipped, i, last_pair, ordinal = 0, 0, 0, 0, 0, np.int64(-1), np.int64(0)
     while i < nefc:
         size, groups, active, of, kind_of = 1, 0, True, read_int(ids + 4 * i), read_int(kinds + 4 * i)
@@ -212,21 +279,23 @@ def gather(engine, motion, traits, settings, carried, v_free, forced):
             at = contacts
             if kind_of <= LIMIT_OF_TENDON:
                 # Two limits of one joint differ by the sign of their rows.
-                total = times(engine, i, ones)
+                total = sum_of_row(engine, i, nv)
                 tendon = kind_of == LIMIT_OF_TENDON
                 what[nb], key[nb] = LIMIT, 4 * of + (2 if tendon else 0) + (1 if total > 0.0 else 0)
-                gap[n] = read_double(pos + 8 * i) - (read_double(margin + 8 * i) - reach)
+                more = margins.more_tendon[of] if tendon else margins.more_joint[of]
+                gap[n] = read_double(pos + 8 * i) - (read_double(margin + 8 * i) - more)
                 e = traits.joint_restitution[of + (traits.joints if tendon else 0)]
             else:
                 at = contacts + of * places.stride
                 size, contact[nb] = read_int(at + places.dim), of
-                first, second = read_int(at + places.geom), read_int(at + places.geom + 4)
-                pair = np.int64(first) * ngeom + second
+                one, other = read_int(at + places.geom), read_int(at + places.geom + 4)
+                pair = np.int64(one) * ngeom + other
                 ordinal = ordinal + 1 if pair == last_pair else np.int64(0)
                 last_pair = pair
                 what[nb], key[nb] = CONTACT, pair * MOST_OF_A_PAIR + ordinal
-                gap[n] = read_double(at + places.dist) - (read_double(at + places.includemargin) - reach)
-                e = restitution_of(engine, traits, first, second)
+                more = more_of_pair(margins, one, other)
+                gap[n] = read_double(at + places.dist) - (read_double(at + places.includemargin) - more)
+                e = restitution_of(engine, traits, one, other)
                 if size > 1:
                     kind[nb] = cones.FRICTION
                     groups = friction_of(
@@ -238,7 +307,8 @@ def gather(engine, motion, traits, settings, carried, v_free, forced):
                         bias[n + k] = scale[n + k] * read_double(at + places.surfacevel + 8 * (k - 1))
             given = 0.0
             if carried.moving and contact[nb] >= 0:
-                own = np.zeros(6)
+                for k in range(size):
+                    own[k] = 0.0
                 add_carried(at, places, motion, traits, carried, scale[n : n + size], size, own)
                 given = own[0]
                 for k in range(1, size):
@@ -249,29 +319,29 @@ def gather(engine, motion, traits, settings, carried, v_free, forced):
                 before = times(engine, i, v) + given
                 if before < 0.0 and gap[n] + h * before <= 0.0:
                     bias[n] = given + e * before
-            active = forced[i] or gap[n] <= max(0.0, -h * free) + SLACK
+            active = forced[i] != 0 or gap[n] <= max(0.0, -h * free) + SLACK
         if active:
             for k in range(n, n + size):
                 row[k] = i + k - n
-                first_column[k], last_column[k] = take_row(engine, traits, row[k], scale[k], J[k])
-                total = bias[k]
-                for c in range(first_column[k], last_column[k]):
-                    total += J[k, c] * v_free[c]
+                first, last = take_row(engine, traits, row[k], nv, scale[k], J, next_row)
+                begin[k], first_column[k], last_column[k], total = next_row, first, last, bias[k]
+                for c in range(first, last):
+                    total += J[next_row + c - first] * v_free[c]
                 u_free[k] = total
+                next_row += last - first
             n, ng, nb = n + size, ng + groups, nb + 1
             offset[nb], group_offset[nb] = n, ng
         else:
             left[skipped], left_gap[skipped] = i, gap[n]
             skipped += 1
         i += size
-    islands = tell_islands(offset[: nb + 1], first_column, last_column, nv, island)
     K = (
         kind[:nb], offset[: nb + 1], lower[:nb], upper[:nb], group_offset[: nb + 1], group_size[:ng],
         coefficient[:ng],
     )  # fmt: skip
     return Rows(
-        J[:n], K, u_free[:n], bias[:n], gap[:n], scale[:n], what[:nb], key[:nb], row[:n], contact[:nb],
-        left[:skipped], left_gap[:skipped], first_column[:n], last_column[:n], island[:nb], islands,
+        J[:next_row], begin[:n], K, u_free[:n], bias[:n], gap[:n], scale[:n], what[:nb], key[:nb], row[:n],
+        contact[:nb], left[:skipped], left_gap[:skipped], first_column[:n], last_column[:n], traits.trees,
     )  # fmt: skip
 
 
@@ -284,5 +354,5 @@ def find_missed(engine, rows, h, v, forced):
     for k in range(rows.left.shape[0]):
         i = rows.left[k]
         if rows.left_gap[k] + h * times(engine, i, v) < -SLACK * 1e-6:
-            forced[i], found = True, True
+            forced[i], found = 1, True
     return found

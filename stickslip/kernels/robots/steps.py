@@ -8,12 +8,11 @@ M. w moves apart what overlaps and closes equalities: it is no velocity of the r
 M, f, J and the gaps; the data is left as after its `mj_forward` at the end of the step.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from stickslip.kernels import residuals
-from stickslip.kernels.held import recall
 from stickslip.kernels.jit import jit, jit_without_lock
-from stickslip.kernels.products import dot
 from stickslip.kernels.robots import layout as at
 from stickslip.kernels.robots.equalities import close_equalities
 from stickslip.kernels.robots.impulses import (
@@ -27,14 +26,15 @@ from stickslip.kernels.robots.impulses import (
 )
 from stickslip.kernels.robots.motion import (
     end_stage,
-    fastest,
+    kinetic_energy,
     move_freely,
     place,
     safely,
     times_symmetric,
 )
-from stickslip.kernels.robots.outputs import deepest, write_contacts, write_state
+from stickslip.kernels.robots.outputs import deepest, has_moved, write_contacts, write_state
 from stickslip.kernels.robots.rows import find_missed, gather
+from stickslip.kernels.scratch import floats, give_back, ints, zeros
 from stickslip.kernels.steps.addresses import (
     call_solve,
     call_with_step,
@@ -44,44 +44,55 @@ from stickslip.kernels.steps.addresses import (
 )
 from stickslip.kernels.steps.guard import has_failed
 
-DONE, NO_ROOM, LEFT, TOO_FAST, NOT_FINITE, NO_MEMORY, FAILED = range(7)
+DONE, NO_ROOM, LEFT, NOT_FINITE, NO_MEMORY, FAILED, MOVED = range(7)
 """How a march ended: all steps are made; there is no room for the contacts of the next; the solver has to be
-asked; bodies move further in a step than contacts are looked for; velocities are not finite; MuJoCo needs
-more memory; MuJoCo had an error or warned, and the guard knows of what."""
+asked; velocities are not finite; MuJoCo needs more memory; MuJoCo had an error or warned, and the guard knows
+of what; mocap bodies were moved."""
 SPARE = 4
 """A step needs so many times the memory that was used at most: then the message says how much to give."""
 REPEATS = 5
 """Most times that a step is made again with what had been left out."""
 
 
-@jit
-def begin_step(engine, motion, traits, settings, carried, forced):
-    """(free motion, rows, W): the problem of the step from the state of the data."""
-    free = move_freely(engine, motion, traits, settings.h)
-    rows = gather(engine, motion, traits, settings, carried, free.v, forced)
-    return free, rows, delassus(motion, traits, rows)
+class Run(NamedTuple):
+    """What `march` needs: named tuples of `layout.py`, each held."""
+
+    engine: Any
+    motion: Any
+    traits: Any
+    scratch: Any
+    settings: Any
+    carried: Any
+    room: Any
 
 
 @jit
-def apply(engine, motion, traits, settings, rows, r):
+def begin_step(engine, motion, traits, scratch, settings, carried, forced):
+    """(free motion, rows, parts with W): the problem of the step from the state of the data."""
+    free = move_freely(engine, motion, traits, scratch, settings.h)
+    rows = gather(engine, motion, traits, scratch, settings, carried, free.v, forced)
+    return free, rows, delassus(motion, traits, scratch, rows)
+
+
+@jit
+def apply(engine, motion, scratch, h, rows, r):
     """qacc, qfrc_constraint and MuJoCo's forces of constraints <- those of impulses r; the new velocity."""
-    h, nv, places = settings.h, motion.qvel.shape[0], engine.at
-    forces, change = read_address(places.efc_force), np.zeros(nv)
+    nv, places = motion.qvel.shape[0], engine.at
+    forces, change, v = read_address(places.efc_force), zeros(scratch, nv), floats(scratch, nv)
     for i in range(read_int(places.nefc)):
         write_double(forces + 8 * i, 0.0)
+    total = motion.qfrc_constraint
     for c in range(nv):
-        motion.qfrc_constraint[c] = 0.0
+        total[c] = 0.0
     for k in range(r.shape[0]):
         write_double(forces + 8 * rows.row[k], rows.scale[k] * r[k] / h)
-        force = r[k] / h
+        force, begin = r[k] / h, rows.begin[k] - rows.first[k]
         for c in range(rows.first[k], rows.last[k]):
-            motion.qfrc_constraint[c] += rows.J[k, c] * force
+            total[c] += rows.J[begin + c] * force
     if r.shape[0]:
         call_solve(
-            engine.call.solve_m, engine.model, engine.data, change.ctypes.data,
-            motion.qfrc_constraint.ctypes.data, np.int32(1),
-        )  # fmt: skip
-    v = np.empty(nv)
+            engine.call.solve_m, engine.model, engine.data, change.ctypes.data, total.ctypes.data, np.int32(1)
+        )
     for c in range(nv):
         motion.qacc[c] = motion.qacc_smooth[c] + change[c]
         v[c] = motion.qvel[c] + h * motion.qacc[c]
@@ -89,19 +100,19 @@ def apply(engine, motion, traits, settings, rows, r):
 
 
 @jit
-def end_step(engine, motion, traits, settings, free, rows, W, u, numbers):
+def end_step(engine, motion, traits, scratch, settings, free, rows, parts, u, numbers):
     """The state of the data <- the end of the step; `numbers` of it, but those of the solver. After an error
     of MuJoCo's, which the guard has, neither is of use."""
     h, nv, f = settings.h, motion.qvel.shape[0], engine.call
     # 1. What forces have done over the step, at the mean velocity.
-    before = motion.qvel.copy()
-    mean, change = np.empty(nv), np.empty(nv)
+    before, mean, change = floats(scratch, nv), floats(scratch, nv), floats(scratch, nv)
     for c in range(nv):
+        before[c] = motion.qvel[c]
         change[c] = h * motion.qacc[c]
         mean[c] = before[c] + 0.5 * change[c]
-    kinetic = 0.5 * dot(before, times_symmetric(traits, motion.M, before))
+    kinetic = kinetic_energy(motion, traits, scratch)
     potential, lost, driven = motion.energy[0], 0.0, 0.0
-    implicit = times_symmetric(traits, free.more, change)
+    implicit = times_symmetric(traits, scratch, free.more, change)
     for c in range(nv):
         damping = traits.damping[c] * change[c]
         springs = h * traits.stiffness[c] * (before[c] + change[c])
@@ -111,91 +122,82 @@ def end_step(engine, motion, traits, settings, free, rows, W, u, numbers):
         given = motion.qfrc_smooth[c] + motion.qfrc_bias[c] - motion.qfrc_passive[c] + motion.qfrc_gravcomp[c]
         driven += mean[c] * (given - (free.shift[c] + implicit[c] - damping - springs))
     # 2. The correction of positions, at the velocities of the step.
-    p, need = correct(rows, W, u, h)
-    push, shift = np.zeros(nv), np.zeros(nv)
+    p, need = correct(scratch, rows, parts, u, h)
+    push, shift = zeros(scratch, nv), zeros(scratch, nv)
     if need > 0.0:
         for k in range(p.shape[0]):
             if p[k] != 0.0:
+                begin = rows.begin[k] - rows.first[k]
                 for c in range(rows.first[k], rows.last[k]):
-                    push[c] += rows.J[k, c] * p[k]
+                    push[c] += rows.J[begin + c] * p[k]
         call_solve(f.solve_m, engine.model, engine.data, shift.ctypes.data, push.ctypes.data, np.int32(1))
     # 3. MuJoCo moves on: velocities, activations, positions, time.
-    safely(end_stage, engine)
+    safely(end_stage, engine, motion, traits)
     if need > 0.0:
         call_with_step(f.integrate_pos, engine.model, motion.qpos.ctypes.data, shift.ctypes.data, h)
-    if not place(engine):
+    if not place(engine, motion, traits):
         return
-    close_equalities(engine, motion, traits)
+    close_equalities(engine, motion, traits, scratch)
     # 4. The account of energy.
-    numbers[at.KINETIC] = 0.5 * dot(motion.qvel, times_symmetric(traits, motion.M, motion.qvel))
+    numbers[at.KINETIC] = kinetic_energy(motion, traits, scratch)
     numbers[at.POTENTIAL], numbers[at.LIFTED] = motion.energy[0], 0.0
     numbers[at.DISSIPATED], numbers[at.WORK] = h * lost, h * driven
     gained = numbers[at.KINETIC] - kinetic + numbers[at.POTENTIAL] - potential
     numbers[at.BALANCE] = gained + numbers[at.DISSIPATED] - numbers[at.WORK]
     numbers[at.CORRECTION] = need
-    numbers[at.PENETRATION], numbers[at.OPENING] = deepest(engine, settings.reach)
+    numbers[at.PENETRATION], numbers[at.OPENING] = deepest(engine)
 
 
 @jit_without_lock
-def march(robot, run, held_room, first, most):
-    """(steps made, how it ended): at most so many, from row `first` of a `Room` on, which is the state of the
-    data, placed.
-
-    `Held`: robot has engine, motion and traits, run has settings and what mocap bodies do, and the room.
-    """
-    engine, motion, traits = recall(robot)
-    settings, carried = recall(run)
-    (room,) = recall(held_room)
-    return make_steps(engine, motion, traits, settings, carried, room, first, most)
-
-
-@jit
-def make_steps(engine, motion, traits, settings, carried, room, first, most):
-    """What `march` does."""
+def march(run, first, most):
+    """(steps made, how it ended): at most so many, from row `first` of the room on, which is the state of the
+    data, placed.   run: a held `Run`."""
+    engine, motion, traits, scratch = run.engine, run.motion, run.traits, run.scratch
+    settings, carried, room, h = run.settings, run.carried, run.room, run.settings.h
     for made in range(most):
         step, again, finite = first + made, True, True
-        if 2.0 * settings.h * fastest(motion, traits) > settings.reach:
-            return made, TOO_FAST
+        if not carried.moving and has_moved(motion, room.z[step]):
+            return made, MOVED
         if SPARE * read_address(engine.at.maxuse_arena) > read_address(engine.at.narena):
             return made, NO_MEMORY
-        forced = np.zeros(read_int(engine.at.nefc), np.bool_)
-        numbers = room.numbers[step]
+        give_back(scratch, (0, 0))
+        forced, numbers = ints(scratch, read_int(engine.at.nefc)), room.numbers[step]
+        for i in range(forced.shape[0]):
+            forced[i] = 0
         # 1. Free motion, and the problem of what may touch.
-        free, rows, W = begin_step(engine, motion, traits, settings, carried, forced)
+        free, rows, parts = begin_step(engine, motion, traits, scratch, settings, carried, forced)
         if has_failed(engine.guard):
             return made, FAILED
-        r, u = guess(rows, last_in(room, step)), np.empty(0)
+        r = guess(scratch, rows, last_in(room, step))
+        u = r[:0]
         # 2. Impulses, judged; once more with what was left out although it would overlap.
         for _ in range(REPEATS):
-            u = np.empty(r.shape[0])
+            u = floats(scratch, r.shape[0])
             numbers[at.NATURAL] = numbers[at.NATURAL_SCALED] = numbers[at.ITERATIONS] = 0.0
             if r.shape[0]:
-                measures, iterations, solved = solve_parts(
-                    rows.K, W, rows.u_free, settings.tolerance, rows.island, rows.islands, r, u
+                natural, scaled, iterations, solved = solve_parts(
+                    scratch, rows, parts, settings.tolerance, r, u
                 )
                 if not solved:
                     return made, LEFT
-                numbers[at.NATURAL], numbers[at.ITERATIONS] = measures[residuals.NATURAL], iterations
-                numbers[at.NATURAL_SCALED] = measures[residuals.SCALED]
-            v = apply(engine, motion, traits, settings, rows, r)
+                numbers[at.NATURAL], numbers[at.NATURAL_SCALED] = natural, scaled
+                numbers[at.ITERATIONS] = iterations
+            v = apply(engine, motion, scratch, h, rows, r)
             finite = abs(v.sum()) < np.inf
-            again = finite and not carried.moving and find_missed(engine, rows, settings.h, v, forced)
+            again = finite and not carried.moving and find_missed(engine, rows, h, v, forced)
             if not again:
                 break
             kept = remember(rows, r)
-            rows = gather(engine, motion, traits, settings, carried, free.v, forced)
-            W, r = delassus(motion, traits, rows), guess(rows, kept)
+            rows = gather(engine, motion, traits, scratch, settings, carried, free.v, forced)
+            parts, r = delassus(motion, traits, scratch, rows), guess(scratch, rows, kept)
         if not finite:
             return made, NOT_FINITE
         if again:
             return made, LEFT
         # 3. The end of the step, and what is kept of it.
-        if not (
-            write_contacts(engine, traits, settings, rows, r, u, room, step)
-            and remember_in(room, step, rows, r)
-        ):
+        if not (write_contacts(engine, traits, rows, r, u, room, step) and remember_in(room, step, rows, r)):
             return made, NO_ROOM
-        end_step(engine, motion, traits, settings, free, rows, W, u, numbers)
+        end_step(engine, motion, traits, scratch, settings, free, rows, parts, u, numbers)
         if has_failed(engine.guard):
             return made, FAILED
         write_state(motion, traits, room, step + 1)

@@ -1,0 +1,42 @@
+"""Sums of lines: the numbers of the plain loop, to the last bit."""
+
+import numpy as np
+import pytest
+
+from stickslip.kernels.lines import add_lines
+
+
+def plain(start, X, which, f, count, first, y):
+    """The loop that `add_lines` stands for."""
+    for k in range(first, len(y)):
+        y[k] = start[k]
+        for t in range(count):
+            y[k] += f[t] * X[which[t], k]
+
+
+@pytest.mark.parametrize("n", [1, 3, 7, 8, 9, 17, 24, 31, 32, 33, 70])
+@pytest.mark.parametrize("first", [0, 5])
+def test_the_sum_is_that_of_the_plain_loop(n, first):
+    random = np.random.default_rng(n)
+    X, f, start = random.standard_normal((6, n)), random.standard_normal(5), random.standard_normal(n)
+    which = np.array([4, 0, 0, 2, 5])
+    found, expected = np.full(n, 7.0), np.full(n, 7.0)
+    for count in range(6):
+        add_lines(start, X, which, f, count, first, found)
+        plain(start, X, which, f, count, first, expected)
+        assert found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("n", [5, 16, 37])
+def test_a_line_may_be_added_to_where_it_is(n):
+    random = np.random.default_rng(n)
+    X, f = random.standard_normal((4, n)), np.array([2.0, -1.0])
+    expected = X[3] + 2.0 * X[0] - X[1]
+    add_lines(X[3], X, np.array([0, 1]), f, 2, 0, X[3])
+    np.testing.assert_allclose(X[3], expected, rtol=1e-15)
+
+
+def test_lines_may_be_longer_than_the_sum():
+    X, y = np.arange(24.0).reshape(2, 12), np.full(9, -1.0)
+    add_lines(np.zeros(9), X, np.array([1]), np.array([1.0]), 1, 0, y)
+    np.testing.assert_array_equal(y, X[1, :9])
