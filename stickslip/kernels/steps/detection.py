@@ -21,6 +21,7 @@ from stickslip.kernels.bodies.contacts import (
     translate,
 )
 from stickslip.kernels.bodies.faces import Polyhedra, face_contacts
+from stickslip.kernels.bodies.features import ShapeFeatures
 from stickslip.kernels.bodies.fields import Terrain, field_contacts
 from stickslip.kernels.bodies.grid import (
     Elements,
@@ -34,6 +35,7 @@ from stickslip.kernels.bodies.grid import (
     sift,
     write_contacts,
 )
+from stickslip.kernels.bodies.refined import doubtful, refine
 from stickslip.kernels.jit import jit
 from stickslip.kernels.steps.addresses import (
     call_with_two,
@@ -90,6 +92,8 @@ class GeneralArrays(NamedTuple):
     faces: Polyhedra
     terrain: Terrain | None
     """Height fields; None without any."""
+    features: ShapeFeatures | None
+    """Of all shapes, where some contacts are found again by them; None without."""
 
 
 class SphereArrays(NamedTuple):
@@ -134,8 +138,16 @@ def place_and_collide(g, q, margin):
 @jit
 def translated(g, given, margin):
     """(found, contacts) from MuJoCo's."""
-    contacts, doubt, full = translate(given, g.traits, margin, SLOTS)
-    return doubt.shape[0] == 0 and full < 0, contacts
+    contacts, full = translate(given, g.traits, margin, SLOTS)
+    return full < 0, contacts
+
+
+@jit
+def refined(g, given, q, margin):
+    """The same, with contacts found again by their features."""
+    found, contacts = translated(g, given, margin)
+    left = refine(contacts, g.features, q)
+    return found and doubtful(contacts, left, g.features).shape[0] == 0, contacts
 
 
 @jit
@@ -160,6 +172,14 @@ def find_plain(g, q, margin):
 
 
 @jit
+def find_round(g, q, margin):
+    """Finder of worlds with ellipsoids, without hulls, cylinders and height fields."""
+    finite, given = place_and_collide(g, q, margin)
+    good, contacts = refined(g, with_faces(g, given, margin), q, margin)
+    return finite and good, contacts
+
+
+@jit
 def find_boxes(g, q, margin):
     """Finder of worlds with several cuboids."""
     finite, given = place_and_collide(g, q, margin)
@@ -179,7 +199,7 @@ def place_and_choose(g, q, margin):
 def find_hulls(g, q, margin):
     """Finder of worlds with hulls or cylinders."""
     finite, given = place_and_choose(g, q, margin)
-    good, contacts = translated(g, given, margin)
+    good, contacts = refined(g, given, q, margin)
     return finite and good, contacts
 
 
@@ -188,7 +208,7 @@ def find_terrain(g, q, margin):
     """Finder of worlds with height fields."""
     finite, given = place_and_collide(g, q, margin)
     few, given = on_terrain(g, with_faces(g, given, margin), margin)
-    good, contacts = translated(g, given, margin)
+    good, contacts = refined(g, given, q, margin)
     return finite and few and good, contacts
 
 
@@ -197,7 +217,7 @@ def find_hulls_on_terrain(g, q, margin):
     """Finder of worlds with height fields, and hulls or cylinders."""
     finite, given = place_and_choose(g, q, margin)
     few, given = on_terrain(g, given, margin)
-    good, contacts = translated(g, given, margin)
+    good, contacts = refined(g, given, q, margin)
     return finite and few and good, contacts
 
 
