@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from stickslip.detection.polyhedra import faces
-from stickslip.kernels.bodies.features import CORE, CYLINDER, ELLIPSOID, FIELD, PLANE, ShapeFeatures
+from stickslip.kernels.bodies.features import ALIGNED, CORE, CYLINDER, ELLIPSOID, FIELD, PLANE, ShapeFeatures
 from stickslip.mechanics.height_fields import HeightField
 from stickslip.mechanics.hulls import ConvexHull
 from stickslip.mechanics.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Plane, Shape, Sphere
@@ -48,7 +48,7 @@ def shape_features(world: World) -> ShapeFeatures:
         family, np.array(shapes.body, np.int64), np.array(shapes.position),
         matrices(shapes.quaternion).reshape(ns, 3, 3), radius, size, near, start, np.concatenate(corners),
         np.concatenate(edges), np.concatenate(normals), np.cumsum(sides), np.concatenate(rings), grid,
-        np.concatenate(heights),
+        np.concatenate(heights), ALIGNED, np.array([_searched(shape) for shape in shapes.shape], np.int64),
     )  # fmt: skip
 
 
@@ -59,6 +59,11 @@ def _family(shape: Shape) -> int:
     if isinstance(shape, Sphere | Capsule | Cuboid | ConvexHull):
         return CORE
     raise ModelError(f"detection knows no shape {type(shape).__name__}")
+
+
+def _searched(shape: Shape) -> int:
+    """As `ShapeFeatures.searched`."""
+    return 2 if isinstance(shape, ConvexHull) else int(isinstance(shape, Ellipsoid | Cylinder | HeightField))
 
 
 def _polyhedron(shape: Shape) -> tuple[Array, Array, Array, list[Array]]:

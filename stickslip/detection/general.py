@@ -5,11 +5,14 @@ read them, so that its joints, masses and kinematics play no part. Its lengths a
 of two near the size of the shapes: its tolerances are absolute, and scaling by a power of two costs no digit.
 
 What it reaches, in units, for margins up to a tenth of the shapes (tests/detection/test_general.py): gaps to
-1e-11; normals to 1e-9, with ellipsoids to 3e-6. What it does not: boxes that do not touch are measured along
-an axis of one, a little short of their distance; with margins wider than the shapes, overlaps of ellipsoids
-are right to 1e-3 only; a capsule whose axis has gone into a box has wrong depths; edges that touch exactly
-and are parallel have gaps to 1e-5. It keeps the vertices of hulls and the heights of fields in single
-precision: these shapes are what they were given as to 1e-7 of their size.
+1e-11; normals to 1e-9, but to 3e-6 with ellipsoids, and to 1e-3 where shapes overlap by less than that. It
+keeps the vertices of hulls and the heights of fields in single precision. So contacts of ellipsoids,
+cylinders, hulls and fields are found again by the features that meet there, to rounding
+(`kernels/bodies/refined.py`). What is left: boxes that do not touch are measured along an axis of one, a
+little short of their distance; with margins wider than the shapes, overlaps of ellipsoids are right to 1e-3
+only; a capsule whose axis has gone into a box has wrong depths; edges that touch exactly and are parallel
+have gaps to 1e-5; where faces of hulls overlap askew, the places at which their edges cross are in single
+precision.
 """
 
 import math
@@ -19,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.detection.contacts import SLOTS, ContactSet
+from stickslip.detection.features import shape_features
 from stickslip.detection.mujoco_library import Warnings, load_mujoco
 from stickslip.detection.mujoco_memory import memory_of
 from stickslip.detection.polyhedra import faces
@@ -32,7 +36,11 @@ from stickslip.kernels.bodies.contacts import (
     translate,
 )
 from stickslip.kernels.bodies.faces import Polyhedra, face_contacts
+from stickslip.kernels.bodies.features import ShapeFeatures
 from stickslip.kernels.bodies.fields import Terrain, field_contacts
+from stickslip.kernels.bodies.frames import fill_tangents
+from stickslip.kernels.bodies.layout import Contacts
+from stickslip.kernels.bodies.refined import doubtful, refine
 from stickslip.kernels.steps import detection as finders
 from stickslip.kernels.steps.detection import GeneralArrays
 from stickslip.mechanics.height_fields import HeightField
@@ -77,6 +85,7 @@ class GeneralDetector:
         self._unit = _unit(shapes.shape)
         # Compiled geoms are in the order of their bodies, and within a body in the order in which they came.
         self._shape_of = np.argsort(shapes.body, kind="stable").astype(np.int64)
+        self._geom_of = np.argsort(self._shape_of)
         self._model = self._compiled(spheres)
         self._data = mujoco.MjData(self._model)
         self._place = self._placement()
@@ -87,9 +96,10 @@ class GeneralDetector:
         self._faces = (
             self._polyhedra() if sum(isinstance(s, Cuboid | ConvexHull) for s in of_geom) > 1 else None
         )
+        features = shape_features(world)
+        self._features = features if features.searched.any() else None
         self._traits = GeomTraits(
-            self._shape_of, np.array([_search(shape) for shape in of_geom], np.int64), _own(shapes.body),
-            _own(shapes.material), world.materials.law, self._unit,
+            self._shape_of, _own(shapes.body), _own(shapes.material), world.materials.law, self._unit,
         )  # fmt: skip
         self._q = np.empty(7 * len(world.names))
 
@@ -104,7 +114,7 @@ class GeneralDetector:
             return None
         single = self._flags | int(mujoco.mjtDisableBit.mjDSBL_MULTICCD) if self._manifolds else None
         return finders.find_shapes, GeneralArrays(
-            memory, self._place, self._traits, self._flags, single, self._faces, self._fields
+            memory, self._place, self._traits, self._flags, single, self._faces, self._fields, self._features
         )
 
     def find(self, q: Array, margin: float) -> ContactSet:
@@ -123,13 +133,23 @@ class GeneralDetector:
         if self._fields is not None:
             given, full = field_contacts(given, self._fields, within, self._place)
             self._check_number(given.geom, full)
-        found, doubt, full = translate(given, self._traits, margin, SLOTS)
+        found, full = translate(given, self._traits, margin, SLOTS)
         self._check_number(given.geom, full)
-        if len(doubt):
-            for k in doubt:
-                self._see_normal(given.geom[k], given.normal[k])
-            found, _, _ = translate(given, self._traits, margin, SLOTS)
+        if self._features is not None:
+            self._find_again(found, self._features)
         return ContactSet(*found)
+
+    def _find_again(self, found: Contacts, features: ShapeFeatures) -> None:
+        """found <- contacts as their features have them."""
+        q = self._q.reshape(-1, 7)
+        doubt = doubtful(found, refine(found, features, q), features)
+        for k in doubt:
+            normal = -found.frame[k, 0]
+            self._see_normal(self._geom_of[found.shape[k]], normal)
+            found.frame[k, 0] = -normal
+            fill_tangents(found.frame[k])
+        if doubt.size:
+            refine(found, features, q)
 
     def warned(self) -> Warnings:
         """What MuJoCo warns of while a `with` of it lasts."""
@@ -325,13 +345,6 @@ def _field(spec: Any, name: str, shape: HeightField, unit: float) -> _Geom:
     field.size = np.array([0.5 * width, 0.5 * depth, span, max(width, depth)]) / unit
     field.userdata = ((shape.heights - low) / span).T.ravel()
     return _Geom({"type": mujoco.mjtGeom.mjGEOM_HFIELD, "hfieldname": name}, np.array([0.0, 0.0, low]))
-
-
-def _search(shape: Shape) -> int:
-    """0 if contacts with it have formulas or closest points far apart, 1 if so with its own kind only."""
-    if isinstance(shape, Sphere | Plane | Capsule | HeightField):
-        return 0
-    return 1 if isinstance(shape, Cuboid) else 2
 
 
 def _unit(shapes: tuple[Shape, ...]) -> float:

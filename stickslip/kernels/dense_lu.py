@@ -124,6 +124,17 @@ def ldl_back(A, L, inverse, b, n):
 
 
 @jit
+def ldl_solve(A, b, n):
+    """b[:n] <- A[:n, :n]^-1 b[:n] of a symmetric positive definite A by its upper rows, overwritten; false if
+    it is not positive definite, or the solution not finite.
+
+    A (>= n, >= n) row by row, b (>= n,).
+    """
+    L, inverse = np.empty((n, n)), np.empty(n)
+    return ldl_factor(A, L, inverse, np.arange(n), n) and ldl_back(A, L, inverse, b, n)
+
+
+@jit
 def solve_columns(A, X, n, m):
     """X[:n, :m] <- A[:n, :n]^-1 X[:n, :m] by LU with row pivoting, A overwritten; false if A is singular."""
     for c in range(n):

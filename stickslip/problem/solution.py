@@ -13,7 +13,7 @@ from stickslip.problem.certificate import Certificate
 from stickslip.problem.checks import Array, ProblemError
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.nonlinear import NonlinearProblem
-from stickslip.problem.residuals import Residuals
+from stickslip.problem.residuals import Residuals, judge
 from stickslip.problem.states import ContactStates, contact_states
 from stickslip.state import BoolArray
 
@@ -146,6 +146,13 @@ class Solution:
         solution = object.__new__(cls)
         solution.__dict__.update(fields)
         return solution
+
+    @classmethod
+    def of_box(cls, problem: BoxProblem, z: Array, tolerance: float, solver: str, tried: int) -> "Solution":
+        """z from elsewhere with the judge's word on it; `tried`: how many answers were looked at."""
+        residuals = judge(problem, z)
+        status = Status.SOLVED if residuals.solved(tolerance) else Status.STALLED
+        return cls(problem, z, problem.value(z), status, residuals, solver, tolerance, tried, 0.0)
 
     @property
     def ok(self) -> bool:

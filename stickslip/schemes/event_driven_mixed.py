@@ -15,10 +15,12 @@ import numpy as np
 
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, IntArray
-from stickslip.problem.residuals import judge
+from stickslip.problem.solution import Solution
 from stickslip.schemes.event_driven_network import ABOVE, BELOW, HELD, Network
 from stickslip.state import BoolArray
 
+ACCEPTED = 1e-8
+"""Largest residual of modes that are taken [-]; above the tolerance of the run it is told."""
 MOST = 4096
 """Choices of modes that are tried at one switch: 12 diodes at their corners at once."""
 LOOKS = (1e-2, 1e-3, 1e-4, 1e-5)
@@ -33,11 +35,15 @@ class Choice:
 
     def __init__(self, network: Network, t: float, x: Array, own: IntArray):
         self.network, self.t, self.x, self.own = network, t, x, own
+        self.tried = 0
+        """Choices that were looked at [-]."""
 
-    def find(self, before: Array, passed: BoolArray, lam: Array, step: float) -> Array | None:
-        """Modes of all components, those of `own` such that the law holds from now on, shape (size,); None if
-        there are none. `before` are those until now, nan where they are not known, `step` a time over which
-        the state changes little [s]."""
+    def find(
+        self, before: Array, passed: BoolArray, lam: Array, step: float
+    ) -> tuple[Array, Solution] | None:
+        """Modes of all components, those of `own` such that the law holds from now on, shape (size,), and the
+        law at this instant as a problem that is solved; None if there are none. `before` are modes until now,
+        nan where they are not known, `step` a time over which the state changes little [s]."""
         # 1. Components at corners of the law, and those that have just passed one, may change.
         known = not np.isnan(before[self.own]).any()
         arrived = self._multipliers(self.t, self.x, before, lam) if known else None
@@ -48,8 +54,9 @@ class Choice:
         # 2. The choice with the fewest changes that lasts as far as one can look.
         for look in LOOKS:
             for mode in choices:
-                if self._lasts(mode, lam, look * step):
-                    return mode
+                solution = self._lasts(mode, lam, look * step)
+                if solution is not None:
+                    return mode, solution
         return None
 
     def _corners(self, before: Array, lam: Array) -> BoolArray:
@@ -74,29 +81,33 @@ class Choice:
             mode[free] = one
             yield mode
 
-    def _lasts(self, mode: Array, lam: Array, look: float) -> bool:
-        """Whether the law holds now, by the judge, and after a little of the motion of these modes."""
+    def _lasts(self, mode: Array, lam: Array, look: float) -> Solution | None:
+        """The law of now as a problem that is solved, by the judge; None if it is not, or does not hold after
+        a little of the motion of these modes."""
+        self.tried += 1
         now = self._multipliers(self.t, self.x, mode, lam)
         if now is None or not self._holds(self.t, self.x, mode, now, 1e-9):
-            return False
+            return None
         network, own = self.network, self.own
         D = network.responses(self.t, self.x, now)[0][np.ix_(own, own)]
         y = network.outputs(self.t, self.x, now)[own]
         problem = BoxProblem(D, y - D @ now[own], network.lower[own], network.upper[own])
-        if not judge(problem, now[own]).solved(1e-8):
-            return False
+        solution = Solution.of_box(problem, now[own], network.tolerance, "modes", self.tried)
+        if not solution.residuals.solved(ACCEPTED):
+            return None
         # A step of the classical method of order four: the decision may be of second order in `look`.
         slopes, x = [network.rates(self.t, self.x, now)], self.x
         for share in (0.5, 0.5, 1.0):
             x = self.x + share * look * slopes[-1]
             then = self._multipliers(self.t + share * look, x, mode, now)
             if then is None:
-                return False
+                return None
             slopes.append(network.rates(self.t + share * look, x, then))
         a, b, c, d = slopes
         x = self.x + look / 6.0 * (a + 2.0 * b + 2.0 * c + d)
         then = self._multipliers(self.t + look, x, mode, now)
-        return then is not None and self._holds(self.t + look, x, mode, then, 1e-12)
+        lasts = then is not None and self._holds(self.t + look, x, mode, then, 1e-12)
+        return solution if lasts else None
 
     def _multipliers(self, t: float, x: Array, mode: Array, guess: Array) -> Array | None:
         found = self.network.multipliers(t, x, mode, guess)

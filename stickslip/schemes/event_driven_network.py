@@ -39,6 +39,8 @@ class Network:
 
     def __init__(self, at: Standing):
         self.at, self.system = at, at.system
+        self.tolerance = float(getattr(at.solver, "tolerance", UNSOLVED))
+        """Of the problems of the run [-]."""
         self.lower, self.upper = np.zeros(at.system.size), np.zeros(at.system.size)
         for one in at.system.interactions:
             K = one.law.K

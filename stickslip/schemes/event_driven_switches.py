@@ -17,6 +17,7 @@ import numpy as np
 
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, IntArray
+from stickslip.problem.solution import Solution
 from stickslip.schemes.event_driven_mixed import Choice
 from stickslip.schemes.event_driven_network import ABOVE, BELOW, HELD, NEWTON, SINGULAR, Network, independent
 from stickslip.schemes.event_driven_roots import Crossing
@@ -183,7 +184,21 @@ class Switches:
         self._level()
         if not at.stopped:
             at.lam = self.network.multipliers(at.t, at.q, self.mode, at.lam)
+            at.keep("end", (self._judged(),))
         return at.lam, self.network.outputs(at.t, at.q, at.lam)
+
+    def _judged(self) -> Solution:
+        """The law at the end of a step, with its multipliers: of outputs, and of rates where y = 0 of degree
+        1 is held."""
+        at, network = self.at, self.network
+        rates = (network.degree == 1) & (self.mode == HELD)
+        D, W, _ = network.responses(at.t, at.q, at.lam)
+        A = np.where(rates[:, None], W, D)
+        y, rate = network.outputs(at.t, at.q, at.lam), network.output_rates(at.t, at.q, at.lam)
+        value = np.where(rates, rate, y)
+        value[np.abs(value) <= ROUNDING * max(1.0, float(np.abs(at.q).max(initial=0.0)))] = 0.0
+        problem = BoxProblem(A, value - A @ at.lam, network.lower, network.upper)
+        return Solution.of_box(problem, at.lam, network.tolerance, "modes", 0)
 
     def _name(self, component: int) -> str:
         return next(
@@ -261,7 +276,9 @@ class Switches:
                     " begin where they hold, or use euler-moreau"
                 )
                 return False
-            self.mode[own] = mode[own] = found[own]
+            chosen, solution = found
+            at.keep("switch", (solution,))
+            self.mode[own] = mode[own] = chosen[own]
             at.lam[own] = network.multipliers(at.t, at.q, np.where(np.isnan(mode), HELD, mode), at.lam)[own]
         return True
 

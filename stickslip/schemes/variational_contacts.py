@@ -33,6 +33,8 @@ SPHERE, PLANE, POINTED, OTHER = range(4)
 """Kinds of shapes: those whose points against planes are known, and those that are left to detection."""
 AGREE = 1e-5
 """Share of the size of bodies by which the gap of features may differ from the detected one."""
+SINGLE = 1e-6
+"""Share of the size of bodies to which detection is right where features do not fit."""
 MIX = np.uint64(0x9E3779B97F4A7C15)
 """Makes one number of a pair of shapes and its features."""
 
@@ -167,7 +169,9 @@ class StepShapes:
         gap = found.gaps(q.reshape(-1, 7))
         reach = np.where(np.isfinite(self._reach[found.shape]), self._reach[found.shape], 0.0).max(axis=1)
         least = np.where(np.abs(gap - told) <= AGREE * reach, gap, told)
-        new = (gap < -tolerance) & ~np.isin(found.key, known.key)
+        # Where features do not fit, the narrow phase is believed to its own accuracy.
+        slack = np.where((found.mark & ROUGH) > 0, np.maximum(tolerance, SINGLE * reach), tolerance)
+        new = (gap < -slack) & ~np.isin(found.key, known.key)
         return found.only(new), float(least.min(initial=0.0))
 
     def on_borders(self, detector: Detector, q: Array, features: Candidates, within: float) -> BoolArray:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stickslip.kernels.dense_lu import LARGE, ldl_back, ldl_factor, lu_solve
+from stickslip.kernels.dense_lu import LARGE, ldl_solve, lu_solve, solve_columns
 
 
 def definite(n, seed):
@@ -11,12 +11,6 @@ def definite(n, seed):
     random = np.random.default_rng(seed)
     B = random.standard_normal((n, n))
     return B @ B.T + 0.1 * np.eye(n), random.standard_normal(n)
-
-
-def ldl_solve(A, b, n):
-    """Whether there is an answer: b[:n] <- it."""
-    L, inverse = np.empty_like(A), np.empty(n)
-    return ldl_factor(A, L, inverse, np.arange(n), n) and ldl_back(A, L, inverse, b, n)
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, LARGE - 1, LARGE, 60])
@@ -60,3 +54,12 @@ def test_factors_serve_for_other_right_sides():
         x = right.copy()
         assert ldl_back(factors, L, inverse, x, 17)
         np.testing.assert_allclose(A @ x, right, atol=1e-9)
+
+
+def test_columns_are_solved_together():
+    A, _ = definite(5, 1)
+    A[0, 0], X = 0.0, np.random.default_rng(2).standard_normal((5, 3))
+    exact = np.linalg.solve(A, X)
+    assert solve_columns(A, X, 5, 3)
+    np.testing.assert_allclose(X, exact, rtol=0, atol=1e-11)
+    assert not solve_columns(np.zeros((2, 2)), np.ones((2, 1)), 2, 1)

@@ -178,3 +178,21 @@ def test_a_start_that_would_have_to_jump_is_refused():
     )
     with pytest.raises((ss.ModelError, ss.SimulationFailure), match=REFUSED):
         ss.simulate(system, until=1.0, h=0.1, **DRIVEN)
+
+
+@pytest.mark.parametrize(("name", "steps"), [("bridge-filter", 300), ("rlc-diode", 40), ("relay", 300)])
+def test_every_step_has_the_word_of_the_judge(name, steps):
+    """On its multipliers at the end, and on the modes of its switches; also where no solver was asked."""
+    scene, told = scenes.make(name), []
+    prepared = ss.schemes.PreparedSystem(scene.system)
+    scheme, solver = ss.schemes.EventDriven(), ss.solvers.Auto(tolerance=1e-10)
+    state = ss.State(0.0, scene.system.q0, scene.system.v0, scene.system.z0)
+    memory = scheme.begin(prepared, state, scene.h)
+    for _ in range(steps):
+        step = scheme.step(prepared, state, memory, scene.h, solver)
+        state, memory = step.state, step.memory
+        assert any(np.array_equal(one.r, step.r) for one in step.solves)
+        assert step.ok
+        told.append(step.natural)
+    assert max(told) <= 1e-10
+    assert (max(told) > 0.0) is (name != "relay")  # whose numbers are exact

@@ -14,8 +14,6 @@ from stickslip.kernels.bodies.rotation import matrix, times
 from stickslip.kernels.jit import jit
 from stickslip.state import Array, IntArray
 
-CLOSE = 1e-6
-"""Gap [units] below which the difference of the closest points is no good normal."""
 ALIKE, STALLED = 1e-9, 1e-5
 """How much wider, and narrower, the gap of a manifold may be than that of the one contact [units]."""
 
@@ -59,9 +57,6 @@ class GeomTraits(NamedTuple):
 
     shape_of: IntArray
     """Shape of each geom [-], shape (ng,)."""
-    search: IntArray
-    """Two geoms whose product is 2 or more are searched for their closest points, the difference of which is
-    the normal; close to 0 it is lost in rounding [-], shape (ng,)."""
     body: IntArray
     """Of each shape [-], shape (ns,)."""
     material: IntArray
@@ -238,8 +233,8 @@ def copy_contact(given, i, out, c):
 
 @jit
 def translate(given, traits, margin, slots):
-    """(`Contacts`, numbers of those whose normal is not to be trusted, one of a pair with too many contacts
-    or -1) from `Touching`, of those with gap <= margin [m].
+    """(`Contacts`, one of a pair with too many contacts or -1) from `Touching`, of those with gap <= margin
+    [m].
 
     Our normals point from the second shape to the first, the one with the smaller number. traits:
     `GeomTraits`; slots: most contacts of a pair.
@@ -247,15 +242,11 @@ def translate(given, traits, margin, slots):
     dist, geom, shape_of, unit = given.dist, given.geom, traits.shape_of, traits.unit
     n, ns = dist.shape[0], traits.body.shape[0]
     key = np.empty(n, np.int64)
-    doubt, n_doubt, full, nc = np.empty(n, np.int64), 0, -1, 0
-    first = 0
+    full, nc, first = -1, 0, 0
     while first < n:
         g, h, last = geom[first, 0], geom[first, 1], pair_end(geom, first)
         if last - first > slots:
             full = first
-        if traits.search[g] * traits.search[h] >= 2 and last - first == 1 and 0.0 < dist[first] < CLOSE:
-            doubt[n_doubt] = first
-            n_doubt += 1
         s, t = min(shape_of[g], shape_of[h]), max(shape_of[g], shape_of[h])
         slot = 0
         for k in range(first, last):
@@ -283,4 +274,4 @@ def translate(given, traits, margin, slots):
         out.gap[c] = unit * dist[k]
         for i in range(4):
             out.law[c, i] = traits.laws[traits.material[s], traits.material[t], i]
-    return out, doubt[:n_doubt], full
+    return out, full

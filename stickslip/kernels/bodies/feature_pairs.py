@@ -172,15 +172,15 @@ def ends_of(a, b, bodies, poses, contact, rows, at):
 
 
 @jit
-def crosses(a):
-    """Whether `Side` has an edge that the normal is perpendicular to."""
-    return a.has[EDGE] and abs(dot(a.axis[EDGE], a.touch[1])) < PARALLEL
+def crosses(a, aligned):
+    """Whether `Side` has an edge that the normal is perpendicular to.   aligned: of `ShapeFeatures`."""
+    return a.has[EDGE] and abs(dot(a.axis[EDGE], a.touch[1])) < 10.0 * aligned
 
 
 @jit
-def pair_rows(a, b, bodies, poses, n, near, alone, contact, rows, at):
-    """Number of rows after those of one contact.   a, b: `Side`; n (3,): its normal; alone: one row at most
-    for it."""
+def pair_rows(a, b, bodies, poses, n, fine, alone, contact, rows, at):
+    """Number of rows after those of one contact.   a, b: `Side`; n (3,): its normal; fine: places that are
+    one [m], and `ShapeFeatures.aligned`; alone: one row at most for it."""
     if a.has[CORNER] and b.has[FACE]:
         return join(a, CORNER, b, FACE, contact, rows, at)
     if a.has[FACE] and b.has[CORNER]:
@@ -194,7 +194,9 @@ def pair_rows(a, b, bodies, poses, n, near, alone, contact, rows, at):
         v0, v1, v2 = times(poses.R[bodies[1]], b.axis[EDGE, 0], b.axis[EDGE, 1], b.axis[EDGE, 2])
         m0, m1, m2 = cross(u0, u1, u2, v0, v1, v2)
         sine, along = math.sqrt(m0 * m0 + m1 * m1 + m2 * m2), m0 * n[0] + m1 * n[1] + m2 * n[2]
-        if sine > PARALLEL and abs(along) > 0.99 * sine:
+        # Beside a corner an edge that happens to have about this normal is not what meets.
+        least = 1.0 - 50.0 * fine[1] ** 2 if a.has[CORNER] or b.has[CORNER] else 0.99
+        if sine > PARALLEL and abs(along) > least * sine:
             if along < 0.0:
                 for k in range(3):
                     a.axis[EDGE, k] *= -1.0
@@ -209,13 +211,13 @@ def pair_rows(a, b, bodies, poses, n, near, alone, contact, rows, at):
         ):
             at = ends_of(a, b, bodies, poses, contact, rows, at)
     if at == first:
-        if a.has[CORNER] and crosses(b):
+        if a.has[CORNER] and crosses(b, fine[1]):
             return join(a, CORNER, b, EDGE, contact, rows, at)
-        if crosses(a) and b.has[CORNER]:
+        if crosses(a, fine[1]) and b.has[CORNER]:
             return join(a, EDGE, b, CORNER, contact, rows, at)
         if a.has[CORNER] and b.has[CORNER]:
             return join(a, CORNER, b, CORNER, contact, rows, at)
-        return rough(a, b, near, contact, rows, at)
+        return rough(a, b, fine[0], contact, rows, at)
     return at
 
 
@@ -240,7 +242,7 @@ def place_rows(tables, q, shape, point, normal, gap, least, alone):
             x, R, own = poses.x[bodies[i]], poses.R[bodies[i]], shape[c, i]
             features_of(tables, own, x, R, place, outward, least[own], a if i == 0 else b)
         near = max(min(tables.near[s], tables.near[t]), 1e-300)
-        at = pair_rows(a, b, bodies, poses, normal[c], near, alone, c, rows, at)
+        at = pair_rows(a, b, bodies, poses, normal[c], (near, tables.aligned), alone, c, rows, at)
         if gap[c] <= near and rows.mark[at - 1] & SHARP:  # it must not be a distance
             at = rough(a, b, near, c, rows, at - 1)
     return rows, at

@@ -23,7 +23,7 @@ CORE, PLANE, ELLIPSOID, CYLINDER, FIELD = range(5)
 CORNER, EDGE, FACE = range(3)
 """Kinds of features."""
 ALIGNED = 1e-5
-"""Largest difference of a normal and that of a face [-]."""
+"""Largest difference of a normal and that of a face, of places as good as `ShapeFeatures.near` [-]."""
 RIM = 0.02
 """Least sine of the angle between the axis of a cylinder at rest and the normal at which its rim is round."""
 PARALLEL, ALMOST = 1e-4, 0.05
@@ -71,6 +71,11 @@ class ShapeFeatures(NamedTuple):
     """Of height fields: where heights begin, rows and columns [-], shape (ns, 3)."""
     heights: Array
     """Of all fields, rows along y [m], shape (nh,)."""
+    aligned: float
+    """Largest difference of a normal and that of a face [-]."""
+    searched: IntArray
+    """Whether a narrow phase searches for closest points to it: 0 no, 1 but for planes, 2 or has it in single
+    precision [-], shape (ns,)."""
 
 
 class Side(NamedTuple):
@@ -190,7 +195,7 @@ def core_features(t, s, p, m, out):
     for f in range(t.start[s, FACE], t.start[s + 1, FACE]):
         first, last, n = t.ring_start[f], t.ring_start[f + 1], t.normal[f]
         away = apart(n, m)
-        if away <= ALIGNED**2 and away < best:
+        if away <= t.aligned**2 and away < best:
             over = dot(n, c) - dot(n, t.ring[first])
             if abs(over) <= t.near[s] and within(c, t.ring, first, last, n, t.near[s]):
                 best = away
@@ -209,9 +214,9 @@ def cylinder_features(t, s, p, m, least, out):
     far, sign, tilt = math.hypot(p[0], p[1]), 1.0 if p[2] > 0.0 else -1.0, math.hypot(m[0], m[1])
     at_end, at_side, top = abs(abs(p[2]) - half) <= near, abs(far - r) <= near, np.zeros(3)
     top[2] = sign * half
-    if at_end and tilt <= ALIGNED and sign * m[2] > 0.0 and far <= r + near:
+    if at_end and tilt <= t.aligned and sign * m[2] > 0.0 and far <= r + near:
         put(out, FACE, int(sign > 0.0), top, sign * axis, 0.0)
-    if abs(m[2]) <= ALIGNED and at_side:
+    if abs(m[2]) <= t.aligned and at_side:
         put_edge(out, 0, -half * axis, half * axis, r)
         out.round[1, 0, 0] = out.round[1, 1, 1] = r
     if at_end and at_side and tilt > least:
@@ -262,7 +267,7 @@ def field_features(t, s, p, m, out):
                 a, b = round((low[0] + t.size[s, 0]) / dx), round((low[1] + t.size[s, 1]) / dy)
                 put_edge(out, 3 * np.int64(b * columns + a) + which, low, high, 0.0)
         away = apart(n, m)
-        if away <= 100.0 * ALIGNED**2 and away < best_face:
+        if away <= 100.0 * t.aligned**2 and away < best_face:
             over = dot(n, p) - dot(n, corner[0])
             if abs(over) <= near:
                 best_face = away

@@ -21,6 +21,7 @@ from stickslip.kernels.bodies.contacts import (
     translate,
 )
 from stickslip.kernels.bodies.faces import Polyhedra, face_contacts
+from stickslip.kernels.bodies.features import ShapeFeatures
 from stickslip.kernels.bodies.fields import Terrain, field_contacts
 from stickslip.kernels.bodies.grid import (
     Elements,
@@ -34,6 +35,7 @@ from stickslip.kernels.bodies.grid import (
     sift,
     write_contacts,
 )
+from stickslip.kernels.bodies.refined import doubtful, refine
 from stickslip.kernels.jit import jit
 from stickslip.kernels.steps.addresses import (
     call_with_two,
@@ -91,6 +93,8 @@ class GeneralArrays(NamedTuple):
     """None where no two shapes have faces."""
     terrain: Terrain | None
     """Height fields; None without any."""
+    features: ShapeFeatures | None
+    """Of all shapes, where some contacts are found again by them; None without."""
 
 
 class SphereArrays(NamedTuple):
@@ -141,6 +145,15 @@ def with_faces(faces, g, given, within):
 
 
 @jit
+def refined(features, contacts, q):
+    """Whether no normal is in doubt, with contacts found again by their features; as they are without any."""
+    if features is None:
+        return True
+    left = refine(contacts, features, q)
+    return doubtful(contacts, left, features).shape[0] == 0
+
+
+@jit
 def on_terrain(terrain, g, given, within):
     """(whether there is room, contacts) with those of height fields set right; as given without fields."""
     if terrain is None:
@@ -157,8 +170,9 @@ def find_shapes(g, q, margin):
     write_double(g.memory.margin, within)
     given = choose(g.single_flags, g, collide(g.memory, g.flags))
     few, given = on_terrain(g.terrain, g, with_faces(g.faces, g, given, within), within)
-    contacts, doubt, full = translate(given, g.traits, margin, SLOTS)
-    return bad < 0 and few and doubt.shape[0] == 0 and full < 0, contacts
+    contacts, full = translate(given, g.traits, margin, SLOTS)
+    good = refined(g.features, contacts, q)
+    return bad < 0 and few and full < 0 and good, contacts
 
 
 @jit
