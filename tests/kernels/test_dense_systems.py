@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stickslip.kernels.dense_lu import LARGE, ldl_solve, lu_solve, solve_columns
+from stickslip.kernels.dense_lu import LARGE, ldl_back, ldl_factor, ldl_solve, lu_solve, solve_columns
 
 
 def definite(n, seed):
