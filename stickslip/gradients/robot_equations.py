@@ -28,7 +28,7 @@ from stickslip.kernels import cones
 from stickslip.kernels.robots.impulses import DEEPEST, NEGLIGIBLE
 from stickslip.kernels.robots.layout import CONTACT, EQUALITY, LIMIT, Free, Rows
 from stickslip.kernels.robots.rows import MOST_OF_A_PAIR
-from stickslip.kernels.robots.steps import begin_step
+from stickslip.kernels.robots.steps import problem_of_step
 from stickslip.problem.sets import ProductSet, blocks_of, spans
 from stickslip.schemes.robot_prepared import PreparedRobot
 from stickslip.schemes.robots import restore
@@ -175,7 +175,7 @@ class RobotEquations:
         prepared = self.prepared
         settings, carried = prepared.settings(h, 0.0), prepared.carried(h)
         forced = np.ones(prepared.data.nefc, np.int64)
-        free, rows, _ = begin_step(*prepared.begin(), settings, carried, forced)
+        free, rows, _ = problem_of_step(*prepared.begin(), settings, carried, forced)
         n, nv = rows.u_free.size, prepared.model.nv
         J = np.zeros((n, nv))
         for k in range(n):

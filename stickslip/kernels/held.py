@@ -28,9 +28,10 @@ if JIT:
         owns_nothing = True
         """Nothing counts references to its fields, which must not be returned to Python."""
 
-        def __init__(self, content: Any):
-            self.content = content
-            super().__init__(name=f"held({content})")
+        def __init__(self, content: Any, fixed: bool = True):
+            """fixed: whether kernels may take it that nobody writes another tuple to the same place."""
+            self.content, self.fixed = content, fixed
+            super().__init__(name=f"held({content}, {fixed})")
 
     @register_model(HeldType)
     class _Model(models.PrimitiveModel):  # type: ignore[misc]
@@ -56,7 +57,8 @@ if JIT:
             if name not in held.content.fields:
                 return None
             kind = held.content[held.content.fields.index(name)]
-            return HeldType(kind) if isinstance(kind, types.BaseNamedTuple) else kind  # type: ignore[attr-defined]
+            is_tuple = isinstance(kind, types.BaseNamedTuple)  # type: ignore[attr-defined]
+            return HeldType(kind, held.fixed) if is_tuple else kind
 
     @lower_getattr_generic(HeldType)  # type: ignore[untyped-decorator]
     def _field(context: Any, builder: Any, held: Any, address: Any, name: str) -> Any:
@@ -66,24 +68,27 @@ if JIT:
         place = _part(builder, builder.inttoptr(address, whole.as_pointer()), k)
         if isinstance(kind, types.BaseNamedTuple):  # type: ignore[attr-defined]
             return builder.ptrtoint(place, ir.IntType(64))
-        return _read(context, builder, kind, place)
+        return _read(context, builder, kind, place, held.fixed)
 
-    def _read(context: Any, builder: Any, kind: Any, place: Any) -> Any:
-        """Code that reads a value which no kernel changes, and which owns nothing."""
+    def _read(context: Any, builder: Any, kind: Any, place: Any, fixed: bool) -> Any:
+        """Code that reads a value, which owns nothing."""
         if isinstance(kind, types.Array):
             array = make_array(kind)(context, builder)
             for k, (part, form) in enumerate(zip(array._datamodel._fields, place.type.pointee, strict=True)):
                 owner = part in ("meminfo", "parent")
-                setattr(array, part, form(None) if owner else _load(builder, _part(builder, place, k)))
+                value = form(None) if owner else _load(builder, _part(builder, place, k), fixed)
+                setattr(array, part, value)
             return array._getvalue()
         if isinstance(kind, types.BaseTuple):  # type: ignore[attr-defined]
-            parts = [_read(context, builder, one, _part(builder, place, k)) for k, one in enumerate(kind)]
+            places = [_part(builder, place, k) for k in range(len(kind))]
+            parts = [_read(context, builder, *each, fixed) for each in zip(kind, places, strict=True)]
             return context.make_tuple(builder, kind, parts)
-        return _load(builder, place)
+        return _load(builder, place, fixed)
 
-    def _load(builder: Any, place: Any) -> Any:
+    def _load(builder: Any, place: Any, fixed: bool) -> Any:
         value = builder.load(place)
-        value.set_metadata("invariant.load", builder.module.add_metadata([]))
+        if fixed:
+            value.set_metadata("invariant.load", builder.module.add_metadata([]))
         return value
 
     def _part(builder: Any, place: Any, k: int) -> Any:
@@ -98,26 +103,62 @@ if JIT:
 
         return types.none(values, types.int64), generate
 
+    @intrinsic
+    def hold(typingctx, values, memory):  # type: ignore[no-untyped-def]
+        """In a kernel: a named tuple of arrays and numbers, kept in `memory`, an array of WORDS whole numbers.
+
+        Kernels that it is handed on to read it as a `Held`. References to its arrays are not counted: they
+        are those of a `Scratch`, or held as well.
+        """
+
+        def generate(context, builder, signature, given):  # type: ignore[no-untyped-def]
+            form = context.get_value_type(signature.args[0])
+            if context.get_abi_sizeof(form) > 8 * WORDS:
+                raise NotImplementedError(f"a named tuple of more than {WORDS} words")
+            place = make_array(memory)(context, builder, given[1]).data
+            builder.store(given[0], builder.bitcast(place, form.as_pointer()), align=8)
+            return builder.ptrtoint(place, ir.IntType(64))
+
+        return HeldType(values, False)(values, memory), generate
+
+    @intrinsic
+    def values_of(typingctx, held):  # type: ignore[no-untyped-def]
+        """In a kernel: the named tuple that is held."""
+
+        def generate(context, builder, signature, given):  # type: ignore[no-untyped-def]
+            kind = signature.return_type
+            place = builder.inttoptr(given[0], context.get_value_type(kind).as_pointer())
+            return _read(context, builder, kind, place, False)
+
+        return held.content(held), generate
+
 else:
 
     def _store(values, address):  # type: ignore[no-untyped-def]
         """Not without compilation."""
         raise NotImplementedError("arguments are held for compiled kernels only")
 
+    hold = values_of = _store
+
+
+WORDS = 256
+"""Most numbers of what kernels hold."""
+
 
 class Held:
     """A named tuple of arrays, numbers, named tuples and other `Held`, for kernels; in Python it has the same
     fields. What it was made of lives as long.
 
-    like: another one of the same types, which are not looked at again: that takes milliseconds.
+    like: another one of the same types, which are not looked at again: that takes milliseconds. fixed: False
+    to be taken where kernels hand on what they hold themselves.
     """
 
     __slots__ = ("_keep", "_memory", "_numba_type_", "address", "values")
 
-    def __init__(self, values: NamedTuple, like: "Held | None" = None):
+    def __init__(self, values: NamedTuple, like: "Held | None" = None, fixed: bool = True):
         if like is None:
             content, target = typeof(values), cpu_target.target_context
-            self._numba_type_, self._keep = HeldType(content), entry(_keep, values, 0)
+            self._numba_type_, self._keep = HeldType(content, fixed), entry(_keep, values, 0)
             self._memory = np.zeros(target.get_abi_sizeof(target.get_value_type(content)) // 8 + 1)
         else:
             self._numba_type_, self._keep = like._numba_type_, like._keep

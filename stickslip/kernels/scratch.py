@@ -52,7 +52,8 @@ def give_back(scratch, mark):
 
 @jit
 def floats(scratch, n):
-    """An array (n,) of numbers, not set. Where the stack is full it has memory of its own."""
+    """An array (n,) of numbers, not set. Where the stack is full it has memory of its own, which lives as
+    long as references to it are counted."""
     first = scratch.used[0]
     scratch.used[0] = first + (n + LINE - 1) // LINE * LINE
     if scratch.used[0] > scratch.floats.shape[0]:

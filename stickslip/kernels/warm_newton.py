@@ -8,7 +8,7 @@ stick throw r far away otherwise.
 import math
 
 from stickslip.kernels import cones, dense_lu
-from stickslip.kernels.jit import jit
+from stickslip.kernels.jit import jit, jit_inlined
 from stickslip.kernels.lines import add_lines
 from stickslip.kernels.scratch import floats, give_back, ints, matrix, taken, zeros
 
@@ -27,7 +27,7 @@ TAKEN = 1e-2
 the error back."""
 
 
-@jit
+@jit_inlined
 def augmentation(K, W, rho):
     """rho (n,) <- of the map: 1 / W_kk, and 1 / trace of W_gg for each group g of friction."""
     kind, offset, _, _, group_offset, group_size, _ = K
@@ -48,7 +48,7 @@ def augmentation(K, W, rho):
             first += m
 
 
-@jit
+@jit_inlined
 def evaluate(K, rho, r, u, F, trial, state):
     """The map at (r, u), and what each component does; (|F|², |F|² with velocities unscaled, sizes of both).
 
@@ -108,7 +108,7 @@ def evaluate(K, rho, r, u, F, trial, state):
     return scaled, plain
 
 
-@jit
+@jit_inlined
 def slide(a, k0, m, mu, rho, trial, W, soft, own, A, p, b, F, known):
     """Rows p, ... of the system: those of the m components from k0 on of a group that slides.
 
@@ -148,7 +148,7 @@ def slide(a, k0, m, mu, rho, trial, W, soft, own, A, p, b, F, known):
         b[p + j] = -F[k0 + j] - total
 
 
-@jit
+@jit_inlined
 def assemble(K, W, rho, soft, u, F, trial, state, known, own, A, b):
     """Rows of Newton's system in the components `own` (f,) that are not on a bound: A (f, f), b (f,).
 
@@ -178,7 +178,7 @@ def assemble(K, W, rho, soft, u, F, trial, state, known, own, A, b):
             left = max(left - 1, 0)
 
 
-@jit
+@jit_inlined
 def assemble_sticking(W, rho, soft, u, known, own, A, b):
     """The same where nothing slides: the upper rows of a symmetric A, not scaled by rho."""
     f = own.shape[0]
@@ -191,7 +191,7 @@ def assemble_sticking(W, rho, soft, u, known, own, A, b):
         b[p] = -(u[k] + known[k])
 
 
-@jit
+@jit_inlined
 def keep_bounds(K, rho, r, u, F, trial, state):
     """What a component between bounds does <- what it did in the guess: it stands on the bound it has there,
     and has no velocity in between. Velocities of a guess say little: they are what it lacks elsewhere."""

@@ -22,7 +22,7 @@ from stickslip.kernels.robots.layout import (
 )
 from stickslip.kernels.robots.margins import FOLLOW, LEAST, STEP
 from stickslip.kernels.robots.motion import place
-from stickslip.kernels.robots.steps import SPARE
+from stickslip.kernels.robots.steps import SPARE, scratch_needed
 from stickslip.kernels.scratch import scratch_for
 from stickslip.kernels.steps.guard import ERROR, FRAME, WARNING, message_in
 from stickslip.robots.robot import Robot
@@ -71,7 +71,7 @@ class PreparedRobot:
         """`Motion`."""
         self.engine = Held(self._engine())
         """`Engine`."""
-        self.scratch = Held(scratch_for(4096, 1024))
+        self.scratch = Held(scratch_for(0, 0))
         """`Scratch` of one step."""
         self.still = Held(Carried(False, np.zeros((m.nbody, 6)), np.zeros(0)))
         """`Carried` where no mocap body moves."""
@@ -136,12 +136,12 @@ class PreparedRobot:
             look[FOLLOW] = 1.0
 
     def begin(self) -> tuple[Held, Held, Held, Held]:
-        """Engine, motion, traits and scratch, with nothing in it, for kernels that make a step."""
-        used = self.scratch.used
-        wanted = used[2:] > (self.scratch.floats.size, self.scratch.ints.size)
-        if wanted.any():
-            self.scratch = Held(scratch_for(*(2 * used[2:]).tolist()), like=self.scratch)
-        used[:2] = 0
+        """Engine, motion, traits and scratch, with nothing in it, for kernels that make the next step."""
+        floats, ints = scratch_needed(self.engine, self.motion)
+        scratch = self.scratch
+        if floats > scratch.floats.size or ints > scratch.ints.size:
+            self.scratch = scratch = Held(scratch_for(2 * floats, 2 * ints), like=scratch)
+        scratch.used[:2] = 0
         return self.engine, self.motion, self.traits, self.scratch
 
     def settings(self, h: float, tolerance: float) -> Held:

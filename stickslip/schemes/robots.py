@@ -6,7 +6,7 @@ call (`RobotMarch`); one that its solver leaves is made here, with the solver th
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,10 +17,10 @@ from stickslip.kernels.held import Held
 from stickslip.kernels.jit import entry
 from stickslip.kernels.robots import layout as at
 from stickslip.kernels.robots import steps as kernels
-from stickslip.kernels.robots.impulses import delassus, guess, remember, whole
+from stickslip.kernels.robots.impulses import guess, remember, whole
 from stickslip.kernels.robots.layout import LastImpulses, Room
 from stickslip.kernels.robots.outputs import write_contacts
-from stickslip.kernels.robots.rows import find_missed, gather
+from stickslip.kernels.robots.rows import find_missed
 from stickslip.kernels.steps.tables import empty_contacts, empty_joints
 from stickslip.options import Options, option
 from stickslip.problem.contact import ContactProblem
@@ -76,7 +76,7 @@ class ReducedMoreauJean(Options):
             prepared.check_memory()
         forced = np.zeros(prepared.data.nefc, np.int64)
         engine, motion, traits, scratch = parts = prepared.begin()
-        free, rows, split = kernels.begin_step(*parts, settings, carried, forced)
+        free, rows, split = map(_as_held, kernels.problem_of_step(*parts, settings, carried, forced))
         prepared.check_said(state.t)
         r, u = guess(scratch, rows, last_of(memory)), np.zeros(rows.u_free.size)
         solves: tuple[Solution, ...] = ()
@@ -87,8 +87,8 @@ class ReducedMoreauJean(Options):
                 problem = ContactProblem.unchecked(
                     DenseDelassus(whole(split)), np.array(rows.u_free), ProductSet(*map(np.array, rows.K))
                 )
-                found = solver.solve(problem, guess=r)
-                r, u, solves = np.array(found.r), np.array(found.u), (found,)
+                answer = solver.solve(problem, guess=r)
+                r, u, solves = np.array(answer.r), np.array(answer.u), (answer,)
             v = kernels.apply(engine, motion, scratch, h, rows, r)
             if not np.isfinite(v).all():
                 raise ModelError(_NOT_FINITE.format(state.t))
@@ -96,8 +96,9 @@ class ReducedMoreauJean(Options):
                 reason = ""
                 break
             kept = remember(rows, r)
-            rows = gather(*parts, settings, carried, free.v, forced)
-            split, r = delassus(motion, traits, scratch, rows), guess(scratch, rows, kept)
+            found = kernels.problem_again(*parts, settings, carried, free.v, forced)
+            rows, split = map(_as_held, found)
+            r = guess(scratch, rows, kept)
             u = np.zeros(r.size)
         if reason:
             kernels.apply(engine, motion, scratch, h, rows, r)
@@ -210,8 +211,10 @@ class RobotMarch:
         if ending == kernels.NO_ROOM:
             self.contacts *= 2
             strip.closed = True
+        if ending == kernels.NO_SCRATCH:
+            strip.run = Held(strip.run.values._replace(scratch=prepared.begin()[3]), like=strip.run)
         if not done:
-            prepared.at, strip.closed = state, True
+            prepared.at, strip.closed = state, ending != kernels.NO_SCRATCH
             if ending == kernels.LEFT:
                 return None
             if ending == kernels.NO_MEMORY:
@@ -293,6 +296,11 @@ class RobotMarch:
             for array in one if isinstance(one, tuple) else (one,):
                 array.flags.writeable = False
         return RobotStrip(room, run, index, h, steps, [state.t], state)
+
+
+def _as_held(values: NamedTuple) -> Held:
+    """As compiled steps hand it on from one kernel to the next."""
+    return Held(values, fixed=False)
 
 
 def restore(prepared: PreparedRobot, state: State, memory: Memory) -> None:

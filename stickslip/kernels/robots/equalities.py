@@ -12,7 +12,7 @@ from stickslip.kernels.jit import jit
 from stickslip.kernels.robots.impulses import DEEPEST
 from stickslip.kernels.robots.motion import place
 from stickslip.kernels.robots.rows import take_row
-from stickslip.kernels.scratch import floats, matrix, zeros
+from stickslip.kernels.scratch import floats, give_back, matrix, taken, zeros
 from stickslip.kernels.steps.addresses import call_solve, call_with_step, read_address, read_double, read_int
 
 CLOSED = 1e-12
@@ -36,8 +36,9 @@ def opening(engine):
 def close_equalities(engine, motion, traits, scratch):
     """The positions of the data <- where its equalities hold, its stages made there. Openings beyond what one
     step corrects are left to the next ones."""
-    nv, f = motion.qvel.shape[0], engine.call
+    nv, f, mark = motion.qvel.shape[0], engine.call, taken(scratch)
     for _ in range(NEWTONS):
+        give_back(scratch, mark)
         open_, ne = opening(engine), read_int(engine.at.ne)
         if open_ <= CLOSED or open_ > DEEPEST:
             return

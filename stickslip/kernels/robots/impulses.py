@@ -29,22 +29,24 @@ SWEEPS = 50
 
 @jit
 def delassus(motion, traits, scratch, rows):
-    """`Parts` of the problem: W = J (M + h D + h² K)⁻¹ J' = Y' D⁻¹ Y, Y = L'⁻¹ J' by MuJoCo's factor L' D L.
+    """A held `Parts` of the problem, W = J (M + h D + h² K)⁻¹ J' = Y' D⁻¹ Y.
 
-    Y has a column for each row of J, all solved for at once: sums run along its rows.
+    Y = L'⁻¹ J' by MuJoCo's factor L' D L. It has a column for each row of J, all solved for at once: sums run
+    along its rows.
     """
     nv = traits.row_start.shape[0]
     parts = find_parts(scratch, rows, nv)
-    mark = taken(scratch)
+    mark, J, first, last, begin = taken(scratch), rows.J, rows.first, rows.last, rows.begin
+    component = parts.component
     which, f = ints(scratch, nv), floats(scratch, nv)
     for part in range(parts.W_start.shape[0]):
         # 1. Rows of this part, and the range of their columns.
         own, start = taken(scratch), parts.start[part]
         m, low, high = parts.start[part + 1] - start, np.int64(nv), np.int64(0)
         for s in range(m):
-            k = parts.component[start + s]
-            if rows.first[k] < rows.last[k]:
-                low, high = min(low, rows.first[k]), max(high, rows.last[k])
+            k = component[start + s]
+            if first[k] < last[k]:
+                low, high = min(low, first[k]), max(high, last[k])
         width, W = width_of(m), matrix_of(parts, part)
         Y, nothing = matrix(scratch, max(high - low, 0), width), zeros(scratch, width)
         for c in range(high - low):
@@ -52,10 +54,10 @@ def delassus(motion, traits, scratch, rows):
             for s in range(width):
                 row[s] = 0.0
         for s in range(m):
-            k = parts.component[start + s]
-            begin = rows.begin[k] - rows.first[k]
-            for c in range(rows.first[k], rows.last[k]):
-                Y[c - low, s] = rows.J[begin + c]
+            k = component[start + s]
+            at = begin[k] - first[k]
+            for c in range(first[k], last[k]):
+                Y[c - low, s] = J[at + c]
         # 2. Y of them: what a dof carries goes on to it.
         for c in range(high - 1, low - 1, -1):
             count = 0
@@ -106,10 +108,10 @@ def whole(parts):
 @jit
 def guess(scratch, rows, last):
     """The impulses that blocks of the same name had a step ago."""
-    offset, r = rows.K[1], zeros(scratch, rows.u_free.shape[0])
+    offset, key, what, r = rows.K[1], rows.key, rows.what, zeros(scratch, rows.u_free.shape[0])
     count, j = last.key.shape[0], 0
-    for i in range(rows.key.shape[0]):
-        size, name = offset[i + 1] - offset[i], 4 * rows.key[i] + rows.what[i]
+    for i in range(key.shape[0]):
+        size, name = offset[i + 1] - offset[i], 4 * key[i] + what[i]
         for t in range(count):
             s = (j + t) % count
             if last.key[s] == name and last.offset[s + 1] - last.offset[s] == size:
@@ -166,12 +168,13 @@ def solve_parts(scratch, rows, parts, tolerance, r, u):
     to sweeps.
     """
     K, u_free, count, steps = rows.K, rows.u_free, parts.W_start.shape[0], 0
+    starts, component = parts.start, parts.component
     n, nb, share = r.shape[0], K[0].shape[0], ENOUGH * tolerance / math.sqrt(count)
     mark = taken(scratch)
     diagonal = floats(scratch, n)
     for part in range(count):
         own, W = taken(scratch), matrix_of(parts, part)
-        which = parts.component[parts.start[part] : parts.start[part + 1]]
+        which = component[starts[part] : starts[part + 1]]
         for s in range(which.shape[0]):
             diagonal[which[s]] = W[s, s]
         if count == 1:
@@ -221,23 +224,24 @@ def find(scratch, K, W, u_free, tolerance, r, u):
 @jit
 def remember(rows, r):
     """`LastImpulses` of a step."""
-    key = np.empty(rows.key.shape[0], np.int64)
+    key, what = rows.key.copy(), rows.what
     for i in range(key.shape[0]):
-        key[i] = 4 * rows.key[i] + rows.what[i]
+        key[i] = 4 * key[i] + what[i]
     return LastImpulses(key, rows.K[1].copy(), r.copy())
 
 
 @jit
 def remember_in(room, k, rows, r):
     """Whether there is room for the impulses of step k, which are written there."""
-    b, nb, n = room.block_offset[k + 1], rows.key.shape[0], r.shape[0]
+    key, what, offset = rows.key, rows.what, rows.K[1]
+    b, nb, n = room.block_offset[k + 1], key.shape[0], r.shape[0]
     start = room.first[b + k]
     if b + nb > room.key.shape[0] or start + n > room.impulse.shape[0]:
         return False
     for i in range(nb):
-        room.key[b + i] = 4 * rows.key[i] + rows.what[i]
+        room.key[b + i] = 4 * key[i] + what[i]
     for i in range(nb + 1):
-        room.first[b + k + 1 + i] = start + rows.K[1][i]
+        room.first[b + k + 1 + i] = start + offset[i]
     for i in range(n):
         room.impulse[start + i] = r[i]
     room.block_offset[k + 2] = b + nb
@@ -254,8 +258,8 @@ def last_in(room, k):
 @jit
 def correct(scratch, rows, parts, u, h):
     """(impulses that move apart what would overlap after the step and close equalities, largest shift)."""
-    kind, offset = rows.K[0], rows.K[1]
-    n, nb, need = u.shape[0], kind.shape[0], 0.0
+    kind, offset, gap, bias = rows.K[0], rows.K[1], rows.gap, rows.bias
+    n, nb, need, component = u.shape[0], kind.shape[0], 0.0, parts.component
     p, want, takes = zeros(scratch, n), floats(scratch, n), ints(scratch, n)
     # 1. Who takes part: equalities, and what may only push, at the distances that it would have.
     for k in range(n):
@@ -265,10 +269,10 @@ def correct(scratch, rows, parts, u, h):
             continue
         for k in range(offset[i], offset[i + 1] if kind[i] == FREE else offset[i] + 1):
             if kind[i] == FREE:
-                want[k], takes[k] = max(-DEEPEST, min(DEEPEST, rows.gap[k])) / h, 2
+                want[k], takes[k] = max(-DEEPEST, min(DEEPEST, gap[k])) / h, 2
                 need = max(need, abs(want[k]) * h)
             else:
-                want[k], takes[k] = max(rows.gap[k], -DEEPEST) / h + (u[k] - rows.bias[k]), 1
+                want[k], takes[k] = max(gap[k], -DEEPEST) / h + (u[k] - bias[k]), 1
                 need = max(need, -want[k] * h)
     if need < NEGLIGIBLE:
         return p, 0.0
@@ -277,14 +281,14 @@ def correct(scratch, rows, parts, u, h):
     for part in range(parts.W_start.shape[0]):
         W, start, m = matrix_of(parts, part), parts.start[part], 0
         for s in range(W.shape[0]):
-            if takes[parts.component[start + s]] and W[s, s] > 0.0:
+            if takes[component[start + s]] and W[s, s] > 0.0:
                 which[m] = s
                 m += 1
         for _ in range(SWEEPS):
             moved = 0.0
             for j in range(m):
                 s = which[j]
-                k = parts.component[start + s]
+                k = component[start + s]
                 new = p[k] - want[k] / W[s, s]
                 if takes[k] == 1:
                     new = max(new, 0.0)
@@ -292,7 +296,7 @@ def correct(scratch, rows, parts, u, h):
                 if change != 0.0:
                     moved, p[k] = max(moved, abs(change) * W[s, s] * h), new
                     for t in range(m):
-                        want[parts.component[start + which[t]]] += W[s, which[t]] * change
+                        want[component[start + which[t]]] += W[s, which[t]] * change
             if moved < 1e-3 * need:
                 break
     return p, need

@@ -3,12 +3,13 @@ servos."""
 
 import numpy as np
 
+from stickslip.kernels.held import WORDS, hold
 from stickslip.kernels.jit import jit
 from stickslip.kernels.products import dot
 from stickslip.kernels.robots.layout import Free
 from stickslip.kernels.robots.margins import set_margins
 from stickslip.kernels.robots.rows import set_laws
-from stickslip.kernels.scratch import floats, give_back, taken, zeros
+from stickslip.kernels.scratch import floats, give_back, ints, taken, zeros
 from stickslip.kernels.steps.addresses import (
     call_solve,
     call_with_flag,
@@ -127,8 +128,8 @@ def add_stiffness(traits, k, h, count, start, column, values, v, M, shift):
 
 @jit
 def move_freely(engine, motion, traits, scratch, h):
-    """`Free`: MuJoCo's factor is that of M + h D + h² K from here on. After an error of MuJoCo's, which the
-    guard has, it is of no use."""
+    """A held `Free`: MuJoCo's factor is that of M + h D + h² K from here on. After an error of MuJoCo's, that
+    the guard has, it is of no use."""
     f, m, d, nv = engine.call, engine.model, engine.data, motion.qvel.shape[0]
     safely(force_stage, engine, motion, traits)
     M, inertia, shift = motion.M, floats(scratch, motion.M.shape[0]), zeros(scratch, nv)
@@ -162,7 +163,7 @@ def move_freely(engine, motion, traits, scratch, h):
         motion.qfrc_smooth[i] += shift[i]
     for entry in range(M.shape[0]):
         more[entry], M[entry] = (M[entry] - inertia[entry]) / h, inertia[entry]
-    return Free(v_free, shift, more)
+    return hold(Free(v_free, shift, more), ints(scratch, WORDS))
 
 
 @jit

@@ -93,26 +93,27 @@ def has_moved(motion, z):
 @jit
 def write_contacts(engine, traits, rows, r, u, room, step):
     """Whether there is room for the contacts and the other impulses of a step, which are written there."""
-    offset, places = rows.K[1], engine.at
+    offset, places, what, key, contact = rows.K[1], engine.at, rows.what, rows.key, rows.contact
+    gap, scale, bias = rows.gap, rows.scale, rows.bias
     table, joints = room.contacts, room.joints
     first, first_joint = table.offset[step], joints.offset[step]
     contacts = read_address(places.contact)
     nc = nj = 0
-    for i in range(rows.what.shape[0]):
+    for i in range(what.shape[0]):
         size = offset[i + 1] - offset[i]
-        if rows.what[i] != CONTACT:
+        if what[i] != CONTACT:
             if first_joint + nj + size > joints.r.shape[0]:
                 return False
             for k in range(size):
-                joints.id[first_joint + nj] = 4 * rows.key[i] + rows.what[i]
+                joints.id[first_joint + nj] = 4 * key[i] + what[i]
                 joints.r[first_joint + nj] = r[offset[i] + k]
                 nj += 1
             continue
         c = first + nc
         if c >= table.gap.shape[0]:
             return False
-        own, a = contacts + rows.contact[i] * places.stride, offset[i]
-        table.id[c], table.gap[c] = rows.key[i], rows.gap[a]
+        own, a = contacts + contact[i] * places.stride, offset[i]
+        table.id[c], table.gap[c] = key[i], gap[a]
         geoms = read_int(own + places.geom), read_int(own + places.geom + 4)
         # MuJoCo's normal goes from the first geom to the second, ours from the second body to the first.
         table.body[c, 0], table.body[c, 1] = traits.body_of_geom[geoms[1]], traits.body_of_geom[geoms[0]]
@@ -134,8 +135,8 @@ def write_contacts(engine, traits, rows, r, u, room, step):
         table.law[c, 3] = restitution_of(engine, traits, geoms[0], geoms[1])
         for k in range(size):
             to = k if k < 3 else (5 if k == 3 else k - 1)  # torsion comes last here
-            table.r[c, to] = rows.scale[a + k] * r[a + k]
-            table.u[c, to] = (u[a + k] - rows.bias[a + k]) / rows.scale[a + k]
+            table.r[c, to] = scale[a + k] * r[a + k]
+            table.u[c, to] = (u[a + k] - bias[a + k]) / scale[a + k]
         nc += 1
     table.offset[step + 1], joints.offset[step + 1] = first + nc, first_joint + nj
     return True

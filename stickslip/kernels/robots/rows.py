@@ -12,6 +12,7 @@ blocks whose gap may close in the step take part. J, gaps and friction are MuJoC
 import numpy as np
 
 from stickslip.kernels import cones
+from stickslip.kernels.held import WORDS, hold
 from stickslip.kernels.jit import jit
 from stickslip.kernels.lines import LINE
 from stickslip.kernels.robots.layout import (
@@ -171,7 +172,7 @@ def add_carried(at, places, motion, traits, carried, scale, size, bias):
 
 @jit
 def find_parts(scratch, rows, nv):
-    """`Parts` of the blocks, which have no columns in common, with room for W.
+    """A held `Parts` of the blocks, which have no columns in common, with room for W.
 
     Parts are ranges of columns: what lies between two that are tied counts as tied.
     """
@@ -195,7 +196,8 @@ def find_parts(scratch, rows, nv):
                     n += 1
         size += (n - start[one]) * width_of(n - start[one])
     start[count], block_start[count] = n, nb
-    return Parts(start, component, block_start, block, W_start, floats(scratch, size))
+    found = Parts(start, component, block_start, block, W_start, floats(scratch, size))
+    return hold(found, ints(scratch, WORDS))
 
 
 @jit
@@ -237,7 +239,8 @@ def tell_parts(scratch, offset, first, last, nv, part):
 
 @jit
 def gather(engine, motion, traits, scratch, settings, carried, v_free, forced):
-    """`Rows` of the blocks that take part: those whose gap may close, and those that are `forced` (nefc,)."""
+    """A held `Rows` of the blocks that take part: those whose gap may close, and those that are `forced`
+    (nefc,)."""
     v = motion.qvel
     places, margins, h = engine.at, engine.margins, settings.h
     nv, ngeom = v.shape[0], traits.body_of_geom.shape[0]
@@ -339,20 +342,19 @@ def gather(engine, motion, traits, scratch, settings, carried, v_free, forced):
         kind[:nb], offset[: nb + 1], lower[:nb], upper[:nb], group_offset[: nb + 1], group_size[:ng],
         coefficient[:ng],
     )  # fmt: skip
-    return Rows(
+    found = Rows(
         J[:next_row], begin[:n], K, u_free[:n], bias[:n], gap[:n], scale[:n], what[:nb], key[:nb], row[:n],
         contact[:nb], left[:skipped], left_gap[:skipped], first_column[:n], last_column[:n], traits.trees,
     )  # fmt: skip
+    return hold(found, ints(scratch, WORDS))
 
 
 @jit
 def find_missed(engine, rows, h, v, forced):
     """Whether something that was left out would overlap after a step with v; it is marked in `forced`."""
-    if rows.left.shape[0] == 0:
-        return False
-    found = False
-    for k in range(rows.left.shape[0]):
-        i = rows.left[k]
-        if rows.left_gap[k] + h * times(engine, i, v) < -SLACK * 1e-6:
+    left, gap, found = rows.left, rows.left_gap, False
+    for k in range(left.shape[0]):
+        i = left[k]
+        if gap[k] + h * times(engine, i, v) < -SLACK * 1e-6:
             forced[i], found = 1, True
     return found

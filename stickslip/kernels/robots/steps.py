@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stickslip.kernels.held import WORDS, values_of
 from stickslip.kernels.jit import jit, jit_without_lock
+from stickslip.kernels.lines import LINE
 from stickslip.kernels.robots import layout as at
 from stickslip.kernels.robots.equalities import close_equalities
 from stickslip.kernels.robots.impulses import (
@@ -34,7 +36,7 @@ from stickslip.kernels.robots.motion import (
 )
 from stickslip.kernels.robots.outputs import deepest, has_moved, write_contacts, write_state
 from stickslip.kernels.robots.rows import find_missed, gather
-from stickslip.kernels.scratch import floats, give_back, ints, zeros
+from stickslip.kernels.scratch import floats, give_back, ints, taken, zeros
 from stickslip.kernels.steps.addresses import (
     call_solve,
     call_with_step,
@@ -44,10 +46,10 @@ from stickslip.kernels.steps.addresses import (
 )
 from stickslip.kernels.steps.guard import has_failed
 
-DONE, NO_ROOM, LEFT, NOT_FINITE, NO_MEMORY, FAILED, MOVED = range(7)
+DONE, NO_ROOM, LEFT, NOT_FINITE, NO_MEMORY, FAILED, MOVED, NO_SCRATCH = range(8)
 """How a march ended: all steps are made; there is no room for the contacts of the next; the solver has to be
 asked; velocities are not finite; MuJoCo needs more memory; MuJoCo had an error or warned, and the guard knows
-of what; mocap bodies were moved."""
+of what; mocap bodies were moved; the scratch is too small for the next step."""
 SPARE = 4
 """A step needs so many times the memory that was used at most: then the message says how much to give."""
 REPEATS = 5
@@ -67,17 +69,38 @@ class Run(NamedTuple):
 
 
 @jit
-def begin_step(engine, motion, traits, scratch, settings, carried, forced):
-    """(free motion, rows, parts with W): the problem of the step from the state of the data."""
+def scratch_needed(engine, motion):
+    """Most floating-point and whole numbers that a step takes from the scratch at once.
+
+    That is J, Y, W, two copies of it, and vectors. Kernels hand on arrays of the scratch, so it must not run out.
+    """
+    n, nv = read_int(engine.at.nefc) + LINE, motion.qvel.shape[0] + LINE
+    return 4 * n * n + 2 * n * nv + 64 * (n + nv) + 4 * motion.M.shape[0], 48 * n + 16 * nv + 8 * WORDS
+
+
+@jit
+def problem_of_step(engine, motion, traits, scratch, settings, carried, forced):
+    """Free motion, rows and parts with W: the problem of the step from the state of the data.
+
+    For Python, as named tuples whose arrays are in the scratch.
+    """
     free = move_freely(engine, motion, traits, scratch, settings.h)
     rows = gather(engine, motion, traits, scratch, settings, carried, free.v, forced)
-    return free, rows, delassus(motion, traits, scratch, rows)
+    return values_of(free), values_of(rows), values_of(delassus(motion, traits, scratch, rows))
+
+
+@jit
+def problem_again(engine, motion, traits, scratch, settings, carried, v_free, forced):
+    """Rows and parts, as `problem_of_step` has them, with constraints that are `forced`."""
+    rows = gather(engine, motion, traits, scratch, settings, carried, v_free, forced)
+    return values_of(rows), values_of(delassus(motion, traits, scratch, rows))
 
 
 @jit
 def apply(engine, motion, scratch, h, rows, r):
     """qacc, qfrc_constraint and MuJoCo's forces of constraints <- those of impulses r; the new velocity."""
-    nv, places = motion.qvel.shape[0], engine.at
+    nv, places, J, first, last = motion.qvel.shape[0], engine.at, rows.J, rows.first, rows.last
+    begin, row, scale = rows.begin, rows.row, rows.scale
     forces, change, v = read_address(places.efc_force), zeros(scratch, nv), floats(scratch, nv)
     for i in range(read_int(places.nefc)):
         write_double(forces + 8 * i, 0.0)
@@ -85,10 +108,10 @@ def apply(engine, motion, scratch, h, rows, r):
     for c in range(nv):
         total[c] = 0.0
     for k in range(r.shape[0]):
-        write_double(forces + 8 * rows.row[k], rows.scale[k] * r[k] / h)
-        force, begin = r[k] / h, rows.begin[k] - rows.first[k]
-        for c in range(rows.first[k], rows.last[k]):
-            total[c] += rows.J[begin + c] * force
+        write_double(forces + 8 * row[k], scale[k] * r[k] / h)
+        force, start = r[k] / h, begin[k] - first[k]
+        for c in range(first[k], last[k]):
+            total[c] += J[start + c] * force
     if r.shape[0]:
         call_solve(
             engine.call.solve_m, engine.model, engine.data, change.ctypes.data, total.ctypes.data, np.int32(1)
@@ -112,7 +135,7 @@ def end_step(engine, motion, traits, scratch, settings, free, rows, parts, u, nu
         mean[c] = before[c] + 0.5 * change[c]
     kinetic = kinetic_energy(motion, traits, scratch)
     potential, lost, driven = motion.energy[0], 0.0, 0.0
-    implicit = times_symmetric(traits, scratch, free.more, change)
+    implicit, carried_over = times_symmetric(traits, scratch, free.more, change), free.shift
     for c in range(nv):
         damping = traits.damping[c] * change[c]
         springs = h * traits.stiffness[c] * (before[c] + change[c])
@@ -120,16 +143,17 @@ def end_step(engine, motion, traits, scratch, settings, free, rows, parts, u, nu
         lost -= mean[c] * (motion.qfrc_constraint[c] + damped)
         # What is neither bias, springs nor dampers: actuators and applied forces, with their implicit part.
         given = motion.qfrc_smooth[c] + motion.qfrc_bias[c] - motion.qfrc_passive[c] + motion.qfrc_gravcomp[c]
-        driven += mean[c] * (given - (free.shift[c] + implicit[c] - damping - springs))
+        driven += mean[c] * (given - (carried_over[c] + implicit[c] - damping - springs))
     # 2. The correction of positions, at the velocities of the step.
     p, need = correct(scratch, rows, parts, u, h)
     push, shift = zeros(scratch, nv), zeros(scratch, nv)
     if need > 0.0:
+        J, first, last, begin = rows.J, rows.first, rows.last, rows.begin
         for k in range(p.shape[0]):
             if p[k] != 0.0:
-                begin = rows.begin[k] - rows.first[k]
-                for c in range(rows.first[k], rows.last[k]):
-                    push[c] += rows.J[begin + c] * p[k]
+                start = begin[k] - first[k]
+                for c in range(first[k], last[k]):
+                    push[c] += J[start + c] * p[k]
         call_solve(f.solve_m, engine.model, engine.data, shift.ctypes.data, push.ctypes.data, np.int32(1))
     # 3. MuJoCo moves on: velocities, activations, positions, time.
     safely(end_stage, engine, motion, traits)
@@ -161,11 +185,17 @@ def march(run, first, most):
         if SPARE * read_address(engine.at.maxuse_arena) > read_address(engine.at.narena):
             return made, NO_MEMORY
         give_back(scratch, (0, 0))
+        floats_needed, ints_needed = scratch_needed(engine, motion)
+        if floats_needed > scratch.floats.shape[0] or ints_needed > scratch.ints.shape[0]:
+            return made, NO_SCRATCH
         forced, numbers = ints(scratch, read_int(engine.at.nefc)), room.numbers[step]
         for i in range(forced.shape[0]):
             forced[i] = 0
         # 1. Free motion, and the problem of what may touch.
-        free, rows, parts = begin_step(engine, motion, traits, scratch, settings, carried, forced)
+        free = move_freely(engine, motion, traits, scratch, h)
+        mark = taken(scratch)
+        rows = gather(engine, motion, traits, scratch, settings, carried, free.v, forced)
+        parts = delassus(motion, traits, scratch, rows)
         if has_failed(engine.guard):
             return made, FAILED
         r = guess(scratch, rows, last_in(room, step))
@@ -188,6 +218,7 @@ def march(run, first, most):
             if not again:
                 break
             kept = remember(rows, r)
+            give_back(scratch, mark)
             rows = gather(engine, motion, traits, scratch, settings, carried, free.v, forced)
             parts, r = delassus(motion, traits, scratch, rows), guess(scratch, rows, kept)
         if not finite:
