@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stickslip.kernels.jit import jit
+from stickslip.kernels.jit import jit, jit_inlined
 
 
 class BlockW(NamedTuple):
@@ -151,31 +151,53 @@ def block_entries(W, row, col, val):
                     at += 1
 
 
+RIGID = 6
+"""Velocities of a rigid body. Loops over so many, a number that the compiler knows, take half the time."""
+
+
 @jit
 def blocks_to_bodies(bodies, offset, rows, r, w):
     """w <- sum over contacts of their rows times r: impulses on bodies.   w (bodies, k)."""
+    if w.shape[1] == RIGID:
+        add_impulses(bodies, offset, rows, r, w, RIGID)
+    else:
+        add_impulses(bodies, offset, rows, r, w, w.shape[1])
+
+
+@jit_inlined
+def add_impulses(bodies, offset, rows, r, w, size):
+    """`blocks_to_bodies` for bodies of `size` velocities."""
     for b in range(w.shape[0]):
-        for k in range(w.shape[1]):
+        for k in range(size):
             w[b, k] = 0.0
     for i in range(bodies.shape[0]):
         for side in range(2):
             b = bodies[i, side]
             if b >= 0:
                 for j in range(offset[i], offset[i + 1]):
-                    for k in range(w.shape[1]):
+                    for k in range(size):
                         w[b, k] += rows[j, side, k] * r[j]
 
 
 @jit
 def bodies_to_blocks(bodies, offset, rows, w, bias, u):
     """u <- rows of the contacts times the velocities of their bodies, plus bias.   u, bias (n,)."""
+    if w.shape[1] == RIGID:
+        add_velocities(bodies, offset, rows, w, bias, u, RIGID)
+    else:
+        add_velocities(bodies, offset, rows, w, bias, u, w.shape[1])
+
+
+@jit_inlined
+def add_velocities(bodies, offset, rows, w, bias, u, size):
+    """`bodies_to_blocks` for bodies of `size` velocities."""
     for i in range(bodies.shape[0]):
         for j in range(offset[i], offset[i + 1]):
             s = bias[j]
             for side in range(2):
                 b = bodies[i, side]
                 if b >= 0:
-                    for k in range(w.shape[1]):
+                    for k in range(size):
                         s += rows[j, side, k] * w[b, k]
             u[j] = s
 
@@ -199,15 +221,23 @@ def body_diagonal(bodies, offset, rows, out):
 @jit
 def scale_rows(bodies, offset, rows, factor, out):
     """out <- rows times the factor F of each body, where M^-1 = F F'.   factor (bodies, k, k)."""
-    kk = rows.shape[2]
+    if rows.shape[2] == RIGID:
+        multiply_rows(bodies, offset, rows, factor, out, RIGID)
+    else:
+        multiply_rows(bodies, offset, rows, factor, out, rows.shape[2])
+
+
+@jit_inlined
+def multiply_rows(bodies, offset, rows, factor, out, size):
+    """`scale_rows` for bodies of `size` velocities."""
     for i in range(bodies.shape[0]):
         for j in range(offset[i], offset[i + 1]):
             for side in range(2):
                 b = bodies[i, side]
-                for k in range(kk):
+                for k in range(size):
                     s = 0.0
                     if b >= 0:
-                        for m in range(kk):
+                        for m in range(size):
                             s += rows[j, side, m] * factor[b, m, k]
                     out[j, side, k] = s
 

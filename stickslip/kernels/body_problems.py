@@ -17,7 +17,7 @@ AIM, ROUNDING = 1e-4, 1e-13
 tolerance by AIM: taken as it stands in every step of a body at rest, its error would add up in velocities.
 With AIM near 1 steps would go back and forth for ever: a guess with the error a, taken, leaves the velocity
 a, and the next step, swept, takes that back with impulses that have the error a as the guess after it."""
-POLISH, VISITS, LOOK = 8.0, 500.0, 4.0
+POLISH, VISITS, LOOK = 8.0, 400.0, 4.0
 """At most POLISH such sweeps, or as many as visit VISITS blocks; the judge is asked after LOOK of them, and
 then as their rate predicts."""
 NOTHING = 1e-280
