@@ -132,9 +132,9 @@ def writing(folder: Path) -> None:
             shares.append((spent[0], time.process_time() - began - spent[0]))
         write, steps = np.median(shares[1:], axis=0)
         print(
-            f"drum of 500, one of {record} steps kept, forces={forces!r}: {1e3 * write:.0f} ms of processor time on a file of"
-            f" {out.stat().st_size / 1e6:.1f} MB, {steps:.2f} s on steps: {100 * write / steps:.1f} %"
-            " (medians of 3)"
+            f"drum of 500, one of {record} steps kept, forces={forces!r}: {1e3 * write:.0f} ms of processor"
+            f" time on a file of {out.stat().st_size / 1e6:.1f} MB, {steps:.2f} s on steps:"
+            f" {100 * write / steps:.1f} % (medians of 3)"
         )
 
 
