@@ -1,6 +1,7 @@
 """`simulate` and `live`: runs of any model, where names of solvers become solvers."""
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from os import PathLike
 from typing import Any
 
@@ -10,14 +11,17 @@ from stickslip import DEFAULT_SOLVER, SYSTEM_TOLERANCE, WORLD_TOLERANCE
 from stickslip.arguments import check_simulated
 from stickslip.mechanics.world import World
 from stickslip.robots.robot import Robot
+from stickslip.schemes import registry as schemes
 from stickslip.schemes.adaptive import Adaptive
 from stickslip.simulation.clock import FORCES, choice, stride
 from stickslip.simulation.live import Live
 from stickslip.simulation.loop import simulate as carry
 from stickslip.simulation.record import Record
+from stickslip.simulation.steppers import prepared_model
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.writing import FLUSH
 from stickslip.solvers import registry
+from stickslip.state import ModelError
 from stickslip.systems.system import NonsmoothSystem
 
 
@@ -155,3 +159,34 @@ def _how(
         "solver": made, "solver_name": registry.described(made),
         "tolerance": getattr(made, "tolerance", tolerance), "select": select, "sink": sink,
     }  # fmt: skip
+
+
+def is_known(run: Trajectory) -> bool:
+    """Whether scheme and solver of a run are made again from their names and options."""
+    try:
+        _scheme(run)
+        registry.remade(run.solver)
+    except ModelError:
+        return False
+    return True
+
+
+def parts_of(run: Trajectory) -> tuple[Any, Any, Any, Any]:
+    """The model of a run from a file, prepared, its scheme and its solver, made again, and what chooses
+    impulses."""
+    from stickslip.solvers.selection import least_of_many
+
+    solver, options = registry.remade(run.solver)
+    made = registry.chosen(solver, None, tolerance=run.tolerance, **options)
+    return _prepared(run.model.source), _scheme(run), made, least_of_many
+
+
+def _scheme(run: Trajectory) -> Any:
+    remade = schemes.remade_for_bodies if run.of_world else schemes.remade
+    return remade(run.scheme, run.scheme_options)
+
+
+@lru_cache(maxsize=4)
+def _prepared(stored: Any) -> Any:
+    """The model in a file, made once: who follows a run opens its file every second."""
+    return prepared_model(stored())

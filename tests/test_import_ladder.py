@@ -67,6 +67,7 @@ LOOKS_UP = {
     "robots/robot.py": {"runs"},
     "simulation/trajectory.py": {"export", "files", "view"},
     "simulation/contacts.py": {"files"},
+    "files/runs.py": {"runs"},
 }
 """Files that import rooms above them by name, when asked to: to be saved, to be shown in notebooks, to be
 written as equations, to go on step by step, and to tell which impulses are unique."""

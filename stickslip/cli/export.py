@@ -11,7 +11,7 @@ from stickslip.cli.errors import ExitCode, refused, usable, wrote
 from stickslip.cli.places import check_not_itself, check_writable, load_run
 from stickslip.cli.progress import watch_parts
 
-Table = Literal["states", "contacts", "interactions", "sensors", "energies", "joints"]
+Table = Literal["states", "contacts", "interactions", "sensors", "inputs", "energies", "joints"]
 """Tables of runs (`stickslip.export.tables.MAKERS`, written out to keep `--help` light)."""
 
 ENDINGS = (".csv", ".parquet", ".vtkhdf", ".usda", ".usdc", ".usd", ".rrd")

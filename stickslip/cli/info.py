@@ -170,9 +170,10 @@ def _of_robot(robot: Robot, what: str) -> Facts:
 def _of_run(run: Trajectory, path: Path) -> Facts:
     """A trajectory of systems or of a world."""
     from stickslip.files.journal import is_written
-    from stickslip.simulation.contacts import LEAST
+    from stickslip.schemes.body_forces import LEAST
     from stickslip.simulation.robot_model import RobotModel
     from stickslip.simulation.summary import bodies, shapes
+    from stickslip.simulation.world_memory import pending
 
     count = ""
     if not run.of_world:
@@ -200,6 +201,8 @@ def _of_run(run: Trajectory, path: Path) -> Facts:
         yield "opening", opening, "", ""
         yield "sensors", list(run.sensors), "sensors", ", ".join(run.sensors)
         yield "iterations", iterations, "", ""
+    if run.inputs:
+        yield "inputs", list(run.inputs), "inputs", ", ".join(run.inputs)
     given = ", ".join(f"{name}={value}" for name, value in run.scheme_options.items())
     start, end = float(run.t[0]), float(run.t[-1])
     yield "scheme", run.scheme, "scheme", run.scheme + (f" ({given})" if given else "")
@@ -222,10 +225,13 @@ def _of_run(run: Trajectory, path: Path) -> Facts:
     yield "verdict", verdict, "verdict", f"{verdict}, {why}" if why else verdict
     yield "relaxation", run.relaxation, "", ""
     if run.of_world:
-        total, many = len(run.contacts), int((run.contacts.choice == LEAST).sum())
-        which = f"unique, or of least norm where there are many: {many} of {total}"
+        choice = run.raw_contacts.choice
+        many: int | None = int((choice == LEAST).sum())
+        which = f"unique, or of least norm where there are many: {many} of {choice.size}"
+        if pending(run).size:
+            many, which = None, "of least norm where there are many, chosen when they are asked for"
         which = "as the solver found them" if run.forces == "solver" else which
-        yield "contacts", total, "contacts", f"{total} in all records"
+        yield "contacts", choice.size, "contacts", f"{choice.size} in all records"
         yield "forces", run.forces, "forces", which
         yield "not_unique", many, "", ""
     natural, scaled = float(run.natural.max()), float(run.natural_scaled.max())

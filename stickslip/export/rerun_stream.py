@@ -70,6 +70,8 @@ def _log(rr: Any, recording: Any, run: Run, numbers: IntArray, report: Report | 
             _contacts(stream, block, *arrow)
             for name, values in block.part.sensors.items():
                 stream.numbers(["sensors", name], np.asarray(values[block.rows], float))
+            for name, values in block.part.inputs.items():
+                stream.numbers(["inputs", name], values[block.rows])
         else:
             _systems(stream, block)
         found = energies(block)

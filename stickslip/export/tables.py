@@ -57,8 +57,8 @@ COUNTS = {True: ("iterations",), False: ("iterations", "newton")}
 def frame(
     run: Run, what: str = "states", *, start: float | None = None, until: float | None = None, every: int = 1
 ) -> "pandas.DataFrame":
-    """A table of a run for pandas (extra `tables`): states, contacts, interactions, sensors, energies or
-    joints; from `start` to `until` [s], every so many records."""
+    """A table of a run for pandas (extra `tables`): states, contacts, interactions, sensors, inputs,
+    energies or joints; from `start` to `until` [s], every so many records."""
     pandas = extra("pandas", "a data frame", "tables")
     parts = list(table(run, what, picked(run, start, until, every)))
     return pandas.DataFrame({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
@@ -73,10 +73,10 @@ def table(run: Run, what: str, numbers: IntArray, report: Report | None = None) 
 def tables(run: Run) -> tuple[str, ...]:
     """Names of the tables in which a run has something to tell."""
     if run.of_world:
-        more = {"sensors": bool(run.sensors), "joints": _tells_joints(run)}
+        more = {"sensors": bool(run.sensors), "inputs": bool(run.inputs), "joints": _tells_joints(run)}
         return ("states", "contacts", "energies", *(name for name, told in more.items() if told))
-    assert not run.of_world
-    return ("states", *(("interactions",) if run.model.interactions else ()), "energies")
+    more = {"interactions": bool(run.model.interactions), "energies": True, "inputs": bool(run.inputs)}
+    return ("states", *(name for name, told in more.items() if told))
 
 
 def maker(run: Run, what: str) -> Maker:
@@ -165,24 +165,23 @@ def _interactions(run: Run) -> Maker:
     return rows
 
 
-def _sensors(_: Run) -> Maker:
-    """A row per number that a sensor shows."""
+def _named(what: str, one: str) -> Callable[[Run], Maker]:
+    """What makes tables of what a run has by name, a row per number: `run.sensors`, `run.inputs`."""
 
     def rows(block: Block) -> Columns:
-        assert block.part.of_world
-        shown = {
+        told = {
             name: np.asarray(values[block.rows], float).reshape(block.rows.size, -1)
-            for name, values in block.part.sensors.items()
+            for name, values in getattr(block.part, what).items()
         }
-        widths = [values.shape[1] for values in shown.values()]
+        widths = [values.shape[1] for values in told.values()]
         return {
             TIME: np.repeat(block.t, sum(widths)),
-            "sensor": np.tile(np.repeat(_texts(shown), widths), block.rows.size),
+            one: np.tile(np.repeat(_texts(told), widths), block.rows.size),
             "component": np.tile(np.concatenate([np.arange(width) for width in widths]), block.rows.size),
-            "value": np.concatenate(list(shown.values()), axis=1).reshape(-1),
+            "value": np.concatenate(list(told.values()), axis=1).reshape(-1),
         }
 
-    return rows
+    return lambda _: rows
 
 
 def _energies(run: Run) -> Maker:
@@ -256,8 +255,9 @@ def _coordinates(run: Run) -> Maker:
 
 
 MAKERS: dict[str, Callable[[Run], Maker]] = {
-    "states": _states, "contacts": _contacts, "interactions": _interactions, "sensors": _sensors,
-    "energies": _energies, "joints": _joints,
+    "states": _states, "contacts": _contacts, "interactions": _interactions,
+    "sensors": _named("sensors", "sensor"), "inputs": _named("inputs", "input"), "energies": _energies,
+    "joints": _joints,
 }  # fmt: skip
 """The tables by name."""
 

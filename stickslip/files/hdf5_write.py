@@ -45,6 +45,17 @@ def put_array(group: Any, name: str, value: Any, dtype: Any) -> None:
     group.create_dataset(name, data=np.ascontiguousarray(value, dtype), track_times=False)
 
 
+def put_place(group: Any, name: str, rows: int, like: np.ndarray) -> Any:
+    """A dataset of so many rows like those of an array, flat, which has its place in the file; its numbers
+    are still to be written."""
+    plan = h5p.create(h5p.DATASET_CREATE)
+    plan.set_obj_track_times(False)
+    plan.set_alloc_time(h5d.ALLOC_TIME_EARLY)
+    plan.set_fill_time(h5d.FILL_TIME_NEVER)
+    shape = (rows,) if like.ndim == 1 else (rows, int(np.prod(like.shape[1:])))
+    return group.create_dataset(name, shape, np.int8 if like.dtype == np.bool_ else like.dtype, dcpl=plan)
+
+
 def put_packed(group: Any, name: str, value: Any, dtype: Any) -> None:
     """A dataset of numbers in chunks of whole rows, compressed where there are many."""
     array = np.ascontiguousarray(value, dtype)

@@ -24,7 +24,7 @@ import json
 import os
 import weakref
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -36,8 +36,10 @@ from stickslip.files import runs
 from stickslip.files.errors import FormatError
 from stickslip.files.frames import HEAD, MAGIC, TYPES
 from stickslip.files.hdf5_write import hdf5_content
+from stickslip.files.journal_copy import copy_frames
 from stickslip.files.journal_read import Frames, read_journal
 from stickslip.files.problems import JOURNAL
+from stickslip.files.run_models import StoredModel
 from stickslip.files.runs import ROOT
 from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.simulation.rows import Rows
@@ -67,8 +69,12 @@ class Journal:
         """What stands at the place before the run, locked."""
         self._end = 0
         """Of the last whole frame [bytes]."""
+        self._others = 0
+        """Of the last whole frame that another process wrote [bytes]."""
         self._base: Trajectory | None = None
         """The run that is continued."""
+        self._waits = False
+        """Whether impulses are left to be chosen by who reads the file."""
         self.until: float | None = None
         """When the run is to end [s], where that is known."""
         if self.path.exists():
@@ -89,7 +95,7 @@ class Journal:
             self._open(tail)
             if self._base is None:
                 return  # with its first records
-        rows = runs.file_rows(tail[1:]) if len(tail) > 1 else None
+        rows = runs.file_rows(tail[1:], not self._waits) if len(tail) > 1 else None
         self._put(self._facts(tail), rows, tail.memory)
 
     def read(self) -> Trajectory:
@@ -101,7 +107,7 @@ class Journal:
         if self._end == 0:
             return tail
         run = self.read()
-        more = [MemoryStore(runs.file_rows(tail[1:]))] if len(tail) > 1 else []
+        more = [MemoryStore(runs.file_rows(tail[1:], not self._waits))] if len(tail) > 1 else []
         return replace(run, store=JoinedStore([run.store, *more]), memory=tail.memory)
 
     def end(self, complete: bool) -> Trajectory:
@@ -112,7 +118,7 @@ class Journal:
         if complete:
             self._put({"complete": True}, None, {})
             try:
-                runs.write_trajectory(self.path, self.read())
+                copy_frames(self.path, self.read(), self._others)
             except OSError as error:
                 reason = (error.strerror or str(error)).lower()
                 notes = (f"{self.path.name} stays a journal, which stickslip reads: {reason}",)
@@ -135,10 +141,13 @@ class Journal:
     def _open(self, tail: Trajectory) -> None:
         """Take the place of the file: with a head of its own, or behind the frames that are there."""
         target = self.path.resolve()
+        tail = replace(tail, model=replace(tail.model, source=StoredModel.of(tail.model.source)))
+        self._waits = runs.can_wait(tail, self._base)
         if self._base is not None:
             self._check_same(self._base, tail)
         if self._base is not None and runs.file_start(target).startswith(JOURNAL):
-            self._end, self._file = Frames(target).end, self._there
+            self._end = self._others = Frames(target).end
+            self._file = self._there
             self._file.truncate(self._end)
             self._file.seek(self._end)
             return
@@ -147,13 +156,13 @@ class Journal:
             self._file = draft.open("w+b", buffering=0)
             weakref.finalize(self, self._file.close)
             _lock(self._file, self.path)
-            self._write_all(JOURNAL + _head(tail if self._base is None else self._base))
+            self._write_all([JOURNAL, *_head(tail if self._base is None else self._base, self._waits)])
             if self._base is None:
-                self._put(self._facts(tail), runs.file_rows(tail), tail.memory)
+                self._put(self._facts(tail), runs.file_rows(tail, not self._waits), tail.memory)
             else:
                 facts = self._facts(None)
-                for part in _blocks(self._base):
-                    self._put(facts, runs.file_rows(part), self._base.memory)
+                for part in runs.blocks(self._base):
+                    self._put(facts, runs.file_rows(part, told=False), self._base.memory)
                     facts = facts | {"events": []}  # told once
             os.fsync(self._file.fileno())
             draft.replace(target)
@@ -206,20 +215,25 @@ class Journal:
         ]
         text = json.dumps(facts | {"arrays": listed}).encode()
         head = HEAD.pack(MAGIC, len(text), sum(x.nbytes for x in payload), zlib.crc32(text))
-        self._write_all(b"".join([head, text, *payload]))
+        self._write_all([head, text, *payload])
 
-    def _write_all(self, content: bytes) -> None:
-        """Write bytes behind the last whole frame; a write cut short leaves nothing."""
+    def _write_all(self, parts: Sequence[Any]) -> None:
+        """Write bytes and arrays behind the last whole frame; a write cut short leaves nothing."""
+        end = self._end
         try:
-            view = memoryview(content)
-            while view:
-                view = view[self._file.write(view) :]
+            for part in parts:
+                view = memoryview(part)
+                end += view.nbytes
+                if view.nbytes:
+                    view = view.cast("B")
+                while view.nbytes:
+                    view = view[self._file.write(view) :]
             os.fdatasync(self._file.fileno())
         except OSError as error:
             self._file.truncate(self._end)
             self._file.seek(self._end)
             raise OSError(error.errno, error.strerror or str(error), str(self.path)) from None
-        self._end += len(content)
+        self._end = end
 
 
 def is_written(path: Path) -> bool:
@@ -237,19 +251,12 @@ def _json(facts: Mapping[str, Any]) -> str:
     return json.dumps(facts, default=repr)
 
 
-def _head(run: Trajectory) -> bytes:
-    """Frame 0: the model and what does not change."""
-    facts = runs.static_facts(run) | {"notes": []}
+def _head(run: Trajectory, waits: bool) -> tuple[bytes, ...]:
+    """Frame 0: the model and what does not change; waits: impulses are left to be chosen by readers."""
+    facts = runs.static_facts(run) | {"notes": []} | ({"pending": True} if waits else {})
     image = hdf5_content(lambda root: runs.put_head(root.create_group(ROOT), facts, run.model))
     text = b"{}"
-    return HEAD.pack(MAGIC, len(text), len(image), zlib.crc32(text)) + text + image
-
-
-def _blocks(run: Trajectory) -> Iterator[Trajectory]:
-    """The records of a run, some at a time."""
-    size = max(1, runs.BLOCK * len(run) // max(1, runs.run_size(run)))
-    for a in range(0, len(run), size):
-        yield run[a : a + size]
+    return HEAD.pack(MAGIC, len(text), len(image), zlib.crc32(text)), text, image
 
 
 def _lock(file: Any, path: Path, shared: bool = False) -> None:

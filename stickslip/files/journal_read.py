@@ -1,6 +1,7 @@
 """Journals of runs, read: the frames that are whole, and their columns when they are asked for."""
 
 import json
+import math
 import os
 import weakref
 import zlib
@@ -23,6 +24,7 @@ from stickslip.schemes.step import Event
 from stickslip.simulation.model import Model
 from stickslip.simulation.store import Store
 from stickslip.simulation.trajectory import Trajectory
+from stickslip.simulation.world_memory import PREFIX, VALUE
 from stickslip.simulation.world_model import WorldModel
 from stickslip.state import IntArray
 
@@ -47,10 +49,11 @@ def read_journal(path: Path) -> Trajectory:
         left = frames.size - frames.end
         if left:
             notes += (f"the last {left} bytes of {path.name} are no whole record and are left out",)
-        return Trajectory(
+        run = Trajectory(
             model, store, clock=about.clock(), **about.run(), memory=store.memory(), events=events,
             notes=notes, complete=frames.complete,
         )  # fmt: skip
+        return runs.with_forces(run, about)
 
 
 class _Array(NamedTuple):
@@ -62,15 +65,20 @@ class _Array(NamedTuple):
     shape: tuple[int, ...]
     crc: int
 
+    @property
+    def size(self) -> int:
+        """[bytes]."""
+        return math.prod(self.shape) * self.kind.itemsize
+
 
 class Frames:
     """The frames of a journal: where they are, and what they say."""
 
     def __init__(self, path: Path):
         self.path = path
-        self._file = os.open(path, os.O_RDONLY)
-        weakref.finalize(self, os.close, self._file)
-        self.size = os.fstat(self._file).st_size
+        self.file = os.open(path, os.O_RDONLY)
+        weakref.finalize(self, os.close, self.file)
+        self.size = os.fstat(self.file).st_size
         if self._read(0, len(JOURNAL)) != JOURNAL:
             self.fail("the file", "something else")
         head = self._frame(len(JOURNAL))
@@ -110,13 +118,13 @@ class Frames:
 
     def read(self, name: str, array: _Array) -> np.ndarray:
         """An array of a frame, checked against its CRC."""
-        raw = self._read(array.place, int(np.prod(array.shape)) * array.kind.itemsize)
+        raw = self._read(array.place, array.size)
         if zlib.crc32(raw) != array.crc:
             self.fail(f"sound numbers of {name}", f"damaged ones at byte {array.place}")
         return np.frombuffer(raw, array.kind).reshape(array.shape)
 
     def _read(self, start: int, size: int) -> bytes:
-        return os.pread(self._file, size, start)
+        return os.pread(self.file, size, start)
 
     def _frame(self, start: int) -> tuple[dict[str, Any], int, int] | None:
         """Text, place of the arrays and end of the frame that begins there; None where there is no whole
@@ -156,17 +164,14 @@ class Frames:
 
     def _sound(self, arrays: dict[str, _Array]) -> bool:
         """Whether the numbers of a frame are those that were written."""
-        return all(
-            zlib.crc32(self._read(x.place, int(np.prod(x.shape)) * x.kind.itemsize)) == x.crc
-            for x in arrays.values()
-        )
+        return all(zlib.crc32(self._read(x.place, x.size)) == x.crc for x in arrays.values())
 
 
 class JournalStore(Store):
     """Rows in the frames of a journal, read when they are asked for."""
 
     def __init__(self, frames: Frames, model: Model | WorldModel):
-        self._frames = frames
+        self.frames = frames
         self._arrays = [one for one in frames.arrays if "columns/t" in one]
         self._starts = np.cumsum([0, *(one["columns/t"].shape[0] for one in self._arrays)])
         self._fields = {one.name: one for one in runs.fields_of(model, 0)}
@@ -175,6 +180,10 @@ class JournalStore(Store):
         if isinstance(model, WorldModel):
             self._tables["contacts"] = {one.name: one for one in contact_fields(None, len(model))}
             self._tables["joints"] = {one.name: one for one in joint_fields(model)}
+            for name, array in (item for one in self._arrays for item in one.items()):
+                table = name.removesuffix(f"/{VALUE}")
+                if name.startswith(PREFIX) and table not in self._tables:
+                    self._tables[table] = {VALUE: Field(VALUE, None, array.shape[1:] or None)}
         self._offsets: dict[str, IntArray] = {}
         known = (x.split("/", 1)[1] for one in self._arrays for x in one if x.startswith("columns/"))
         self._names = tuple(
@@ -209,7 +218,7 @@ class JournalStore(Store):
                 part = np.full((b - a,), np.nan) if found is None else self._checked(name, found, rows, a, b)
                 width = part.shape[1:] if width is None else width
                 if part.shape[1:] != width:
-                    self._frames.fail(f"rows of {name} of one shape", f"shapes {width} and {part.shape[1:]}")
+                    self.frames.fail(f"rows of {name} of one shape", f"shapes {width} and {part.shape[1:]}")
                 parts.append(part)
         if not parts:
             return self.column(name, 0, 1)[:0]
@@ -226,12 +235,15 @@ class JournalStore(Store):
             counts = []
             for arrays in self._arrays:
                 found = arrays.get(f"counts/{table}")
+                if found is None and table.startswith(PREFIX):  # of a run from before memories were kept
+                    counts.append(np.zeros(arrays["columns/t"].shape, np.int64))
+                    continue
                 if found is None or found.shape != arrays["columns/t"].shape or found.kind != TYPES["i8"]:
-                    self._frames.fail(f"counts of {table} in every frame", "a frame without them")
-                counts.append(self._frames.read(f"counts of {table}", found))
+                    self.frames.fail(f"counts of {table} in every frame", "a frame without them")
+                counts.append(self.frames.read(f"counts of {table}", found))
                 total = arrays.get(f"{table}/{next(iter(self._tables[table]))}")
                 if (counts[-1] < 0).any() or total is None or counts[-1].sum() != total.shape[0]:
-                    self._frames.fail(f"counts of {table} that fit the table", "others")
+                    self.frames.fail(f"counts of {table} that fit the table", "others")
             joined = np.concatenate([[0], *counts])
             self._offsets[table] = np.cumsum(joined, dtype=np.int64)
         return self._offsets[table]
@@ -245,8 +257,8 @@ class JournalStore(Store):
             if a < b:
                 found = arrays.get(f"{table}/{name}")
                 if found is None or found.shape[0] != high - low:
-                    self._frames.fail(f"{table}/{name} of {high - low} rows in every frame", "others")
-                value = self._frames.read_rows(f"{table}/{name}", found, a, b)
+                    self.frames.fail(f"{table}/{name} of {high - low} rows in every frame", "others")
+                value = self.frames.read_rows(f"{table}/{name}", found, a, b)
                 parts.append(self._within(field, value, f"{table}/{name}"))
         empty: np.ndarray = np.zeros((0, *(field.width or ())), field.kind)
         return parts[0] if len(parts) == 1 else np.concatenate([empty, *parts])
@@ -256,22 +268,22 @@ class JournalStore(Store):
         last = self._arrays[-1]
         at_end = {x.split("/", 1)[1]: last[x] for x in last if x.startswith("memory/")}
         if at_end:
-            return {name: np.array(self._frames.read(name, x), float) for name, x in at_end.items()}
+            return {name: np.array(self.frames.read(name, x), float) for name, x in at_end.items()}
         rows = {x.split("/", 2)[2]: last[x] for x in last if x.startswith("columns/memory/")}
-        return {name: np.array(self._frames.read(name, x)[-1], float) for name, x in rows.items()}
+        return {name: np.array(self.frames.read(name, x)[-1], float) for name, x in rows.items()}
 
     def _checked(self, name: str, found: _Array, rows: int, start: int, stop: int) -> np.ndarray:
         if not found.shape or found.shape[0] != rows:
-            self._frames.fail(f"{rows} rows of {name}", f"shape {found.shape}")
-        value = self._frames.read_rows(name, found, start, stop)
+            self.frames.fail(f"{rows} rows of {name}", f"shape {found.shape}")
+        value = self.frames.read_rows(name, found, start, stop)
         field = self._fields.get(name)
         return value if field is None else self._within(field, value, name)
 
     def _within(self, field: Field, value: np.ndarray, name: str) -> np.ndarray:
         if value.shape[1:] != (field.width or ()):
-            self._frames.fail(f"rows of {name} of shape {field.width or ()}", f"shape {value.shape[1:]}")
+            self.frames.fail(f"rows of {name} of shape {field.width or ()}", f"shape {value.shape[1:]}")
         return field.checked(value, self, name)  # type: ignore[no-any-return]
 
     def fail(self, place: str, expected: str, found: str) -> NoReturn:
         """Refuse a column."""
-        self._frames.fail(f"{expected} as {place}", found)
+        self.frames.fail(f"{expected} as {place}", found)

@@ -7,6 +7,8 @@ touched, and the library of GAMS when a GDX file is.
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 
@@ -101,7 +103,15 @@ def file_content(path: Path) -> bytes:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Put `content` at `path` in one step, so that a write cut short (a full disk) destroys nothing.
+    """Put `content` at `path` in one step; see `draft_of`."""
+    with draft_of(path) as draft:
+        draft.write_bytes(content)
+
+
+@contextmanager
+def draft_of(path: Path, durable: bool = False) -> Iterator[Path]:
+    """A file beside `path`, to be written, that takes its place in one step once it is, so that a write cut
+    short (a full disk) destroys nothing. durable: not before the disk has all of it.
 
     An OSError names `path`, and no part of the content stays behind.
     """
@@ -110,7 +120,10 @@ def replace_file(path: Path, content: bytes) -> None:
         raise FormatError.at(path, "the place to write", "a regular file or nothing", "something else")
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
-        draft.write_bytes(content)
+        yield draft
+        if durable:
+            with draft.open("rb") as file:
+                os.fsync(file.fileno())
         draft.replace(path)
     except OSError as error:
         raise OSError(error.errno, error.strerror or str(error), str(given)) from None

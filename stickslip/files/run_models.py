@@ -73,6 +73,13 @@ class StoredModel:
         """text: JSON as files of models have it; reason: why there is none; path: the file."""
         self.text, self.reason, self._path = text, reason, path
 
+    def __eq__(self, other: object) -> bool:
+        """Whether both say the same."""
+        return isinstance(other, StoredModel) and (self.text, self.reason) == (other.text, other.reason)
+
+    def __hash__(self) -> int:
+        return hash((self.text, self.reason))
+
     @classmethod
     def of(cls, source: Any) -> Self:
         """What a file says of a World or a NonsmoothSystem; what another file said is kept."""

@@ -1,9 +1,9 @@
 """Robots in files of runs: what a run is read by, and the model as it was given, to go on with.
 
-Beside what a world has, `about` has the names of joints and sensors, and robot/coordinate_kind,
-coordinate_place and sensor_place are arrays, as `RobotModel` has them. The text `model` is JSON: the XML with
-the files that it includes, its assets in base64, restitution, laws of pairs and cone, and the world around it
-as files of models have it.
+Beside what a world has, `about` has the names of joints, sensors and inputs, and robot/coordinate_kind,
+coordinate_place, sensor_place and input_place are arrays, as `RobotModel` has them. The text `model` is JSON:
+the XML with the files that it includes, its assets in base64, restitution, laws of pairs and cone, and the
+world around it as files of models have it.
 """
 
 import base64
@@ -34,21 +34,23 @@ MOST_ASSETS = 2**25
 def put_robot(group: Any, model: RobotModel) -> dict[str, Any]:
     """Write the arrays of a robot; what `about` says of it."""
     place = group.create_group("robot")
-    parts.put_fields(place, _arrays(len(model.coordinates), len(model.sensor_names)), model, put_array)
-    return {
-        "coordinates": list(model.coordinates), "sensor_names": list(model.sensor_names),
-        "sizes": list(model.sizes),
-    }  # fmt: skip
+    told = {name: list(getattr(model, name)) for name in ("coordinates", "sensor_names", "input_names")}
+    parts.put_fields(place, _arrays(*map(len, told.values())), model, put_array)
+    return {**told, "sizes": list(model.sizes)}
 
 
 def read_robot(source: Source, group: Any, about: About, world: WorldModel) -> RobotModel:
     """The robot in a group of a file, of which `world` has the bodies."""
     joints, sensors = about.get("coordinates", "texts"), about.get("sensor_names", "texts")
+    inputs = about.get("input_names", "texts") if "input_names" in about.top else ()
     sizes = about.get("sizes", "counts")
     place = source.group(group, "robot")
-    arrays = parts.read_fields(source, place, _arrays(len(joints), len(sensors)))
+    arrays = parts.read_fields(source, place, _arrays(len(joints), len(sensors), len(inputs)))
     given = {spec.name: getattr(world, spec.name) for spec in fields(WorldModel)}
-    return RobotModel(**given, coordinates=joints, sensor_names=sensors, sizes=sizes, **arrays)
+    names = {"coordinates": joints, "sensor_names": sensors, "input_names": inputs}
+    if (arrays["input_place"].sum(axis=1) > sizes[2]).any():
+        source.fail(f"{place.name}/input_place", f"places in {sizes[2]} numbers", "others")
+    return RobotModel(**given, **names, sizes=sizes, **arrays)
 
 
 def column_fields(model: RobotModel, n: int) -> list[Field]:
@@ -118,9 +120,10 @@ def _world(tree: Any, path: Any) -> World:
     return made
 
 
-def _arrays(joints: int, sensors: int) -> list[Field]:
+def _arrays(joints: int, sensors: int, inputs: int) -> list[Field]:
     return [
         Field("coordinate_kind", joints, None, np.int64, (0, len(KINDS) - 1)),
         Field("coordinate_place", joints, (2,), np.int64, (0, 2**31)),
         Field("sensor_place", sensors, (2,), np.int64, (0, 2**31)),
+        Field("input_place", inputs, (2,), np.int64, (0, 2**31), optional=True),
     ]

@@ -6,9 +6,11 @@
     model                                 JSON: the model, as files of models have it, where it can be written
     columns/t, h, index, q, v, ...        one row per recorded instant, row 0 the start; `verdict` is 0
                                           certified, 1 relaxed, 2 missed
-    sensors/k, measures/k, memory/k       in the order of their names in `about`, one row per instant; memory
-                                          of a world has one row, that of the end
+    sensors/k, inputs/k, measures/k, memory/k   in the order of their names in `about`, one row per instant;
+                                          memory of a world has one row, that of the end
     contacts/offset, id, body, ...        of a world: those of record k are rows offset[k] to offset[k + 1]
+    memories/k/offset, value              of a world: the scheme's memory at every record, in the order of
+                                          names in `about`, as `simulation/world_memory.py` keeps it
     joints/offset, r, id                  impulses of joints, likewise; id: 7 joint + part
     events/t, kind, interaction           kind and interaction as numbers into the lists of `about`
 
@@ -19,9 +21,9 @@ here read as well. Files of version 1 are read by `old_runs`.
 """
 
 import json
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -32,13 +34,14 @@ import numpy as np
 from stickslip.files import run_parts as parts
 from stickslip.files.errors import FormatError
 from stickslip.files.hdf5 import Source
-from stickslip.files.hdf5_write import packed_content, put_array, put_packed, put_text
+from stickslip.files.hdf5_write import hdf5_content, put_array, put_place, put_text
 from stickslip.files.old_runs import ROOTS as OLD_ROOTS
 from stickslip.files.old_runs import read_old
-from stickslip.files.problems import JOURNAL, SIGNATURE, file_content, replace_file
+from stickslip.files.problems import JOURNAL, SIGNATURE, draft_of, file_content, replace_file
 from stickslip.files.run_models import (
     CHOSEN,
     MOST_INDEX,
+    StoredModel,
     column_fields,
     contact_fields,
     joint_fields,
@@ -46,12 +49,16 @@ from stickslip.files.run_models import (
     read_model,
 )
 from stickslip.files.run_parts import About, Field
+from stickslip.files.run_store import FileStore, check_shapes
 from stickslip.problem.solution import Verdict
 from stickslip.simulation.model import Model
 from stickslip.simulation.rows import Rows, Table
-from stickslip.simulation.store import MemoryStore, Store
+from stickslip.simulation.store import MemoryStore
 from stickslip.simulation.trajectory import Trajectory
+from stickslip.simulation.world_forces import WorldForces
+from stickslip.simulation.world_memory import PREFIX, VALUE, stored_tables
 from stickslip.simulation.world_model import WorldModel
+from stickslip.simulation.written_forces import WrittenForces
 from stickslip.state import IntArray
 
 ROOT, VERSION = "stickslip_run", 2
@@ -59,37 +66,27 @@ ENDINGS = (".hdf5", ".h5")
 """Endings of the names of files of runs."""
 WHOLE = 2**26
 """A file that is larger is not read whole [bytes]."""
-PACKED = 2**24
-"""A run that is larger is not compressed, which takes longer than writing it [bytes]."""
 BLOCK = 2**24
 """So much of a run is written at a time, about [bytes]."""
 FILE_NAMES = {"verdicts": "verdict"}
 """Columns that have another name in files."""
-NAMED = ("sensors", "measures", "memory")
+NAMED = ("sensors", "inputs", "measures", "memory")
 """Columns with names of the user's or of the scheme's."""
 
 
 def write_trajectory(path: str | PathLike[str], run: Trajectory) -> None:
     """Write a run; the file appears whole or not at all, and the same one gives the same bytes."""
     place = checked_path(path)
-    if run_size(run) <= PACKED:
+    if run_size(run) <= BLOCK:
         replace_file(place, trajectory_content(run))
         return
-    target = place.resolve()
-    draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
-    try:
-        with h5py.File(draft, "w") as root:
-            _fill(root.create_group(ROOT), run, False)
-        draft.replace(target)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror or str(error), str(path)) from None
-    finally:
-        draft.unlink(missing_ok=True)
+    with draft_of(place) as draft, h5py.File(draft, "w") as root:
+        _fill(root.create_group(ROOT), run)
 
 
 def trajectory_content(run: Trajectory) -> bytes:
-    """The bytes of the file of a small run; the same one gives the same bytes."""
-    return packed_content(ROOT, lambda group, put: _fill(group, run, put is put_packed), run_size(run))
+    """The bytes of the file of a run, made in memory."""
+    return hdf5_content(lambda root: _fill(root.create_group(ROOT), run))
 
 
 def read_trajectory(path: str | PathLike[str]) -> Trajectory:
@@ -170,19 +167,24 @@ def run_size(run: Trajectory) -> int:
     return total
 
 
-def file_rows(run: Trajectory) -> Rows:
-    """The rows of a run as files have them: energies computed, and impulses as they are told."""
+def file_rows(run: Trajectory, told: bool) -> Rows:
+    """The rows of a run as files have them, with energies; told: with the impulses that it tells, which are
+    chosen now, and not those that were recorded."""
     fields = column_fields(run.model, len(run))
-    columns: dict[str, Any] = {one.name: getattr(run, one.name) for one in fields}
+    columns: dict[str, Any] = {one.name: getattr(run, one.name) for one in fields if one.name != "r"}
     columns |= {"index": run.index, "verdicts": run.verdicts}
     for kind in NAMED:
         columns |= {x: run.column(x) for x in run.store.names if x.startswith(f"{kind}/")}
     if isinstance(run.model, Model):
-        return Rows(columns | {"choice": run.choice})
-    contacts, joints = run.contacts, {"r": run.joint_r, "id": run.joint_id}
+        chosen = ("r", "choice")
+        return Rows(columns | {name: run.column(name) if told else run.recorded(name) for name in chosen})
+    contacts, joint_r = (run.contacts, run.joint_r) if told else (run.raw_contacts, run.raw_joint_r)
     table = {one.name: getattr(contacts, one.name) for one in contact_fields(None, len(run.model))}
+    joints = {"r": joint_r, "id": run.joint_id}
     return Rows(columns, {
-        "contacts": Table(np.diff(contacts.offset), table), "joints": Table(np.diff(run.joint_offset), joints)
+        "contacts": Table(np.diff(contacts.offset), table),
+        "joints": Table(np.diff(run.joint_offset), joints),
+        **stored_tables(run, told and run.forces == "least"),
     })  # fmt: skip
 
 
@@ -202,137 +204,88 @@ def put_head(group: Any, facts: Mapping[str, Any], model: Model | WorldModel) ->
     put_text(group, "about", json.dumps({**facts, **own}, default=repr))
 
 
-def _fill(group: Any, run: Trajectory, packed: bool) -> None:
-    """Write a run into a group, a block of records at a time."""
-    n, first = len(run), file_rows(run[:1])
-    per_record = max(1, run_size(run) // n)
-    block = n if packed else max(1, BLOCK // per_record)
+def declare(group: Any, run: Trajectory, told: bool) -> dict[str, Any]:
+    """Write all of a run into a group but the numbers of its records. Their datasets, which have their places
+    in the file and are still to be filled, by name: columns of `file_rows`, `table/column` of its tables."""
+    n, first = len(run), file_rows(run[:1], told)
+    memories = [name for name in first.tables if name.startswith(PREFIX)]
     names = {kind: [x for x in first.columns if x.startswith(f"{kind}/")] for kind in NAMED}
     last = {} if names["memory"] else run.memory
     facts = static_facts(run) | parts.put_events(group, run.events, put_array) | {
         "steps": run.steps, "missed": run.missed, "verdict": run.verdict.value, "relaxation": run.relaxation,
         "notes": list(run.notes), "complete": run.complete, "memory_at_end": not names["memory"],
-        "sensors": _shapes(first, names["sensors"]), "measures": _shapes(first, names["measures"]),
-        "memory": _shapes(first, names["memory"])
-        or [{"name": name, "shape": list(x.shape)} for name, x in last.items()],
     }  # fmt: skip
+    facts |= {kind: _shapes(first, names[kind]) for kind in NAMED}
+    if run.choose is not None and not told:
+        facts["pending"] = True
+    facts["memory"] += [{"name": name, "shape": list(x.shape)} for name, x in last.items()]
     if run.until is not None and not run.complete:
         facts["until"] = run.until
+    if memories:
+        columns = Rows({name: first.tables[name].columns[VALUE] for name in memories})
+        facts["memories"] = _shapes(columns, memories)
     put_head(group, facts, run.model)
-    sizes = {table: int(_count(run, table)) for table in first.tables}
-    places = {name: group.create_group(name) for name in ("columns", *NAMED, *first.tables)}
-    writers: dict[str, Callable[[Any], None]] = {}
+    places = {name: group.create_group(name) for name in ("columns", *NAMED)}
+    for name in first.tables:
+        own = f"{PREFIX}{memories.index(name)}" if name in memories else name
+        places[name] = group.create_group(own)
+    found: dict[str, Any] = {}
     for name, column in first.columns.items():
-        kind, rest = (
-            name.split("/", 1) if "/" in name else ("columns", "verdict" if name == "verdicts" else name)
-        )
-        own = f"{names[kind].index(name)}" if kind in NAMED else rest
-        writers[name] = _writer(places[kind], own, n, column, packed)
+        kind = name.split("/", 1)[0]
+        if kind in NAMED:
+            found[name] = put_place(places[kind], f"{names[kind].index(name)}", n, column)
+        else:
+            found[name] = put_place(places["columns"], FILE_NAMES.get(name, name), n, column)
     for table, part in first.tables.items():
+        offset = np.cumsum(np.concatenate([[0], _counts(run, table, told)]))
+        put_array(places[table], "offset", offset, np.int64)
         for name, column in part.columns.items():
-            writers[f"{table}/{name}"] = _writer(places[table], name, sizes[table], column, packed)
-    counts: dict[str, list[Any]] = {table: [] for table in first.tables}
-    for a in range(0, n, block):
-        rows = file_rows(run[a : a + block])
-        for name, column in rows.columns.items():
-            writers[name](column)
-        for table, part in rows.tables.items():
-            counts[table].append(part.counts)
-            for name, column in part.columns.items():
-                writers[f"{table}/{name}"](column)
-    for table, each in counts.items():
-        put = put_packed if packed else put_array
-        put(places[table], "offset", np.concatenate([[0], np.cumsum(np.concatenate(each))]), np.int64)
+            found[f"{table}/{name}"] = put_place(places[table], name, int(offset[-1]), column)
     for k, value in enumerate(last.values()):
         put_array(places["memory"], f"{k}", value.reshape(1, -1 if value.size else 0), np.float64)
+    return found
 
 
-def _count(run: Trajectory, table: str) -> int:
-    """Entries of a table in the records of a run."""
+def _fill(group: Any, run: Trajectory) -> None:
+    """Write a run into a group, with the impulses that it tells."""
+    fill(declare(group, run, told=True), run, told=True)
+
+
+def fill(datasets: dict[str, Any], run: Trajectory, told: bool) -> None:
+    """Write the numbers of the records of a run, a block of records at a time."""
+    done = dict.fromkeys(datasets, 0)
+    for part in blocks(run):
+        rows = file_rows(part, told)
+        arrays = {f"{x}/{name}": y for x, table in rows.tables.items() for name, y in table.columns.items()}
+        for name, array in (rows.columns | arrays).items():
+            start, done[name] = done[name], done[name] + len(array)
+            if len(array):
+                datasets[name][start : done[name]] = _flat(array)
+
+
+def _counts(run: Trajectory, table: str, told: bool) -> IntArray:
+    """How many entries each record has in a table of `file_rows` [-], shape (n,)."""
+    if table.startswith(PREFIX) and told:
+        light = run.with_columns(contacts=run.raw_contacts)
+        return stored_tables(light, run.forces == "least")[table].counts
     counts = np.diff(run.store.offset(table))
-    return int(counts.sum() if run.records is None else counts[run.records].sum())
+    return counts if run.records is None else counts[run.records]
+
+
+def blocks(run: Trajectory) -> Iterator[Trajectory]:
+    """The records of a run, some at a time."""
+    size = max(1, BLOCK * len(run) // max(1, run_size(run)))
+    for a in range(0, len(run), size):
+        yield run[a : a + size]
 
 
 def _shapes(rows: Rows, names: list[str]) -> list[dict[str, Any]]:
     return [{"name": name.split("/", 1)[1], "shape": list(rows.columns[name].shape[1:])} for name in names]
 
 
-def _writer(group: Any, name: str, rows: int, like: Any, packed: bool) -> Callable[[Any], None]:
-    """What writes a column part by part; one that is packed comes in one part."""
-    kind = np.int8 if like.dtype in (np.bool_, np.int8) else like.dtype
-    if packed:
-        return lambda part: put_packed(group, name, _flat(part), kind)
-    shape = (rows,) if like.ndim == 1 else (rows, int(np.prod(like.shape[1:])))
-    dataset = group.create_dataset(name, shape, kind, track_times=False)
-    done = 0
-
-    def write(part: Any) -> None:
-        nonlocal done
-        if len(part):
-            dataset[done : done + len(part)] = _flat(part)
-        done += len(part)
-
-    return write
-
-
 def _flat(part: Any) -> Any:
     """Rows without axes of their own."""
     return part if part.ndim == 1 else part.reshape(len(part), int(np.prod(part.shape[1:])))
-
-
-class FileStore(Store):
-    """Rows in an HDF5 file, read when they are asked for."""
-
-    def __init__(self, source: Source, group: Any, columns: dict[str, tuple[Any, Field]], n: int):
-        self._source, self._group, self._columns, self._n = source, group, columns, n
-        self._offsets: dict[str, IntArray] = {}
-        self._fields: dict[str, dict[str, tuple[Any, Field]]] = {}
-
-    def add_table(self, table: str, fields: list[Field]) -> None:
-        """Make a table known; its offsets are read and checked at once."""
-        place = self._source.group(self._group, table)
-        count = self._source.shape(place, fields[0].name)[0]
-        self._offsets[table] = parts.read_offset(self._source, place, self._n, count)
-        self._fields[table] = {one.name: (place, one) for one in fields}
-        _check_shapes(self._source, self._fields[table], count)
-
-    def __len__(self) -> int:
-        return self._n
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """See `Store`."""
-        return tuple(self._columns)
-
-    def column(self, name: str, start: int, stop: int) -> np.ndarray:
-        """See `Store`."""
-        place, field = self._columns[name]
-        return field.read(self._source, place, slice(start, stop))  # type: ignore[no-any-return]
-
-    @property
-    def tables(self) -> Mapping[str, tuple[str, ...]]:
-        """See `Store`."""
-        return {table: tuple(fields) for table, fields in self._fields.items()}
-
-    def offset(self, table: str) -> IntArray:
-        """See `Store`."""
-        return self._offsets[table]
-
-    def entries(self, table: str, name: str, start: int, stop: int) -> np.ndarray:
-        """See `Store`."""
-        place, field = self._fields[table][name]
-        return field.read(self._source, place, slice(start, stop))  # type: ignore[no-any-return]
-
-
-def _check_shapes(source: Source, fields: dict[str, tuple[Any, Field]], rows: int) -> None:
-    """Refuse datasets of other shapes than their fields."""
-    for place, field in fields.values():
-        if field.optional and not source.has(place, field.name):
-            continue
-        wanted = (rows, int(np.prod(field.width))) if field.width else (rows,)
-        found = source.shape(place, field.name)
-        if found != wanted:
-            source.fail(f"{place.name}/{field.name}", f"numbers of shape {wanted}", f"shape {found}")
 
 
 def read_head(source: Source, group: Any) -> tuple[About, Model | WorldModel]:
@@ -362,24 +315,45 @@ def _read(source: Source) -> Trajectory:
     for kind in NAMED:
         if kind == "memory" and at_end:
             continue
-        own = source.group(group, kind)
-        for k, (name, shape) in enumerate(about.shapes(kind)):
+        shapes = [] if kind == "inputs" and kind not in about.top else about.shapes(kind)  # of older files
+        own = source.group(group, kind) if shapes else None
+        for k, (name, shape) in enumerate(shapes):
             columns[f"{kind}/{name}"] = own, Field(f"{k}", n, shape)
-    _check_shapes(source, columns, n)
+    check_shapes(source, columns, n)
     store = FileStore(source, group, columns, n)
     if isinstance(model, WorldModel):
         store.add_table("contacts", contact_fields(None, len(model)))
         store.add_table("joints", joint_fields(model))
+        for k, (name, shape) in enumerate(about.shapes("memories") if "memories" in about.top else ()):
+            store.add_table(PREFIX + name, [Field(VALUE, None, shape or None)], f"{PREFIX}{k}")
     if at_end:
         memory = parts.read_named(source, group, "memory", 1, about.shapes("memory"))
         memory = {name: value.reshape(value.shape[1:]) for name, value in memory.items()}
     else:
         memory = {name: store.column(f"memory/{name}", n - 1, n)[0] for name, _ in about.shapes("memory")}
-    return Trajectory(
+    run = Trajectory(
         model, store, clock=about.clock(), memory=memory, **about.run(),
         events=parts.read_events(source, group, about), notes=about.get("notes", "texts"),
         complete=about.get("complete", "flag"),
     )  # fmt: skip
+    return with_forces(run, about)
+
+
+def with_forces(run: Trajectory, about: About) -> Trajectory:
+    """A run from a file, which chooses impulses that were left to be chosen when they are asked for."""
+    if "pending" not in about.top or not about.get("pending", "flag"):
+        return run
+    kind = WrittenForces if isinstance(run.model, Model) else WorldForces
+    return replace(run, choose=kind(lambda: import_module("stickslip.runs").parts_of(run)))
+
+
+def can_wait(run: Trajectory, base: Trajectory | None) -> bool:
+    """Whether a reader of the file of a run, which goes on from another, can choose its impulses."""
+    if run.choose is None or not StoredModel.of(run.model.source).text:
+        return False
+    if base is not None and base.choose is None and not run.of_world:
+        return False  # systems have all of them chosen, or none
+    return bool(import_module("stickslip.runs").is_known(run))
 
 
 def _loaded(run: Trajectory) -> Trajectory:

@@ -18,6 +18,7 @@ from stickslip.kernels.jit import entry
 from stickslip.kernels.steps import bodies as kernels
 from stickslip.kernels.steps.bodies import Drives, Room, Settings
 from stickslip.kernels.steps.tables import empty_contacts, empty_joints
+from stickslip.problem.checks import frozen
 from stickslip.schemes.bodies import SemiExplicitMoreauJean
 from stickslip.schemes.body_blocks import last_joints
 from stickslip.schemes.body_world import PreparedWorld
@@ -34,6 +35,7 @@ LEAST_ROWS = 64
 """Of a strip where steps are asked for one by one."""
 NO_END = -1
 """In the place of an index of the clock: no step is recorded but those of every so many."""
+NO_INPUTS: Array = frozen(np.zeros(0))
 MOST_SKIPPED = 64
 """Steps made one by one after calls that could not make any, at most."""
 
@@ -64,6 +66,9 @@ class Strip:
     """Start, and ends of the steps [s]."""
     before: tuple[State, Carried, PreparedWorld]
     """Where the last step began: the state, what it carried over, and the world with its inputs."""
+    inputs: list[tuple[int, Array]]
+    """After how many steps inputs of the world were given, in order, and the values of all [any], shape
+    (any,) each."""
     steps: int = 0
     """How many are made."""
     closed: bool = False
@@ -73,6 +78,16 @@ class Strip:
         """Whether there is room for a step of length h [s] from `state`."""
         same = self.state is state and self.settings.h == h
         return same and not self.closed and self.steps < len(self.room.numbers)
+
+    def inputs_of(self, steps: int) -> Array:
+        """Values of the inputs in so many steps [any], shape (steps, ...)."""
+        first, values = zip(*self.inputs, strict=True)
+        return np.repeat(values, np.diff(np.minimum([*first, steps], steps)), axis=0)
+
+    @property
+    def last_memory(self) -> Memory:
+        """The scheme's memory after the last step."""
+        return memory_of(self.carried)
 
     def memory_after(self, step: int) -> Memory:
         """The scheme's memory after so many steps, of which the last is recorded."""
@@ -100,6 +115,8 @@ class BodyMarch:
     stabilised."""
     solve: Any
     """The kernel that solves the problems of this world."""
+    inputs: Array
+    """Values of all inputs of the world [any], shape (any,)."""
     contacts: int = 8
     """Of the last step, about."""
     misses: int = field(default=0)
@@ -114,7 +131,9 @@ class BodyMarch:
     """The kernel of a step, and for which finder."""
 
     @classmethod
-    def of(cls, prepared: PreparedWorld, scheme: Any, solver: Solver) -> "BodyMarch | None":
+    def of(
+        cls, prepared: PreparedWorld, scheme: Any, solver: Solver, inputs: Array = NO_INPUTS
+    ) -> "BodyMarch | None":
         """For a run of a world; None where its steps are made one by one."""
         if (
             not JIT
@@ -135,13 +154,13 @@ class BodyMarch:
         solve = kernels.solve_coulomb if bodies.most_rows == 3 else kernels.solve_any
         if bodies.jointed:
             solve = kernels.solve_linked
-        return cls(prepared, settings, solve)
+        return cls(prepared, settings, solve, inputs)
 
-    def set_inputs(self, prepared: PreparedWorld, close: bool) -> None:
-        """Go on with the same world under other inputs; close: in another strip."""
-        self.prepared, self.failure = prepared, None
+    def set_inputs(self, prepared: PreparedWorld, inputs: Array) -> None:
+        """Go on with the same world under other inputs, with these values."""
+        self.prepared, self.inputs, self.failure = prepared, inputs, None
         if self.strip is not None:
-            self.strip.closed = self.strip.closed or close
+            self.strip.inputs.append((self.strip.steps, inputs))
 
     def make(
         self, state: State, recall: Callable[[], Memory], h: float, at: Callable[[int], float], index: int,
@@ -248,7 +267,10 @@ class BodyMarch:
         contacts, reserve = LastContacts(*kept_of(memory)), float(memory["reserve"][0])
         carried = Carried(contacts, last_joints(memory), reserve)
         before = state, carried, self.prepared
-        return Strip(room, q, v, settings, drives, state, memory, index, carried, state, [state.t], before)
+        return Strip(
+            room, q, v, settings, drives, state, memory, index, carried, state, [state.t], before,
+            [(0, self.inputs)],
+        )  # fmt: skip
 
     def _drive(self, given: Array, h: float, starts: list[float]) -> int:
         """given <- velocities of kinematic bodies in steps of length h that start at these times; in how

@@ -1,7 +1,7 @@
 """Where a run begins, and with what: the same rules for every model."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,8 @@ class Begun:
     clock: Clock
     sums: dict[str, float] = field(default_factory=dict)
     """As those of a `Checkpoint`."""
+    inputs: dict[str, Array] = field(default_factory=dict)
+    """Likewise [any], any shape."""
 
 
 def begun_new(scheme: Any, state: State, h: Stride | None, prepared: Any) -> Begun:
@@ -57,19 +59,18 @@ def begun_from(
                 raise ModelError(f"the memory of the start: {name!r} is not finite")
         checked_clock(before, start.state.t)
         paces.checked(start.memory, before)
-        return Begun(scheme, start.state, start.memory, before, start.sums)
+        return Begun(scheme, start.state, start.memory, before, start.sums, start.inputs)
     # Another scheme or step has no use for the memory, and counts from here.
-    return _begun(scheme, start.state, before.stride if h is None else h, prepared, start.sums)
+    begun = _begun(scheme, start.state, before.stride if h is None else h, prepared)
+    return replace(begun, sums=start.sums, inputs=start.inputs)
 
 
-def _begun(
-    scheme: Any, state: State, h: Stride, prepared: Any, sums: dict[str, float] | None = None
-) -> Begun:  # fmt: skip
+def _begun(scheme: Any, state: State, h: Stride, prepared: Any) -> Begun:
     clock = Clock.of(state.t, h)
     if clock.adaptive is not None:
         paces.check_scheme(*registry.described(scheme))
     memory = paces.begun(scheme.begin(prepared, state, clock.h), clock)
-    return Begun(scheme, state, memory, clock, sums or {})
+    return Begun(scheme, state, memory, clock)
 
 
 def numbers(value: Array) -> BoolArray:

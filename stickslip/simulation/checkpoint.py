@@ -5,7 +5,7 @@ from typing import Any
 
 from stickslip.schemes.step import Memory
 from stickslip.simulation.clock import Clock
-from stickslip.state import State
+from stickslip.state import Array, State
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,3 +30,6 @@ class Checkpoint:
     """Its tolerance [-]."""
     sums: dict[str, float] = field(default_factory=dict)
     """Energies that add up over runs, and those of the state, by column of the trajectory [J]."""
+    inputs: dict[str, Array] = field(default_factory=dict)
+    """Of a world: values of its inputs, by name [see `DeclaredInput`], any shape. Those of other models are
+    part of the state."""

@@ -119,16 +119,17 @@ class WorldContacts:
             np.einsum("ki,kij->kj", torsion_first, self.frame),
         )
 
-    def states(self, lightest: Array, tolerance: float) -> np.ndarray:
-        """What each contact does, by name, shape (nc,); `lightest` is the mass of its lighter body [kg].
-
-        Zero is what is below ten times the tolerance, relative to the largest impulse, and for velocities to
-        the largest of them and of impulse over mass: at rest only that is not rounding.
-        """
+    def scales(self, lightest: Array) -> tuple[float, float]:
+        """The largest impulse [N s, N m s], and the largest of velocities and of impulses over masses [m/s,
+        rad/s]; `lightest` is the mass of the lighter body of each [kg], shape (nc,)."""
         with np.errstate(all="ignore"):  # a run that blew up has states all the same
-            cut_r = 10.0 * tolerance * _largest(self.r)
             given = np.where(np.isfinite(lightest), self.r[:, 0] / lightest, 0.0)
-            cut_u = 10.0 * tolerance * max(_largest(self.u), _largest(given))
+            return _largest(self.r), max(_largest(self.u), _largest(given))
+
+    def states(self, cut_r: float, cut_u: float) -> np.ndarray:
+        """What each contact does, by name, shape (nc,): impulses [N s] and velocities [m/s] below these are
+        zero. In a run that is ten times the tolerance, relative to `scales`: at rest only that is not
+        rounding."""
         names = np.full(len(self), "", object)
         every = groups(self.law)
         for family in np.unique(every, axis=0):  # contacts whose cones have the same groups

@@ -194,6 +194,7 @@ class Live:
         return Checkpoint(
             self.state, self._recall(), replace(self.clock, index=self.index),
             self._steps.model, scheme, options, self._solver_name, self._tolerance, sums,
+            dict(self.inputs) if isinstance(self._prepared, PreparedWorld) else {},
         )  # fmt: skip
 
     def run(self) -> Trajectory:
@@ -236,14 +237,10 @@ class Live:
         self._go(self.index + 1, OFF_CLOCK, interrupts, None)
 
     def reset(self, start: Checkpoint | State | None = None) -> None:
-        """Go back to the start, or to a checkpoint; what was recorded is let go. Inputs of a world stay as
-        they are set."""
+        """Go back to the start, or to a checkpoint, with the inputs of then; what was recorded is let go."""
         if self._writer is not None:
             raise ModelError("this run is written to a file and cannot go back; begin another with live(...)")
-        inputs = dict(self.inputs) if isinstance(self._prepared, PreparedWorld) else {}
         self._begin(self._start if start is None else start)
-        if inputs:
-            self.set_inputs(inputs)
 
     def to(
         self, until: float, last: int, rest: float, progress: Progress | None, interrupts: Interrupts
@@ -367,7 +364,8 @@ class Live:
             # Time is the clock's, not a sum of steps.
             end = State(t if final else one.state.t, one.state.q, one.state.v, one.state.z)
             self._steps.check(one, end)
-            told = self._watch is not None
+            # Steps that are not the clock's are not made again from the record before.
+            told = self._watch is not None or len(steps) > 1 or index == OFF_CLOCK
             kept = interrupts.run(self._steps.keep, one, self.state, end, index, closes and final, told)
             self._recorder.add(one, kept, one.memory, index, closes and final)
             self._again, self._step = None, one

@@ -33,6 +33,10 @@ class RobotModel(WorldModel):
     sensor_names: tuple[str, ...] = ()
     sensor_place: IntArray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     """Where the numbers of each begin, and how many there are [-], shape (ns, 2)."""
+    input_names: tuple[str, ...] = ()
+    """Of actuators, and of mocap bodies that the user moves."""
+    input_place: IntArray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+    """Where the numbers of each begin in z, and how many there are [-], shape (ni, 2)."""
     sizes: tuple[int, int, int] = (0, 0, 0)
     """Of q, v and z."""
 
@@ -54,6 +58,12 @@ class RobotModel(WorldModel):
         origin = -np.array(m.body_ipos)
         if robot.world is not None:  # bodies of a world are placed by the frames of their shapes
             origin[[m.body(name).id for name in robot.world.names]] = robot.world.origin
+        driven = () if robot.world is None else robot.world.names
+        mocap = [
+            k for k, name in enumerate(robot.names("body")) if name not in driven and m.body_mocapid[k] >= 0
+        ]
+        places = [(m.na + k, 1) for k in range(m.nu)]
+        places += [(m.na + m.nu + 7 * int(m.body_mocapid[k]), 7) for k in mocap]
         none = np.zeros(0, np.int64)
         return cls(
             robot.names("body"), kind, np.where(moved, m.body_mass, 0.0), inertia, origin,
@@ -63,8 +73,18 @@ class RobotModel(WorldModel):
             robot, robot.names("joint"), m.jnt_type.astype(np.int64),
             np.stack([m.jnt_qposadr, m.jnt_dofadr], axis=1).astype(np.int64), robot.names("sensor"),
             np.stack([m.sensor_adr, m.sensor_dim], axis=1).astype(np.int64),
+            (*robot.names("actuator"), *(robot.names("body")[k] for k in mocap)),
+            np.array(places, np.int64).reshape(-1, 2),
             (int(m.nq), int(m.nv), int(m.na + m.nu + 7 * m.nmocap)),
         )  # fmt: skip
+
+    def inputs(self, z: Array) -> dict[str, Array]:
+        """Controls [any], shape (n,), and poses of mocap bodies [m, -], shape (n, 7), by name; z: that of n
+        records."""
+        return {
+            name: z[:, k] if count == 1 else z[:, k : k + count]
+            for name, (k, count) in zip(self.input_names, self.input_place.tolist(), strict=True)
+        }
 
     def coordinate(self, name: str) -> tuple[str, slice, slice]:
         """Kind of the joint of that name, its coordinates and its velocities."""

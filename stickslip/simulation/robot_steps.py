@@ -13,7 +13,6 @@ from stickslip.kernels.robots.motion import kinetic_energy
 from stickslip.kernels.robots.outputs import deepest, tell_bodies
 from stickslip.mechanics.given import called
 from stickslip.names import LISTED, alternatives
-from stickslip.problem.solution import Verdict
 from stickslip.robots.linkage import input_values
 from stickslip.schemes import registry
 from stickslip.schemes.robot_drive import mocap_twists
@@ -21,15 +20,23 @@ from stickslip.schemes.robot_prepared import PreparedRobot
 from stickslip.schemes.robots import RobotMarch, RobotStrip, memory_of, restore
 from stickslip.schemes.step import Memory, Solver, Step
 from stickslip.simulation.begun import Begun, begun_from, begun_new
+from stickslip.simulation.body_rows import (
+    Kept,
+    certified_columns,
+    contacts_of,
+    explain_contact,
+    numbers_of,
+    reduction,
+    rows_of,
+    start_numbers,
+)
 from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.simulation.clock import OFF_CLOCK, Clock, Stride
-from stickslip.simulation.contacts import CONTACT_WIDTHS
 from stickslip.simulation.recorder import Marched
 from stickslip.simulation.robot_model import RobotModel
 from stickslip.simulation.rows import Reduction, Rows, Table
 from stickslip.simulation.trajectory import Trajectory
-from stickslip.simulation.world_steps import KINDS, NOTHING, NUMBERS, TOTALS, explain_contact
-from stickslip.state import Array, IntArray, ModelError, State, UnknownNameError
+from stickslip.state import Array, ModelError, State, UnknownNameError
 
 JUDGED = {
     "natural": at.NATURAL, "natural_scaled": at.NATURAL_SCALED, "iterations": at.ITERATIONS,
@@ -40,17 +47,6 @@ JUDGED = {
 """Columns of the numbers of steps made together."""
 Control = Callable[[Any], Any]
 """Given MuJoCo's data before each step, it returns the controls, or writes them to `data.ctrl` itself."""
-
-
-class _Kept(NamedTuple):
-    """What rows need of a step."""
-
-    numbers: tuple[float, ...]
-    arrays: dict[str, Array]
-    """q, v, z, poses, twists and sensors."""
-    contacts: tuple[Any, ...]
-    joint_r: Array
-    joint_id: IntArray
 
 
 class _Together(NamedTuple):
@@ -236,19 +232,13 @@ class RobotSteps:
 
     # 2. What is kept of it.
 
-    def keep(self, step: Step, before: State, state: State, index: int, closes: bool, told: bool) -> _Kept:
+    def keep(self, step: Step, before: State, state: State, index: int, closes: bool, told: bool) -> Kept:
         """What rows need of a step that ended at `state`."""
-        c, e = step.contacts, step.energy
-        contacts = (c.id, c.body, c.point, c.frame, c.gap, c.law, step.r, step.u, np.zeros(len(c), np.int64))
-        numbers = (
-            state.t, step.h, index, 0 if step.ok else step.verdict.code, step.natural, step.natural_scaled,
-            step.iterations, step.penetration, step.opening, step.correction, e.kinetic, e.potential,
-            e.dissipated, e.work, e.lifted, e.balance,
-        )  # fmt: skip
-        joint_id = np.zeros(0, np.int64) if step.joint_id is None else step.joint_id
+        kept = Kept(numbers_of(step, state, index), self._arrays(state, before, step.h))
         if not closes:
-            return _Kept(numbers, self._arrays(state, before, step.h), NOTHING, np.zeros(0), joint_id[:0])
-        return _Kept(numbers, self._arrays(state, before, step.h), contacts, step.joint_r, joint_id)
+            return kept
+        joint_id = np.zeros(0, np.int64) if step.joint_id is None else step.joint_id
+        return kept._replace(contacts=contacts_of(step), joint_r=step.joint_r, joint_id=joint_id)
 
     def _arrays(self, state: State, before: State, h: float) -> dict[str, Array]:
         """What the data says of bodies and sensors at a state, which it is at, a step of length h after
@@ -277,22 +267,7 @@ class RobotSteps:
         """One row per step."""
         if isinstance(kept[0], _Together):
             return self._marched(kept)
-        table = np.array([one.numbers for one in kept])
-        columns: dict[str, Any] = {
-            name: table[:, k].astype(KINDS.get(name, float)) for k, name in enumerate(NUMBERS)
-        }
-        columns |= {name: np.stack([one.arrays[name] for one in kept]) for name in kept[0].arrays}
-        contacts = {
-            name: np.concatenate([one.contacts[k] for one in kept]) for k, name in enumerate(CONTACT_WIDTHS)
-        }
-        joints = {
-            "r": np.concatenate([one.joint_r for one in kept]),
-            "id": np.concatenate([one.joint_id for one in kept]),
-        }
-        return Rows(columns, {
-            "contacts": Table(np.array([len(one.contacts[0]) for one in kept]), contacts),
-            "joints": Table(np.array([len(one.joint_r) for one in kept]), joints),
-        })  # fmt: skip
+        return rows_of(kept)
 
     def _marched(self, kept: Sequence[_Together]) -> Rows:
         """Rows of steps made together."""
@@ -300,20 +275,12 @@ class RobotSteps:
         for strip, ends in kept:
             strip.closed = True
             n, room = strip.steps, strip.room
-            index = strip.index + np.arange(1, n + 1)
-            t, poses = np.array(strip.times[1:]), room.poses[1 : n + 1].reshape(n, -1)
-            twists = room.twists[1 : n + 1].reshape(n, -1)
-            moved = mocap_twists(
-                self.prepared.model, room.z[:n], room.z[1 : n + 1], np.full(n, strip.h), twists
-            )
-            columns: dict[str, Any] = {
-                "t": t, "h": np.full(n, strip.h), "index": index,
-                "verdicts": np.full(n, Verdict.CERTIFIED.code, np.int8), "q": room.q[1 : n + 1],
-                "v": room.v[1 : n + 1], "z": room.z[1 : n + 1],
-                "poses": poses, "twists": self._twists(t, poses, moved),
-            }  # fmt: skip
-            numbers = room.numbers[:n]
-            columns |= {name: numbers[:, k].astype(KINDS.get(name, float)) for name, k in JUDGED.items()}
+            columns = certified_columns([(strip, n)], [strip.h], JUDGED)
+            poses, twists = (getattr(room, name)[1 : n + 1].reshape(n, -1) for name in ("poses", "twists"))
+            lengths = np.full(n, strip.h)
+            moved = mocap_twists(self.prepared.model, room.z[:n], room.z[1 : n + 1], lengths, twists)
+            columns |= {name: getattr(room, name)[1 : n + 1] for name in ("q", "v", "z")}
+            columns |= {"poses": poses, "twists": self._twists(columns["t"], poses, moved)}
             for name, (first, count) in zip(
                 self.model.sensor_names, self.model.sensor_place.tolist(), strict=True
             ):
@@ -341,14 +308,12 @@ class RobotSteps:
         if kinetic is None or potential is None:
             kinetic = kinetic_energy(motion, traits, self.prepared.scratch)
             potential = float(motion.energy[0])
-        totals = (sums.get(name, 0.0) for name in TOTALS)
-        numbers = (state.t, 0.0, index, *(0.0,) * 7, kinetic, potential, *totals)
-        none = np.zeros(0), np.zeros(0, np.int64)
-        return self.rows([_Kept(numbers, self._arrays(state, state, 1.0), NOTHING, *none)])
+        numbers = start_numbers(state, index, kinetic, potential, sums)
+        return self.rows([Kept(numbers, self._arrays(state, state, 1.0))])
 
     def reduction(self, sums: dict[str, float]) -> Reduction:
         """How steps become records."""
-        return Reduction({name: sums.get(name, 0.0) for name in TOTALS})
+        return reduction(sums)
 
     # 3. What is made of records when they are asked for.
 

@@ -109,6 +109,7 @@ class MemoryStore(Store):
         self._count = 0
         self._columns: dict[str, _Growing] = {}
         self._tables: dict[str, tuple[_Growing, dict[str, _Growing]]] = {}
+        self._offsets: dict[str, IntArray] = {}
         if rows is not None:
             self.append(rows)
 
@@ -160,7 +161,11 @@ class MemoryStore(Store):
 
     def offset(self, table: str) -> IntArray:
         """See `Store`."""
-        return np.concatenate([[0], np.cumsum(self._tables[table][0].array(), dtype=np.int64)])
+        found = self._offsets.get(table)
+        if found is None or len(found) != self._count + 1:
+            counts = self._tables[table][0].array()
+            found = self._offsets[table] = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        return found
 
     def entries(self, table: str, name: str, start: int, stop: int) -> np.ndarray:
         """See `Store`."""

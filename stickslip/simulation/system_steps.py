@@ -302,10 +302,11 @@ class SystemSteps:
 
     def parts(self) -> dict[str, Any]:
         """What a trajectory of the records needs beside them."""
-        least = None
-        if self._select is not None:
-            least = WrittenForces(self.prepared, self.scheme, self.solver, self._select)
-        return {"derive": self._derive, "choose": least, "forces": "solver" if least is None else "least"}
+        select = self._select
+        if select is None:
+            return {"derive": self._derive, "choose": None, "forces": "solver"}
+        parts = self.prepared, self.scheme, self.solver, select
+        return {"derive": self._derive, "choose": WrittenForces(lambda: parts), "forces": "least"}
 
     def sums(self, of: Trajectory, since: float) -> dict[str, float]:
         """Energies that a run goes on with, after the records `of` and the work since then [J]."""

@@ -8,7 +8,7 @@ the memory can be looked at.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -28,29 +28,12 @@ from stickslip.simulation.states import state_names
 from stickslip.simulation.store import Store
 from stickslip.simulation.verdicts import RunVerdict
 from stickslip.simulation.views import BodyView, InteractionView, SystemView
+from stickslip.simulation.world_memory import memory_at
 from stickslip.simulation.world_model import WorldModel
 from stickslip.state import Array, ModelError
 
 CARRIED = ("contact_work", "dissipated", "work", "lifted", "balance", "kinetic", "potential")
 """Energies that a run that goes on begins with."""
-
-
-class Column:
-    """A column of a trajectory, read when it is asked for."""
-
-    def __init__(self, text: str):
-        self.__doc__ = text
-        self.name = ""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    @overload
-    def __get__(self, run: None, owner: type) -> "Column": ...
-    @overload
-    def __get__(self, run: "Trajectory", owner: type) -> Any: ...
-    def __get__(self, run: "Trajectory | None", owner: type) -> Any:
-        return self if run is None else run.column(self.name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,104 +91,6 @@ class Trajectory(Columns, RunVerdict):
     _known: dict[str, Any] = field(default_factory=dict, repr=False, init=False)
     """Columns that were read or made."""
 
-    # 1. Columns of every run.
-
-    t = Column("Times [s], shape (n,).")
-    h = Column("Length of the step that ended there [s], shape (n,); 0 at the start.")
-    index = Column("Steps since the clock's origin [-], shape (n,); -1 at the end of a shortened step.")
-    q = Column(
-        "Coordinates of all systems, states x of first-order ones [m, rad, or any], shape (n, nq); of a world"
-        " (x, p) of all bodies [m, -], shape (n, 7 nb), see `State`."
-    )
-    v = Column(
-        "Velocities of all systems [m/s, rad/s], shape (n, nv); of a world (ẋ, Ω) of all bodies, shape"
-        " (n, 6 nb), see `State`."
-    )
-    verdicts = Column(
-        "The worst of the steps since the record before, by `Verdict.code`: 0 certified, 1 relaxed, 2 missed"
-        " [-], shape (n,)."
-    )
-    natural = Column("Largest natural residual since the record before [-], shape (n,).")
-    natural_scaled = Column("Largest unit-free natural residual since the record before [-], shape (n,).")
-    iterations = Column("Iterations of the solver since the record before [-], shape (n,).")
-    kinetic = Column("Kinetic energy [J], shape (n,).")
-    potential = Column(
-        "Potential energy, of a world gravity's and springs', of systems that of those that know it [J],"
-        " shape (n,)."
-    )
-    penetration = Column(
-        "Deepest overlap of unilateral contacts [m], shape (n,); of a world since the record before, of"
-        " systems at the record."
-    )
-    opening = Column(
-        "Largest error of a joint or bilateral constraint [m, rad], shape (n,); since the record before or at"
-        " the record, as `penetration`."
-    )
-
-    # 2. Columns of systems.
-
-    z = Column("Discrete parameters of all systems [any], shape (n, nz).")
-    u = Column("What the laws constrained: ẏ [m/s], or y [m] at position level, shape (n, size).")
-    y = Column("Outputs at the instants [m, rad, or any], shape (n, size).")
-    active = Column("Blocks that entered a problem since the record before [-], shape (n, blocks), bool.")
-    forecast = Column(
-        "Forecast gaps that decided it in the last step [m], shape (n, blocks); -inf: always active."
-    )
-    newton = Column("Newton iterations of the scheme since the record before [-], shape (n,).")
-    solver_r = Column(
-        "Impulses since the record before as the solver found them [N s]; values lam at the end of the step"
-        " in first order, shape (n, size). `r` has those that are told."
-    )
-    r = Column(
-        "Impulses since the record before [N s]; values lam at the end of the step in first order, shape"
-        " (n, size). Where others are certified with the same motion they are those of least norm, unless"
-        " `forces` is `solver`; they are chosen when first asked for."
-    )
-    choice = Column(
-        "How the impulses of each block were chosen [-], shape (n, blocks): 0 the solver's, and whether there"
-        " are others is not known; 1 the same in every certified answer; 2 of many, those of least norm."
-    )
-    contact_work = Column(
-        """Work Σ r·(u⁻ + u⁺)/2 of the contact impulses since the start of the first run [J], shape (n,).
-
-        u = H'v + ∂y/∂t with H at the beginning of each step. Between bodies it is what the contacts take
-        out. It grows for a moment where forces turn a contact's velocity round within a step, and where
-        Newton's restitution meets friction at coupled contacts, which can give energy (Kane and Levinson
-        1985). A moving wall is taken to be at rest. A scheme that resolves what happens within a step tells
-        its work itself, or it is NaN: not known.
-        """
-    )
-
-    # 3. Columns of worlds.
-
-    correction = Column("Largest displacement by the position correction since the record before [m], (n,).")
-    dissipated = Column("By contacts, joints and dampers since the start of the first run [J], shape (n,).")
-    work = Column("Of actuators, users' forces and kinematic bodies since then [J], shape (n,).")
-    lifted = Column("Potential energy that the position correction gave since then [J], shape (n,).")
-    balance = Column(
-        "Change of kinetic + potential + dissipated - work - lifted since then [J], shape (n,): the error."
-    )
-    contacts = Column(
-        "The contacts of every record, as `WorldContacts`. Of many impulses with the same motion they have"
-        " those of least norm, unless `forces` is `solver`; these are chosen when first asked for."
-    )
-    raw_contacts = Column(
-        "The contacts of every record with impulses as they were recorded; `contacts` has those it tells."
-    )
-    joint_r = Column(
-        "Impulses of the joints in the last step of each record, one record after another [N s, N m s], shape"
-        " (sum,), chosen as those of the contacts."
-    )
-    raw_joint_r = Column("Impulses of the joints as they were recorded [N s, N m s], shape (sum,).")
-    joint_offset = Column("Where the joint impulses of each record begin in `joint_r` [-], shape (n + 1,).")
-    joint_id = Column(
-        "Which joint each of `joint_r` is of and what it does there: 7 times the number of the joint plus"
-        " that of its part in `body_joints.PARTS`; -1 where the scheme does not tell [-], shape (sum,)."
-    )
-    contact_states = Column(
-        "What each of `contacts` does, by name, shape (nc,), text: separating, sticking, slipping, ..."
-    )
-
     def __getitem__(self, which: slice) -> "Trajectory":
         """The trajectory of some records; its columns are read when they are asked for."""
         if not isinstance(which, slice):
@@ -229,6 +114,18 @@ class Trajectory(Columns, RunVerdict):
         return self._named("sensors/")
 
     @property
+    def inputs(self) -> dict[str, Array]:
+        """What may be set between steps, by name, as it was in the last step of each record; in row 0 as it
+        was at the start [see the input], shape (n, ...) each. Inputs of a world, discrete parameters z of
+        systems, controls of a robot and poses of its mocap bodies."""
+        if isinstance(self.model, RobotModel):
+            return self.model.inputs(self.column("z"))
+        if isinstance(self.model, Model):
+            views = [self.system(one.name) for one in self.model.systems]
+            return {one.name: one.z for one in views if one.z.shape[1]}
+        return self._named("inputs/")
+
+    @property
     def measures(self) -> dict[str, Array]:
         """What else the scheme measured, by name with its unit [see the name], shape (n,) each; the largest
         since the record before (contact work: the sum), NaN where it was not measured."""
@@ -236,8 +133,7 @@ class Trajectory(Columns, RunVerdict):
 
     @property
     def memories(self) -> dict[str, Array]:
-        """The scheme's memory at every record, by name [any], shape (n, ...) each; of a world none is kept
-        but that of the end, `memory`."""
+        """Of systems the scheme's memory at every record, by name [any], shape (n, ...) each."""
         return self._named("memory/")
 
     @property
@@ -328,7 +224,7 @@ class Trajectory(Columns, RunVerdict):
         if not -n <= k < n:
             raise IndexError(f"record {k} of a trajectory of {n} records")
         k %= n
-        return Record.of(self[k : k + 1], 0) if self._large else Record.of(self, k)
+        return Record.of(self[k : k + 1], 0) if self._large or self.choose is not None else Record.of(self, k)
 
     def contact_table(self, body: str | None = None) -> ContactTable:
         """The forces of the contacts, on every body or on the one of that name: two rows per contact, one
@@ -351,17 +247,21 @@ class Trajectory(Columns, RunVerdict):
         return total
 
     def checkpoint(self, k: int = -1) -> Checkpoint:
-        """What `simulate(..., start=...)` takes to go on from record k, bit for bit; of a world from the end
-        alone, where its memory is kept."""
+        """What `simulate(..., start=...)` takes to go on from record k, bit for bit. Of robots, of worlds by
+        schemes of your own, and in older files the memory is kept at the end alone: k must be the last."""
         n = len(self)
         if not -n <= k < n:
             raise IndexError(f"record {k} of a trajectory of {n} records")
         k %= n
-        memory, rows = self.memory, self.memories
-        if rows:
+        memory: Memory | None = self.memory
+        if rows := self.memories:
             memory = {name: value[k] for name, value in rows.items()}
-        elif memory and self._number(k) != len(self.store) - 1:
-            raise IndexError(f"record {k}: a run of a world goes on from its last record, {n - 1}, alone")
+        elif self.of_world:
+            memory = memory_at(self, k)
+        if memory is None:
+            if self.number(k) != len(self.store) - 1:
+                raise IndexError(f"record {k}: this run goes on from its last record, {n - 1}, alone")
+            memory = self.memory
         t, index = float(self.t[k]), int(self.index[k])
         clock = replace(self.clock, index=index) if index >= 0 else self.clock.anew(t)
         z = self.z[k] if isinstance(self.model, Model | RobotModel) else np.zeros(0)
@@ -370,7 +270,13 @@ class Trajectory(Columns, RunVerdict):
             {name: np.array(value) for name, value in memory.items()}, clock, self.model, self.scheme,
             self.scheme_options, self.solver, self.tolerance,
             {name: float(self.column(name)[k]) for name in CARRIED if self._has(name)},
+            {name: np.array(one[k]) for name, one in self._named("inputs/").items()},
         )  # fmt: skip
+
+    def before(self, k: int) -> "Trajectory":
+        """Record k and the one before it in the run, with impulses as they were recorded."""
+        number = self.number(k)
+        return replace(self, records=range(number - 1, number + 1), given={}, whole=None, choose=None)
 
     def as_world(self, world: World) -> "Trajectory":
         """Of a run of the equations of a world, with or without other systems: its bodies as a run of the
@@ -381,7 +287,7 @@ class Trajectory(Columns, RunVerdict):
 
     def to_frame(self, what: str = "states") -> Any:
         """A table of the run as a pandas DataFrame: `states`, `contacts`, `interactions`, `sensors`,
-        `joints` or `energies`."""
+        `inputs`, `joints` or `energies`."""
         from importlib import import_module
 
         # The room of tables is above this one, and is looked at only when it is asked for.

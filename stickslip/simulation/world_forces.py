@@ -1,91 +1,88 @@
-"""Impulses of a run of a world, chosen when they are asked for: of many, those of least norm."""
+"""Impulses of a run of a world, chosen when they are asked for: of many, those of least norm.
+
+The last step of a record is made once more, from the record before, and its problem is asked for its
+certified impulses of least norm (`schemes/body_forces.py`). A record whose steps cannot be made again so,
+such as one that was halved, has its impulses chosen while the run goes on.
+"""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stickslip.schemes.body_forces import with_least_forces
-from stickslip.schemes.step import Selector, Step
+from stickslip.schemes.body_march import NO_END, BodyMarch
+from stickslip.schemes.body_world import PreparedWorld
+from stickslip.schemes.step import Memory, Selector, Solver, Step
+from stickslip.simulation.clock import Clock
+from stickslip.simulation.world_memory import pending
+from stickslip.state import State
 
 if TYPE_CHECKING:
     from stickslip.simulation.trajectory import Trajectory
 
-MOST_HELD = 64e6
-"""Steps are held until they are asked for; more than so much of their problems is settled at once [bytes]."""
-
 
 @dataclass(eq=False)
 class WorldForces:
-    """The recorded steps of a run whose impulses are still to be chosen, and those that were."""
+    """Chooses the impulses of the records of a run."""
 
-    select: Selector
-    held: list[tuple[int, int, Callable[[int], Step]]] = field(default_factory=list)
-    """First record, how many, and what gives the last step of each: steps made together are made again one by
-    one."""
-    size: float = 0.0
-    """Of what is held, about [bytes]."""
-    told: dict[int, Step] = field(default_factory=dict)
-    """Steps as they are told, by the number of the record."""
-    first: int = 0
-    """Number of the first record that is not forgotten."""
+    begin: Callable[[], tuple[PreparedWorld, Any, Solver, Selector]]
+    """Gives the world with its inputs as they are by default, the scheme, the solver, and what chooses."""
 
-    def add(self, record: int, step: Step) -> None:
-        """Hold the step that a record ends with."""
-        self.hold(record, 1, lambda _: step, sum(_size(one.problem) for one in step.solves))
-
-    def hold(self, first: int, count: int, step: Callable[[int], Step], size: float) -> None:
-        """Hold what gives the steps that records end with, which takes about so much memory [bytes]; of the
-        same first record as the last time: these are more of them."""
-        if self.held and self.held[-1][0] == first:
-            self.held[-1] = first, count, step
-            return
-        self.held.append((first, count, step))
-        self.size += size
-
-    def relieve(self) -> None:
-        """Choose the impulses of all steps that are held, where these take too much memory."""
-        if self.size > MOST_HELD:
-            self.settle()
-
-    def settle(self) -> None:
-        """Choose the impulses of all steps that are held, and let go of their problems."""
-        while self.held:
-            first, count, step = self.held[-1]
-            for k in range(count):
-                if first + k not in self.told:
-                    self.told[first + k] = _light(with_least_forces(step(k), self.select))
-            self.held.pop()
-        self.size = 0.0
+    @cached_property
+    def parts(self) -> tuple[PreparedWorld, Any, Solver, Selector]:
+        """What `begin` gives."""
+        return self.begin()
 
     def __call__(self, of: "Trajectory") -> dict[str, Any]:
         """Impulses of the contacts [N s, N m s], shape (nc, 6), how they were chosen, shape (nc,), and
         impulses of the joints, shape (sum,), of all records of a trajectory."""
-        self.settle()
         contacts, offset = of.raw_contacts, of.joint_offset
         r, choice, joint_r = np.array(contacts.r), np.array(contacts.choice), np.array(of.raw_joint_r)
-        for number, step in self.told.items():
-            record = number - self.first
-            if 0 <= record < len(of) and step.choice is not None:
-                rows, joints = contacts.at(record), slice(int(offset[record]), int(offset[record + 1]))
+        for k in pending(of).tolist():
+            rows, joints = contacts.at(k), slice(int(offset[k]), int(offset[k + 1]))
+            if rows.start == rows.stop and joints.start == joints.stop:
+                continue
+            step = self._made_again(of.before(k))
+            if step is not None and step.choice is not None:
                 r[rows], choice[rows], joint_r[joints] = step.r, step.choice, step.joint_r
         for array in (r, choice, joint_r):
             array.flags.writeable = False
         return {"r": r, "choice": choice, "joint_r": joint_r}
 
-    def forget(self, count: int) -> None:
-        """Let go of so many records, which are in a file; the last of them is the first of what follows."""
-        self.settle()
-        self.first += count
-        self.told = {number: step for number, step in self.told.items() if number > self.first}
+    def _made_again(self, pair: "Trajectory") -> Step | None:
+        """The last step of the second of two records, with its chosen impulses; None where steps from the
+        first do not lead there."""
+        prepared, scheme, solver, select = self.parts
+        start, last = pair.checkpoint(0), int(pair.index[1])
+        inputs = {name: value[1] for name, value in pair.inputs.items()}
+        prepared = prepared.with_inputs(inputs) if inputs else prepared
+        state, memory = self._before(prepared, scheme, solver, start, last)
+        step: Step = scheme.step(prepared, state, memory, start.clock.length(last), solver)
+        if not (np.array_equal(step.state.q, pair.q[1]) and np.array_equal(step.state.v, pair.v[1])):
+            return None
+        return with_least_forces(step, select)
 
-
-def _size(problem: Any) -> int:
-    """About how much memory a problem of bodies takes [bytes]."""
-    return int(2 * getattr(problem.H, "rows", np.zeros(0)).nbytes) if hasattr(problem, "H") else 0
-
-
-def _light(step: Step) -> Step:
-    """The step without its problems."""
-    return replace(step, solves=(), memory={})
+    def _before(
+        self, prepared: PreparedWorld, scheme: Any, solver: Solver, start: Any, last: int
+    ) -> tuple[State, Memory]:  # fmt: skip
+        """State and memory before the step that ends at an index of the clock, by steps from a checkpoint."""
+        clock: Clock = start.clock
+        state, memory, index = start.state, start.memory, clock.index
+        march = BodyMarch.of(prepared, scheme, solver) if last - index > 2 else None
+        while index < last - 1:
+            h, most = clock.length(index + 1), clock.alike(index, last - 1)
+            made = None
+            if march is not None:
+                made = march.make(state, lambda m=memory: m, h, clock.at, index, last + 1, NO_END, most)  # type: ignore[misc]
+            if made is not None:
+                strip, done = made
+                state, memory, index = strip.state, strip.last_memory, index + done
+                continue
+            step = scheme.step(prepared, state, memory, h, solver)
+            index += 1
+            state = replace(step.state, t=clock.at(index))
+            memory = step.memory
+        return state, memory

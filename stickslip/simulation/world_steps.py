@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,34 +12,36 @@ from stickslip.interrupts import Interrupts
 from stickslip.kernels.steps import bodies as kernels
 from stickslip.mechanics import energy
 from stickslip.mechanics.sensors import Reading
-from stickslip.problem.checks import all_finite
-from stickslip.problem.solution import Verdict
+from stickslip.problem.checks import all_finite, frozen
 from stickslip.schemes.body_forces import with_least_forces
 from stickslip.schemes.body_march import BodyMarch, Strip, memory_of
 from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.step import OVERLAP, Memory, Selector, Solver, Step
 from stickslip.simulation.begun import Begun
+from stickslip.simulation.body_rows import (
+    Kept,
+    certified_columns,
+    contacts_of,
+    explain_contact,
+    joined,
+    numbers_of,
+    reduction,
+    rows_of,
+    start_numbers,
+)
 from stickslip.simulation.clock import OFF_CLOCK, Clock
-from stickslip.simulation.contacts import CONTACT_WIDTHS, WHOLE
+from stickslip.simulation.contacts import CONTACT_WIDTHS
 from stickslip.simulation.recorder import Lane, Marched, recorded
-from stickslip.simulation.rows import TOTAL, Reduction, Rows, Table, rule
+from stickslip.simulation.rows import Reduction, Rows, Table
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.world_forces import WorldForces
+from stickslip.simulation.world_memory import MemoryTables
 from stickslip.simulation.world_model import WorldModel
 from stickslip.simulation.world_notes import Lookout
-from stickslip.state import Array, IntArray, ModelError, State
+from stickslip.state import Array, ModelError, State
 
 MOST_AXES = 8
 """Of what a sensor shows: as many as files keep."""
-NUMBERS = (
-    "t", "h", "index", "verdicts", "natural", "natural_scaled", "iterations", "penetration", "opening",
-    "correction", "kinetic", "potential", "dissipated", "work", "lifted", "balance",
-)  # fmt: skip
-"""Columns of one number per row, in the order in which a kept step has them."""
-TOTALS = tuple(name for name in NUMBERS if rule(name) == TOTAL)
-"""Energies that add up over a run."""
-KINDS = {"index": np.int64, "iterations": np.int64, "verdicts": np.int8}
-"""Columns that are no reals."""
 JUDGED = {
     "natural": kernels.NATURAL, "natural_scaled": kernels.NATURAL_SCALED, "iterations": kernels.ITERATIONS,
     "penetration": kernels.PENETRATION, "correction": kernels.CORRECTION, "kinetic": kernels.KINETIC,
@@ -49,25 +51,11 @@ JUDGED = {
 """Columns of the numbers of steps made together."""
 
 
-class _Kept(NamedTuple):
-    """What rows need of a step."""
-
-    numbers: tuple[float, ...]
-    q: Array
-    v: Array
-    contacts: tuple[Any, ...]
-    joint_r: Array
-    joint_id: IntArray
-    sensors: tuple[Array, ...]
-
-
 @dataclass(eq=False, slots=True)
 class _Together:
     """What rows need of steps made together."""
 
     strip: Strip
-    record: int
-    """Number of the first record."""
     steps: int = 0
     """How many of the strip are kept: the first ones."""
     ends: list[int] = field(default_factory=list)
@@ -86,17 +74,22 @@ class WorldSteps:
         self.prepared, self.scheme, self.solver, self.model = prepared, begun.scheme, solver, model
         self.every = 1
         """Every how many steps are recorded."""
-        self._forces = None if select is None else WorldForces(select)
+        self._select = select
         """Chooses the impulses that records tell; None: those of the solver."""
-        self._records = 1
-        """So far, with the start."""
+        self._given = prepared
+        """With the inputs as they are by default."""
+        self._alone = False
+        """Whether steps are made one by one up to the next record, which cannot be made again."""
+        self._memories = MemoryTables(begun.scheme, begun.memory)
         self._lookout = Lookout(prepared.world, begun.state)
-        self._march = BodyMarch.of(prepared, begun.scheme, solver)
+        self._inputs = {name: one.default for name, one in prepared.world.inputs.items()}
+        """Values of the inputs of the world, by name [see `DeclaredInput`], any shape."""
+        self._march = BodyMarch.of(prepared, begun.scheme, solver, self._flat_inputs())
         """Makes several steps together; None where they are made one by one."""
         self._growing: _Together | None = None
         """The last of those, which more may follow."""
-        self._inputs: dict[str, Array] = {}
-        """Those that were set."""
+        if begun.inputs:
+            self.set_inputs(begun.inputs, begun.state)
         self._shapes: list[tuple[int, ...]] = []
         """Of what the sensors show."""
         self._looks = bool(prepared.world.sensors) or not self._lookout.idle
@@ -143,15 +136,9 @@ class WorldSteps:
     ) -> Marched | None:  # fmt: skip
         """Several steps in one compiled call; None where the next is made by itself. recall: gives the
         scheme's memory."""
-        if self._march is None:
+        self._alone = self._alone and index % every != 0
+        if self._march is None or self._alone:
             return None
-        # Least forces are chosen from steps made again, which needs the step before a record.
-        if self._forces is not None and every > 1:
-            most = min(most, every - index % every) - 1
-        if most < 1:
-            return None
-        if self._forces is not None:
-            interrupts.run(self._forces.relieve)
         h, at = clock.length(index + 1), clock.at
         made = interrupts.run(self._march.make, state, recall, h, at, index, every, end, most)
         if made is None:
@@ -166,7 +153,7 @@ class WorldSteps:
     def lane(self) -> Lane | None:
         """Makes one more step after those of the last strip, to be kept when `followed` is asked; None where
         somebody looks at every step."""
-        if self._march is None or self._forces is not None or self._looks:
+        if self._march is None or self._looks or (self._select is not None and self.every > 1):
             return None
         return self._march.follow
 
@@ -185,15 +172,10 @@ class WorldSteps:
         done, carried = strip.steps - first, strip.carried
         grown, kept = self._growing, None
         if grown is None or grown.strip is not strip:
-            grown = kept = self._growing = _Together(strip, self._records)
+            grown = kept = self._growing = _Together(strip)
         grown.steps = first + done
-        if ends:
-            grown.ends += ends
-            grown.sensors += shown
-            self._records += len(ends)
-            if self._forces is not None:
-                again = partial(self._again, self.prepared, strip)
-                self._forces.hold(grown.record, len(grown.ends), again, strip.room.local.nbytes)
+        grown.ends += ends
+        grown.sensors += shown
         residual = worst = strip.room.numbers.item(first + done - 1, kernels.NATURAL_SCALED)
         if done > 1:
             worst = max(strip.room.numbers[first : first + done, kernels.NATURAL_SCALED].tolist())
@@ -212,30 +194,18 @@ class WorldSteps:
 
     def _marched(self, kept: Sequence[_Together]) -> Rows:
         """Rows of steps made together."""
-
-        def joined(parts: list[Any]) -> Any:
-            return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
         strips = [(one.strip, one.steps) for one in kept]
-        counts = [n for _, n in strips]
-        table = joined([one.room.numbers[:n] for one, n in strips])
-        columns: dict[str, Any] = {
-            "t": np.concatenate([one.times[1 : n + 1] for one, n in strips]),
-            "h": np.repeat([one.settings.h for one, _ in strips], counts),
-            "index": joined([one.index + np.arange(1, n + 1) for one, n in strips]),
-            "verdicts": np.full(len(table), Verdict.CERTIFIED.code, np.int8),
-            "q": joined([one.q[1 : n + 1] for one, n in strips]),
-            "v": joined([one.v[1 : n + 1] for one, n in strips]),
-        }  # fmt: skip
-        columns |= {name: table[:, place].astype(KINDS.get(name, float)) for name, place in JUDGED.items()}
-        first = np.cumsum([0, *counts])
+        columns = certified_columns(strips, (one.settings.h for one, _ in strips), JUDGED)
+        columns |= {name: joined([getattr(one, name)[1 : n + 1] for one, n in strips]) for name in ("q", "v")}
+        first = np.cumsum([0, *(n for _, n in strips)])
         ends = [start + j for start, one in zip(first.tolist(), kept, strict=False) for j in one.ends]
         shown = [each for one in kept for each in one.sensors]
         for i, sensor in enumerate(self.prepared.world.sensors):
-            column = np.zeros((len(table), *self._shapes[i]))
+            column = np.zeros((int(first[-1]), *self._shapes[i]))
             if shown:
                 column[ends] = [one[i] for one in shown]
             columns[f"sensors/{sensor.name}"] = column
+        columns |= self._input_columns(joined([one.inputs_of(n) for one, n in strips]))
         tables = [(one.room.contacts, n) for one, n in strips]
         found = {
             name: joined([getattr(table, name)[: table.offset[n]] for table, n in tables])
@@ -250,60 +220,64 @@ class WorldSteps:
             "id": joined([links.id[: k[-1]] for links, k in ends_of]),
         }
         joints = Table(joined([np.diff(k) for _, k in ends_of]), rows)
-        return Rows(columns, {"contacts": Table(each, found), "joints": joints})
-
-    def _again(self, prepared: PreparedWorld, strip: Strip, k: int) -> Step:
-        """Step k of a strip whose steps are all recorded, made by itself."""
-        state = State(strip.times[k], strip.q[k], strip.v[k])
-        made: Step = self.scheme.step(prepared, state, strip.memory_after(k), strip.settings.h, self.solver)
-        return made
+        memories = self._memories.of_strips(strips, ends, self._select is not None)
+        return Rows(columns, {"contacts": Table(each, found), "joints": joints, **memories})
 
     def set_inputs(self, values: Mapping[str, ArrayLike], state: State) -> State:
         """Give inputs of the world other values from here on; the state, which stays as it is."""
-        if self._forces is not None:
-            self._forces.settle()  # steps that are made again had the inputs of before
+        self._alone = (
+            self._select is not None and self.every > 1
+        )  # inputs of a record are those of all its steps
         self.prepared = self.prepared.with_inputs(values)
-        self._inputs |= {name: np.array(value, float) for name, value in values.items()}
+        self._inputs |= {name: frozen(np.array(value, float)) for name, value in values.items()}
         if self._march is not None:
-            self._march.set_inputs(self.prepared, close=self._forces is not None)
+            self._march.set_inputs(self.prepared, self._flat_inputs())
         return state
 
     def inputs(self, state: State) -> dict[str, Array]:
         """Values of the inputs of the world, by name [N, N m, m/s, rad/s], any shape."""
-        defaults = {name: np.asarray(one.default) for name, one in self.prepared.world.inputs.items()}
-        return defaults | self._inputs
+        return dict(self._inputs)
+
+    def _flat_inputs(self) -> Array:
+        """Values of all inputs, one after another [N, N m, m/s, rad/s], shape (any,)."""
+        return np.concatenate([np.zeros(0), *(one.reshape(-1) for one in self._inputs.values())])
+
+    def _input_columns(self, values: Array) -> dict[str, Array]:
+        """The inputs by column, from the values of all of them, shape (..., any)."""
+        found, end = {}, 0
+        for name, one in self._inputs.items():
+            end += one.size
+            part = values[..., end - one.size : end]
+            found[f"inputs/{name}"] = part.reshape((*values.shape[:-1], *one.shape))
+        return found
 
     # 2. What is kept of it.
 
-    def keep(self, step: Step, before: State, state: State, index: int, closes: bool, told: bool) -> _Kept:
-        """What rows need of a step that ended at `state`; told: whether its record is looked at now."""
-        forces, contacts, joint_r, joint_id = self._forces, NOTHING, np.zeros(0), np.zeros(0, np.int64)
-        sensors = tuple(np.zeros(shape) for shape in self._shapes)
-        if closes:
-            c = step.contacts
-            joint_id = np.full(step.joint_r.size, -1) if step.joint_id is None else step.joint_id
-            # Of the solver's impulses, whichever are told.
-            impulses = (step.r, step.joint_r, joint_id)
-            world, span = self.prepared.world, (state, before, step.h)
-            sensors = self._read(Reading(world, *span, c.body, c.point, c.frame, *impulses))
-            if forces is not None and told:
-                step = with_least_forces(step, forces.select)
-            elif forces is not None and step.solves:
-                forces.relieve()
-                forces.add(self._records, step)
-            self._records += 1
-            choice = np.zeros(len(c), np.int64) if step.choice is None else step.choice
-            contacts = (c.id, c.body, c.point, c.frame, c.gap, c.law, step.r, step.u, choice)
-            joint_r = step.joint_r
+    def keep(self, step: Step, before: State, state: State, index: int, closes: bool, told: bool) -> Kept:
+        """What rows need of a step that ended at `state`; told: whether its impulses are chosen now: somebody
+        looks at the record, or the step cannot be made again from the record before."""
+        arrays = {"q": state.q, "v": state.v} | self._input_columns(self._flat_inputs())
+        self._alone, alone = (self._alone or told) and not closes, self._alone
         self._lookout.look(state, step.measures.get(OVERLAP, 0.0))
-        e = step.energy
-        code = 0 if step.ok else step.verdict.code
-        numbers = (
-            state.t, step.h, index, code, step.natural, step.natural_scaled, step.iterations,
-            step.penetration, step.opening, step.correction, e.kinetic, e.potential, e.dissipated, e.work,
-            e.lifted, e.balance,
-        )  # fmt: skip
-        return _Kept(numbers, state.q, state.v, contacts, joint_r, joint_id, sensors)
+        numbers = numbers_of(step, state, index)
+        if not closes:
+            return Kept(numbers, arrays | self._sensor_columns(tuple(map(np.zeros, self._shapes))))
+        c, memory = step.contacts, step.memory
+        joint_id = np.full(step.joint_r.size, -1) if step.joint_id is None else step.joint_id
+        # Of the solver's impulses, whichever are told.
+        impulses = (step.r, step.joint_r, joint_id)
+        reading = Reading(self.prepared.world, state, before, step.h, c.body, c.point, c.frame, *impulses)
+        arrays |= self._sensor_columns(self._read(reading))
+        now = self._select is not None and (told or alone or not self._memories.kept)
+        if self._select is not None and now:
+            step = with_least_forces(step, self._select)
+        memory = self._memories.of_step(memory, now, self._select is not None and not now and step.summed)
+        return Kept(numbers, arrays, contacts_of(step), step.joint_r, joint_id, memory)
+
+    def _sensor_columns(self, shown: tuple[Array, ...]) -> dict[str, Array]:
+        """What the sensors showed, by column."""
+        sensors = self.prepared.world.sensors
+        return {f"sensors/{one.name}": value for one, value in zip(sensors, shown, strict=True)}
 
     def rows(self, kept: Sequence[Any]) -> Rows:
         """One row per step."""
@@ -311,29 +285,8 @@ class WorldSteps:
             for one in kept:
                 one.strip.closed = True
             return self._marched(kept)
-        table = np.array([one.numbers for one in kept])
-        columns: dict[str, Any] = {
-            name: table[:, k].astype(KINDS.get(name, float)) for k, name in enumerate(NUMBERS)
-        }
-        columns |= {"q": np.stack([one.q for one in kept]), "v": np.stack([one.v for one in kept])}
-        for k, sensor in enumerate(self.prepared.world.sensors):
-            columns[f"sensors/{sensor.name}"] = np.stack([one.sensors[k] for one in kept])
-        contacts = {
-            name: np.concatenate([one.contacts[k] for one in kept]) for k, name in enumerate(CONTACT_WIDTHS)
-        }
-        counts = np.array([len(one.contacts[0]) for one in kept])
-        joints = np.array([len(one.joint_r) for one in kept])
-        tables = {
-            "contacts": Table(counts, contacts),
-            "joints": Table(
-                joints,
-                {
-                    "r": np.concatenate([one.joint_r for one in kept]),
-                    "id": np.concatenate([one.joint_id for one in kept]),
-                },
-            ),
-        }
-        return Rows(columns, tables)
+        rows = rows_of(kept)
+        return Rows(rows.columns, rows.tables | self._memories.of_steps([one.memory for one in kept]))
 
     def first(self, state: State, memory: Memory, index: int, sums: dict[str, float]) -> Rows:
         """The record of the start."""
@@ -341,15 +294,14 @@ class WorldSteps:
         kinetic, potential = sums.get("kinetic"), sums.get("potential")
         if kinetic is None or potential is None:
             kinetic, potential = energy.kinetic(world, state.v), energy.potential(world, state.t, state.q)
-        totals = (sums.get(name, 0.0) for name in TOTALS)
-        numbers = (state.t, 0.0, index, *(0.0,) * 7, kinetic, potential, *totals)
-        sensors = self._read(Reading.at(world, state))
-        none = np.zeros(0), np.zeros(0, np.int64)
-        return self.rows([_Kept(numbers, state.q, state.v, NOTHING, *none, sensors)])
+        arrays = {"q": state.q, "v": state.v} | self._input_columns(self._flat_inputs())
+        arrays |= self._sensor_columns(self._read(Reading.at(world, state)))
+        numbers = start_numbers(state, index, kinetic, potential, sums)
+        return self.rows([Kept(numbers, arrays, memory=memory)])
 
     def reduction(self, sums: dict[str, float]) -> Reduction:
         """How steps become records."""
-        return Reduction({name: sums.get(name, 0.0) for name in TOTALS})
+        return reduction(sums)
 
     def _readings(self, strip: Strip, ends: list[int]) -> Iterator[Reading]:
         """Those of recorded steps."""
@@ -383,30 +335,15 @@ class WorldSteps:
 
     def parts(self) -> dict[str, Any]:
         """What a trajectory of the records needs beside them."""
-        if self._forces is not None:
-            self._forces.relieve()
-        return {"choose": self._forces, "forces": "solver" if self._forces is None else "least"}
+        select = self._select
+        if select is None:
+            return {"choose": None, "forces": "solver"}
+        parts = self._given, self.scheme, self.solver, select
+        return {"choose": WorldForces(lambda: parts), "forces": "least"}
 
     def sums(self, of: Trajectory, since: float) -> dict[str, float]:
         """Energies beside those that add up over the steps: none."""
         return {}
 
     def written(self, of: Trajectory) -> None:
-        """Take note that records are in a file; `of` ends with the last of them."""
-        if self._forces is not None:
-            self._forces.forget(len(of) - 1)
-
-
-NOTHING: tuple[Any, ...] = tuple(
-    np.zeros((0, *width), np.int64 if name in WHOLE else np.float64) for name, width in CONTACT_WIDTHS.items()
-)
-"""No contact, by column."""
-
-
-def explain_contact(names: Sequence[str], step: Step, raised: bool) -> str:
-    """Between which bodies the answer of a step is worst, as part of a sentence."""
-    worst = next((one.residuals.worst for one in step.solves if not one.ok), -1)
-    if not raised or step.reason or not step.summed or not 0 <= worst < len(step.contacts):
-        return ""
-    first, second = (names[body] for body in step.contacts.body[worst])
-    return f", worst where {first!r} and {second!r} touch"
+        """Take note that records are in a file."""

@@ -5,7 +5,9 @@ motion, and it is the solver's. Elsewhere the steps of the record are made once 
 and each of their problems is asked for its certified impulses of least norm (`problem/impulses.py`).
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,18 +33,32 @@ SAME_STEP = 1e-9
 class WrittenForces:
     """What chooses the impulses of a run."""
 
-    prepared: PreparedSystem
-    scheme: Scheme
-    solver: Solver
-    select: Selector
+    begin: Callable[[], tuple[PreparedSystem, Scheme, Solver, Selector]]
+    """Gives the system, the scheme, the solver, and what chooses."""
+
+    @cached_property
+    def parts(self) -> tuple[PreparedSystem, Scheme, Solver, Selector]:
+        """What `begin` gives."""
+        return self.begin()
 
     @property
     def system(self) -> NonsmoothSystem:
         """Whose run it is."""
-        return self.prepared.system
+        return self.parts[0].system
 
     def __call__(self, of: Trajectory) -> dict[str, Any]:
         """Impulses r [N s], shape (n, size), and the choice of those of each block [-], shape (n, blocks)."""
+        if of.records is None:
+            return self._told(of)
+        found = []
+        for k in range(len(of)):  # each from the record before it in the run
+            start = of.number(k) == 0
+            told = self._told(replace(of[k : k + 1], choose=None) if start else of.before(k))
+            found.append({name: one[-1] for name, one in told.items()})
+        return {name: np.stack([one[name] for one in found]) for name in found[0]}
+
+    def _told(self, of: Trajectory) -> dict[str, Any]:
+        """Those of some records, of which the first keeps the solver's."""
         r, choice = np.array(of.solver_r), np.zeros((len(of), self.system.blocks), np.int64)
         choice[0] = UNIQUE
         patterns, which = np.unique(of.active[1:], axis=0, return_inverse=True)
@@ -97,12 +113,13 @@ class WrittenForces:
         memory = of.checkpoint(k - 1).memory
         r, unique = np.zeros(self.system.size), np.ones(self.system.blocks, bool)
         values = of.model.values
+        prepared, scheme, solver, select = self.parts
         for h in lengths:
             try:
-                step = self.scheme.step(self.prepared, state, memory, h, self.solver)
+                step = scheme.step(prepared, state, memory, h, solver)
             except ModelError:
                 return None
-            told = _least(self.system, step, self.select)
+            told = _least(self.system, step, select)
             if told is None:
                 return None
             r = np.where(values, told[0], r + told[0])

@@ -119,11 +119,19 @@ def record_file(tmp_path) -> Path:
 
 @pytest.fixture
 def full_disk(monkeypatch):
-    """No file takes more than 100 bytes."""
+    """No file that is written at once takes more than 100 bytes, and no journal is copied."""
     whole = Path.write_bytes
 
     def write_bytes(path, content):
         whole(path, content[:100])
+        no_room()
+
+    def no_room(*given):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    return lambda: monkeypatch.setattr(Path, "write_bytes", write_bytes)
+    def fill():
+        monkeypatch.setattr(Path, "write_bytes", write_bytes)
+        for verb in ("copy_file_range", "pwrite"):
+            monkeypatch.setattr(os, verb, no_room, raising=False)
+
+    return fill

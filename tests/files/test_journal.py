@@ -6,6 +6,7 @@ import os
 import random
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import h5py
@@ -14,7 +15,7 @@ import pytest
 from kill_trials import same, system, world
 
 import stickslip as ss
-from stickslip.files import journal, runs
+from stickslip.files import journal, run_store, runs
 
 H = 1e-3
 TRIALS = Path(__file__).parents[1] / "kill_trials.py"
@@ -47,7 +48,7 @@ def test_a_run_that_is_written_while_it_goes_on_is_the_run(model, whole, tmp_pat
         run = ss.simulate(model, until=0.15, h=H, out=path, flush=flush)
         same(run, whole)
         assert (str(run), run.complete, run.steps) == (str(whole), True, 150)
-        assert path.read_bytes() == runs.trajectory_content(whole)
+        assert runs.trajectory_content(run) == runs.trajectory_content(whole)
         with h5py.File(path) as file:
             assert file["stickslip_run/columns/t"].shape == (151,)
 
@@ -105,6 +106,11 @@ def test_events_of_a_run_that_goes_on_are_told_once(tmp_path, monkeypatch):
     assert both.events == ss.simulate(system(), until=2.0, **how).events
 
 
+def as_recorded(run):
+    """With the solver's impulses, which the file has: to choose others takes longer than to read it."""
+    return replace(run, choose=None)
+
+
 def test_files_that_are_cut_off_anywhere_are_the_beginning(unfinished, whole, tmp_path):
     content, draw, lengths = unfinished.read_bytes(), random.Random(1), set()
     refused = set()
@@ -116,7 +122,7 @@ def test_files_that_are_cut_off_anywhere_are_the_beginning(unfinished, whole, tm
         except ss.FormatError as error:
             refused.add(str(error).partition("found ")[2])
             continue
-        same(run, whole)
+        same(as_recorded(run), as_recorded(whole))
         lengths.add(len(run))
         assert not run.complete
     assert len(lengths) > 10
@@ -133,7 +139,7 @@ def test_no_byte_can_change_unseen(unfinished, whole, tmp_path):
         changed.write_bytes(spoilt)
         try:
             run = ss.read_trajectory(changed)
-            same(run, whole)
+            same(as_recorded(run), as_recorded(whole))
             assert run.model.check_same(whole.model) is None
         except (ss.FormatError, ss.ModelError, OSError):
             continue
@@ -211,11 +217,10 @@ def test_only_runs_are_opened_and_names_are_checked(model, tmp_path):
 
 def test_large_files_are_read_in_parts(whole, tmp_path, monkeypatch):
     monkeypatch.setattr(runs, "WHOLE", 0)
-    monkeypatch.setattr(runs, "PACKED", 0)
     path = tmp_path / "run.h5"
     whole.save(path)
     run = ss.read_trajectory(path)
-    assert isinstance(run.store, runs.FileStore)
+    assert isinstance(run.store, run_store.FileStore)
     same(run, whole)
     np.testing.assert_array_equal(run[10:20:3].q, whole.q[10:20:3])
     assert run[-5:].t[-1] == whole.t[-1]

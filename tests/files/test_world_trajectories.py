@@ -9,8 +9,8 @@ import pytest
 from world_runs import CONTACTS, Drop, balls, equal
 
 import stickslip as ss
-from stickslip.files import hdf5_write, runs
-from stickslip.files.runs import is_trajectory, trajectory_content, trajectory_in
+from stickslip.files import runs
+from stickslip.files.runs import is_trajectory, trajectory_content
 from stickslip.simulation.world_model import ShapeRecord
 
 ROOT = runs.ROOT
@@ -59,19 +59,6 @@ def test_round_trip_is_bit_for_bit_and_the_same_run_gives_the_same_bytes(made, p
     assert trajectory_content(again) == trajectory_content(made) == trajectory_content(back)
     with pytest.raises(ValueError, match="read-only"):
         back.q[0, 0] = 1.0
-
-
-def test_large_tables_are_packed_unless_a_reader_would_refuse_them(made, monkeypatch):
-    plain = trajectory_content(made)
-    monkeypatch.setattr("stickslip.files.hdf5_write.WORTH_PACKING", 100)
-    packed = trajectory_content(made)
-    assert packed != plain
-    same(made, trajectory_in(Path("packed.h5"), packed))
-    monkeypatch.setattr(hdf5_write, "SMALLEST_BUDGET", 0)
-    monkeypatch.setattr(hdf5_write, "EXPANSION", 0)
-    unpacked = trajectory_content(made)
-    same(made, trajectory_in(Path("unpacked.h5"), unpacked))
-    assert abs(len(unpacked) - len(plain)) < 0.05 * len(plain)
 
 
 def test_files_say_what_they_are(path):

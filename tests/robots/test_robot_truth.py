@@ -139,7 +139,7 @@ def test_energy_of_a_passive_model_does_not_grow():
     assert np.abs(account).max() < 0.02 * (run.energy[0] - run.energy[-1])
 
 
-def test_a_mocap_plate_carries_a_box():
+def test_a_mocap_plate_carries_a_box(tmp_path):
     """The plate moves with 0.2 m/s; friction takes the box along, and it is lifted as fast as the plate."""
     robot = Robot.load(
         scene(
@@ -161,6 +161,10 @@ def test_a_mocap_plate_carries_a_box():
     last = live.run().body("box").position[-1]
     assert last[2] - 0.1 == pytest.approx(0.1, abs=1e-6)
     assert live.run().penetration.max() < 1e-6
+    live.run().save(tmp_path / "run.h5")
+    told = ss.read_trajectory(tmp_path / "run.h5").inputs["plate"]
+    np.testing.assert_array_equal(told[11:, 0], 0.2 * 0.002 * np.arange(1, 501))
+    np.testing.assert_array_equal(told[:11], [[0, 0, 0, 1, 0, 0, 0]] * 11)
 
 
 def test_a_weld_to_a_mocap_body_follows_it():

@@ -213,12 +213,40 @@ def test_every_field_of_a_step_that_is_told_is_that_of_the_step_but_its_forces()
     assert judge(problem, told.r[:, :3].reshape(-1), step.solves[0].v).solved(1e-8)
 
 
-def test_steps_are_settled_before_they_take_too_much_memory(monkeypatch):
+def test_a_part_chooses_for_its_own_records():
     whole = ss.simulate(boxed(0.1), until=0.04, h=H)
-    monkeypatch.setattr("stickslip.simulation.world_forces.MOST_HELD", 1.0)
-    parts = ss.simulate(boxed(0.1), until=0.04, h=H)
-    assert not parts.choose.held
-    np.testing.assert_array_equal(parts.contacts.r, whole.contacts.r)
+    part = whole[2:4]
+    r, states = part.contacts.r, part.contact_states
+    assert "contacts" not in whole._known
+    rows = slice(whole.contacts.at(2).start, whole.contacts.at(3).stop)
+    np.testing.assert_array_equal(r, whole.contacts.r[rows])
+    np.testing.assert_array_equal(states, whole.contact_states[rows])
+
+
+def test_steps_that_the_clock_does_not_make_are_chosen_as_they_are_made():
+    run = ss.simulate(boxed(0.1), until=0.035, h=H)  # the last step is shorter
+    assert run.raw_contacts.choice.tolist() == [0] * 12 + [2] * 4
+    assert run.contacts.choice.tolist() == [2] * 16
+
+
+@pytest.mark.parametrize("record", [1, 3])
+def test_inputs_that_change_between_records_are_those_of_the_forces(record):
+    """The friction of the corners carries a push that is another one in every step."""
+    builder = ss.WorldBuilder()
+    builder.body("floor", ss.Plane(), fixed=True)
+    builder.body("box", ss.Cuboid((1, 1, 1)), position=(0, 0, 0.5), density=MASS)
+    builder.force(ss.forces.BodyForce("push", "box", force=ss.forces.Input(), point=(0, 0, -0.5)))
+    live = ss.live(builder.build(), h=H, forces="least", record=record)
+    for k in range(12):
+        live.inputs["push"] = (10.0 * k, 0.0, 0.0)
+        live.step()
+    run = live.run()
+    np.testing.assert_array_equal(
+        run.inputs["push"][1:, 0], 10.0 * (record * np.arange(1, 12 // record + 1) - 1)
+    )
+    assert set(run.contacts.choice.tolist()) == {2}
+    force = run.contact_table("box").force.reshape(-1, 4, 3).sum(axis=1)
+    np.testing.assert_allclose(force[:, 0], -run.inputs["push"][1:, 0], atol=1e-6 * WEIGHT)
 
 
 def test_a_run_that_is_watched_tells_the_same():
@@ -229,3 +257,22 @@ def test_a_run_that_is_watched_tells_the_same():
     np.testing.assert_array_equal(watched.contacts.r, run.contacts.r)
     np.testing.assert_array_equal(watched.contacts.choice, run.contacts.choice)
     np.testing.assert_array_equal(watched.natural, run.natural)
+
+
+@pytest.mark.parametrize("make", [lambda: boxed(0.1), lambda: feet(0.1)])
+def test_files_that_are_written_meanwhile_choose_when_they_are_asked(make, tmp_path):
+    whole = ss.simulate(make(), until=0.06, h=H)
+    run = ss.simulate(make(), until=0.06, h=H, out=tmp_path / "run.h5")
+    holder = (lambda one: one.contacts) if run.of_world else (lambda one: one)
+    for part in (slice(None), slice(2, 5), slice(None, None, 2)):
+        for name in ("r", "choice"):
+            np.testing.assert_array_equal(
+                getattr(holder(run[part]), name), getattr(holder(whole[part]), name)
+            )
+    raw = run.raw_contacts if run.of_world else run
+    assert not (raw.choice if run.of_world else run.recorded("choice")).any()
+    run.save(tmp_path / "chosen.h5")
+    chosen = ss.read_trajectory(tmp_path / "chosen.h5")
+    assert chosen.choose is None
+    np.testing.assert_array_equal(holder(chosen).r, holder(whole).r)
+    np.testing.assert_array_equal(holder(chosen).choice, holder(whole).choice)

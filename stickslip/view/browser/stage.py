@@ -150,7 +150,7 @@ class Stage:
         model = drawable(model)
         around = surroundings_of(model, places)
         found, unknown = instances_of(model, around)
-        contacts = (sample.contacts, sample.h) if isinstance(source, Trajectory) else None
+        contacts = (sample.raw_contacts, sample.h) if isinstance(source, Trajectory) else None
         usual = _usual_force(model, contacts)
         arrow = max(0.04 * around.size, min(2.0 * around.body, 0.2 * around.size))
         return cls(model, found, around, arrow / usual, arrow, tolerance, unknown, records)

@@ -106,7 +106,7 @@ class Pairs:
     @classmethod
     def of(cls, run: Trajectory, body: str) -> Self:
         """The contacts of the body of that name; a `PlotError` where it never had one."""
-        k, contacts = body_number(run, body), run.contacts
+        k, contacts = body_number(run, body), run.raw_contacts
         rows = np.flatnonzero((contacts.body == k).any(axis=1))
         if not rows.size:
             raise PlotError(f"body {body!r} had no contact in the records of this run")

@@ -135,7 +135,7 @@ def _gaps_of_world(run: Trajectory, log: bool) -> Figure:
 
 def _gaps_of_body(run: Trajectory, body: str, log: bool) -> Figure:
     pairs = choice.Pairs.of(run, body)
-    gaps = list(pairs.over_time(len(run), run.contacts.gap[pairs.rows], least=True))
+    gaps = list(pairs.over_time(len(run), run.raw_contacts.gap[pairs.rows], least=True))
     note = "" if log else "Least gap to each body; none where there is no contact."
     return Figure(title_of(run, "Gaps", body), [_gap_panel(run.t, gaps, log)], across=1, note=note)
 

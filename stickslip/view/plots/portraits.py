@@ -96,7 +96,7 @@ def _of_body(run: Trajectory, body: str | None, coordinate: Coordinate | None) -
     q, v = run.poses[:, 7 * b : 7 * b + 7], run.twists[:, 6 * b : 6 * b + 6]
     touched = np.ones(len(run) - 1, bool)
     if np.allclose(np.diff(run.t), run.h[1:]):  # every step is recorded, and with it every contact
-        contacts, touched = run.contacts, np.zeros(len(run), bool)
+        contacts, touched = run.raw_contacts, np.zeros(len(run), bool)
         rows = (contacts.body == b).any(axis=1) & (contacts.r[:, 0] > 0.0)
         touched[contacts.record[rows]] = True
         touched = touched[1:]
