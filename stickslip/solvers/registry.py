@@ -4,7 +4,7 @@ The table holds names of modules, not modules: a solver is imported when it is a
 """
 
 import ast
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import Field, dataclass, replace
 from functools import lru_cache
@@ -208,7 +208,9 @@ def chosen(solver: Any, options: Mapping[str, Any] | None, **usual: Any) -> Solv
         try:
             made = make(solver, **given)
         except TypeError as error:
-            raise TypeError(f"{error}{_owners(solver, given)}") from None
+            own = [spec.name for spec in entry(solver).options]
+            missing = next((name for name in given if name not in own), "")
+            raise TypeError(f"{error}{owners(missing)}") from None
         if absence := entry(solver).absence:
             raise MissingPackage(f"{solver}: {absence}")
         return made
@@ -219,12 +221,10 @@ def chosen(solver: Any, options: Mapping[str, Any] | None, **usual: Any) -> Solv
     return own
 
 
-def _owners(solver: str, options: Iterable[str]) -> str:
-    """Which other solvers have the first option that `solver` has not, as the end of a sentence."""
-    own = [spec.name for spec in entry(solver).options]
-    missing = next((name for name in options if name not in own), "")
-    owners = [name for name in _TABLE if missing and missing in [spec.name for spec in entry(name).options]]
-    return f"; solvers that have it: {', '.join(sorted(owners))}" if owners else ""
+def owners(option: str) -> str:
+    """Which solvers have an option, as the end of a sentence; empty where none has."""
+    found = [name for name in _TABLE if option in [spec.name for spec in entry(name).options]]
+    return f"; solvers that have it: {', '.join(sorted(found))}" if found else ""
 
 
 def remade(told: str) -> tuple[str, dict[str, Any]]:

@@ -253,7 +253,8 @@ def _settings(
             has = ", ".join(defaults)
             raise ContestantError(f"{name}: {text!r} is not of the form name=value; {name} has: {has}")
         if key not in defaults:
-            raise ContestantError(f"{name} has no option {key!r}; {alternatives(key, defaults, 'it has:')}")
+            has = alternatives(key, defaults, "it has:")
+            raise ContestantError(f"{name} has no option {key!r}; {has}{registry.owners(key)}")
         if key in given:
             raise ContestantError(f"{name}: option {key} is given twice")
         default = defaults[key] if isinstance(defaults[key], bool | int | float) else ""

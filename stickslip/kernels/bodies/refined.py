@@ -18,6 +18,8 @@ TURN, SHIFT = 1e-2, 1e-4
 """Largest change of a normal, and of a place over the size of shapes; of a gap over that size [-]."""
 COARSER = (1.0, 30.0, 1000.0)
 """How far from a place features are looked for, over `ShapeFeatures.near` [-]."""
+SAME = 1e-4
+"""Share of the largest change up to which what meets at a place is what met at the one before [-]."""
 CLOSE = 2.0
 """Gap over `ShapeFeatures.near` below which the difference of closest points is no good normal [-]."""
 SIZE = 1e6
@@ -66,9 +68,29 @@ def told_again(tables, q, shape, body, point, normal, gap):
 
 
 @jit
+def away(found, i, size, point, normal, gap):
+    """How far a place, normal and gap are from contact i, over what a search errs by: 1 at most where they
+    are of the same contact."""
+    moved = turned = 0.0
+    for d in range(3):
+        moved = max(moved, abs(point[d] - found.point[i, d]))
+        turned = max(turned, abs(normal[d] - found.frame[i, 0, d]))
+    return max(turned / TURN, moved / (TURN * size), abs(gap - found.gap[i]) / (SHIFT * size))
+
+
+@jit
+def is_alone(found, i):
+    """Whether contact i is the only one of its two shapes."""
+    for j in range(max(i - 1, 0), min(i + 2, found.id.shape[0])):
+        if j != i and found.shape[j, 0] == found.shape[i, 0] and found.shape[j, 1] == found.shape[i, 1]:
+            return False
+    return True
+
+
+@jit
 def refine(found, tables, q):
     """Gaps, places and frames of `Contacts` <- those of the features that meet there; the numbers of those
-    that stay as they are, for their features are not known or farther away than a search errs.
+    that are alone and stay as they are, for their features are not known or farther away than a search errs.
 
     tables: `ShapeFeatures`; q (n, 7).
     """
@@ -85,41 +107,50 @@ def refine(found, tables, q):
         shape, body, point, gap = found.shape[mine], found.body[mine], found.point[mine], found.gap[mine]
         normal = found.frame[mine, 0]
         fits = told_again(coarser(tables, times), q, shape, body, point, normal, gap)
-        fits &= told_again(tables, q, shape, body, point, normal, gap)
+        size, far, count = np.empty(m), np.empty(m), 0
+        unsure = np.empty(m, np.int64)
+        for k in range(m):
+            size[k] = SIZE * max(tables.near[shape[k, 0]], tables.near[shape[k, 1]])
+            far[k] = away(found, mine[k], size[k], point[k], normal[k], gap[k])
+            if fits[k] and far[k] <= 1.0 and (times > 1.0 or far[k] > SAME):
+                unsure[count] = k
+                count += 1
+        if count > 0:  # what meets at the place that they lead to
+            own = unsure[:count]
+            points, normals, gaps = point[own], normal[own], gap[own]
+            again = told_again(tables, q, shape[own], body[own], points, normals, gaps)
+            for j in range(count):
+                k = own[j]
+                fits[k], gap[k] = again[j], gaps[j]
+                for d in range(3):
+                    point[k, d], normal[k, d] = points[j, d], normals[j, d]
+                far[k] = away(found, mine[k], size[k], point[k], normal[k], gap[k])
         m = 0
         for k in range(mine.shape[0]):
-            i, moved, turned = mine[k], 0.0, 0.0
-            for d in range(3):
-                moved = max(moved, abs(point[k, d] - found.point[i, d]))
-                turned = max(turned, abs(normal[k, d] - found.frame[i, 0, d]))
-            size = SIZE * max(tables.near[shape[k, 0]], tables.near[shape[k, 1]])
-            far = turned > TURN or moved > TURN * size or abs(gap[k] - found.gap[i]) > SHIFT * size
-            if far or not fits[k]:
+            i = mine[k]
+            if fits[k] and far[k] <= 1.0:
+                found.gap[i] = gap[k]
+                for d in range(3):
+                    found.point[i, d], found.frame[i, 0, d] = point[k, d], normal[k, d]
+                fill_tangents(found.frame[i])
+            elif is_alone(found, i):  # several of one pair have normals of faces
                 left[m] = i
                 m += 1
-                continue
-            found.gap[i] = gap[k]
-            for d in range(3):
-                found.point[i, d], found.frame[i, 0, d] = point[k, d], normal[k, d]
-            fill_tangents(found.frame[i])
     return left[:m]
 
 
 @jit
 def doubtful(found, left, tables):
     """Which of the contacts `left` have a normal that is not to be trusted: the difference of closest points
-    that all but coincide, of two shapes with one contact."""
-    out, m, nc = np.empty(left.shape[0], np.int64), 0, found.id.shape[0]
+    that all but coincide."""
+    out, m = np.empty(left.shape[0], np.int64), 0
     for i in left:
         s, t = found.shape[i, 0], found.shape[i, 1]
-        alone = (i == 0 or found.shape[i - 1, 0] != s or found.shape[i - 1, 1] != t) and (
-            i + 1 == nc or found.shape[i + 1, 0] != s or found.shape[i + 1, 1] != t
-        )
         near, apart = CLOSE * max(tables.near[s], tables.near[t]), False
         for one in (s, t):  # whose closest points lie inside, or have no normal of their own
             apart = apart or tables.family[one] == FIELD or tables.family[one] == PLANE
             apart = apart or (tables.family[one] == CORE and tables.radius[one] > 0.0)
-        if alone and not apart and abs(found.gap[i]) < near:
+        if not apart and abs(found.gap[i]) < near:
             out[m] = i
             m += 1
     return out[:m]
