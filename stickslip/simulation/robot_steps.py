@@ -266,9 +266,9 @@ class RobotSteps:
 
     def rows(self, kept: Sequence[Any]) -> Rows:
         """One row per step."""
-        return (
-            joined([self._marched(one) for one in kept]) if isinstance(kept[0], _Together) else rows_of(kept)
-        )
+        if isinstance(kept[0], _Together):
+            return joined([self._marched(one) for one in kept])
+        return rows_of(kept)
 
     def _marched(self, kept: _Together) -> Rows:
         """Rows of steps made together."""
