@@ -17,7 +17,7 @@ from stickslip.files.frames import HEAD, LONGEST_TEXT, MAGIC, TYPES
 from stickslip.files.hdf5 import Source
 from stickslip.files.problems import JOURNAL
 from stickslip.files.run_models import contact_fields, joint_fields
-from stickslip.files.run_parts import KINDS, Field
+from stickslip.files.run_parts import LARGEST, Field
 from stickslip.files.runs import NAMED, ROOT
 from stickslip.problem.solution import Verdict
 from stickslip.schemes.step import Event
@@ -28,6 +28,8 @@ from stickslip.simulation.world_memory import PREFIX, VALUE
 from stickslip.simulation.world_model import WorldModel
 from stickslip.state import IntArray
 
+MOST_AXES = 8
+"""Of an array."""
 LARGE = 2**20
 """Of an array of a frame of which few rows are read by themselves [bytes]."""
 
@@ -151,11 +153,11 @@ class Frames:
         found, place = {}, first
         try:
             for name, kind, shape, crc in listed:
-                good = KINDS["counts"][1](list(shape)) and isinstance(name, str) and isinstance(crc, int)
-                if not good:
+                good = len(shape) <= MOST_AXES and isinstance(name, str) and isinstance(crc, int)
+                if not good or not all(type(n) is int and 0 <= n <= LARGEST for n in shape):
                     raise ValueError
-                found[name] = _Array(place, TYPES[kind], tuple(shape), crc)
-                place += int(np.prod(shape, dtype=object)) * TYPES[kind].itemsize
+                array = found[name] = _Array(place, TYPES[kind], tuple(shape), crc)
+                place += array.size
         except (TypeError, ValueError, KeyError):
             self.fail("arrays with name, type, shape and CRC", f"others before byte {first}")
         if place != after:
@@ -174,18 +176,21 @@ class JournalStore(Store):
         self.frames = frames
         self._arrays = [one for one in frames.arrays if "columns/t" in one]
         self._starts = np.cumsum([0, *(one["columns/t"].shape[0] for one in self._arrays)])
+        first: dict[str, _Array] = {}  # of each name
+        for one in self._arrays:
+            first |= {name: array for name, array in one.items() if name not in first}
         self._fields = {one.name: one for one in runs.fields_of(model, 0)}
         self._fields["verdicts"] = Field("verdicts", 0, None, np.int8, (0, len(Verdict) - 1))
         self._tables: dict[str, dict[str, Field]] = {}
         if isinstance(model, WorldModel):
             self._tables["contacts"] = {one.name: one for one in contact_fields(None, len(model))}
             self._tables["joints"] = {one.name: one for one in joint_fields(model)}
-            for name, array in (item for one in self._arrays for item in one.items()):
-                table = name.removesuffix(f"/{VALUE}")
-                if name.startswith(PREFIX) and table not in self._tables:
-                    self._tables[table] = {VALUE: Field(VALUE, None, array.shape[1:] or None)}
+            for name, array in first.items():
+                if name.startswith(PREFIX):
+                    tail = array.shape[1:] or None
+                    self._tables[name.removesuffix(f"/{VALUE}")] = {VALUE: Field(VALUE, None, tail)}
         self._offsets: dict[str, IntArray] = {}
-        known = (x.split("/", 1)[1] for one in self._arrays for x in one if x.startswith("columns/"))
+        known = (x.removeprefix("columns/") for x in first if x.startswith("columns/"))
         self._names = tuple(
             dict.fromkeys(x for x in known if x in self._fields or x.split("/", 1)[0] in NAMED)
         )

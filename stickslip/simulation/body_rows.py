@@ -1,6 +1,6 @@
 """Rows of runs of bodies, of a world or of a robot: numbers, contacts and joints of each step."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,25 +81,15 @@ def rows_of(kept: Sequence[Kept]) -> Rows:
     })  # fmt: skip
 
 
-def certified_columns(
-    strips: Iterable[tuple[Any, int]], h: Iterable[float], judged: Mapping[str, int]
-) -> dict[str, Any]:
-    """Columns of numbers of steps made together, of strips with the number of steps that are kept of each; h:
-    their lengths [s]; judged: where their numbers have each column."""
-    strips = list(strips)
-    counts = [n for _, n in strips]
-    table = joined([one.room.numbers[:n] for one, n in strips])
+def certified_columns(strip: Any, n: int, h: float, judged: Mapping[str, int]) -> dict[str, Any]:
+    """Columns of one number of the first n steps of a strip, of length h [s]; judged: where the numbers of
+    the strip have each."""
     columns: dict[str, Any] = {
-        "t": np.concatenate([one.times[1 : n + 1] for one, n in strips]), "h": np.repeat(list(h), counts),
-        "index": joined([one.index + np.arange(1, n + 1) for one, n in strips]),
-        "verdicts": np.full(len(table), Verdict.CERTIFIED.code, np.int8),
+        "t": np.array(strip.times[1 : n + 1]), "h": np.full(n, h), "index": strip.index + np.arange(1, n + 1),
+        "verdicts": np.full(n, Verdict.CERTIFIED.code, np.int8),
     }  # fmt: skip
+    table = strip.room.numbers[:n]
     return columns | {name: table[:, k].astype(KINDS.get(name, float)) for name, k in judged.items()}
-
-
-def joined(parts: list[Any]) -> Any:
-    """Arrays one after another; one alone is not copied."""
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def reduction(sums: Mapping[str, float]) -> Reduction:

@@ -34,7 +34,7 @@ from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.simulation.clock import OFF_CLOCK, Clock, Stride
 from stickslip.simulation.recorder import Marched
 from stickslip.simulation.robot_model import RobotModel
-from stickslip.simulation.rows import Reduction, Rows, Table
+from stickslip.simulation.rows import Reduction, Rows, Table, joined
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.state import Array, ModelError, State, UnknownNameError
 
@@ -266,39 +266,25 @@ class RobotSteps:
     def rows(self, kept: Sequence[Any]) -> Rows:
         """One row per step."""
         if isinstance(kept[0], _Together):
-            return self._marched(kept)
+            return joined([self._marched(one) for one in kept])
         return rows_of(kept)
 
-    def _marched(self, kept: Sequence[_Together]) -> Rows:
+    def _marched(self, kept: _Together) -> Rows:
         """Rows of steps made together."""
-        parts = []
-        for strip, ends in kept:
-            strip.closed = True
-            n, room = strip.steps, strip.room
-            columns = certified_columns([(strip, n)], [strip.h], JUDGED)
-            poses, twists = (getattr(room, name)[1 : n + 1].reshape(n, -1) for name in ("poses", "twists"))
-            lengths = np.full(n, strip.h)
-            moved = mocap_twists(self.prepared.model, room.z[:n], room.z[1 : n + 1], lengths, twists)
-            columns |= {name: getattr(room, name)[1 : n + 1] for name in ("q", "v", "z")}
-            columns |= {"poses": poses, "twists": self._twists(columns["t"], poses, moved)}
-            for name, (first, count) in zip(
-                self.model.sensor_names, self.model.sensor_place.tolist(), strict=True
-            ):
-                columns[f"sensors/{name}"] = room.sensors[1 : n + 1, first : first + count]
-            closes = np.zeros(n, bool)
-            closes[ends] = True
-            parts.append(Rows(columns, _tables(room, n, closes)))
-        if len(parts) == 1:
-            return parts[0]
-        joined = {name: np.concatenate([one.columns[name] for one in parts]) for name in parts[0].columns}
-        tables = {}
-        for name, table in parts[0].tables.items():
-            counts = np.concatenate([one.tables[name].counts for one in parts])
-            found = {
-                key: np.concatenate([one.tables[name].columns[key] for one in parts]) for key in table.columns
-            }
-            tables[name] = Table(counts, found)
-        return Rows(joined, tables)
+        strip, model = kept.strip, self.model
+        strip.closed = True
+        n, room = strip.steps, strip.room
+        columns = certified_columns(strip, n, strip.h, JUDGED)
+        poses, twists = (getattr(room, name)[1 : n + 1].reshape(n, -1) for name in ("poses", "twists"))
+        lengths = np.full(n, strip.h)
+        moved = mocap_twists(self.prepared.model, room.z[:n], room.z[1 : n + 1], lengths, twists)
+        columns |= {name: getattr(room, name)[1 : n + 1] for name in ("q", "v", "z")}
+        columns |= {"poses": poses, "twists": self._twists(columns["t"], poses, moved)}
+        for name, (first, count) in zip(model.sensor_names, model.sensor_place.tolist(), strict=True):
+            columns[f"sensors/{name}"] = room.sensors[1 : n + 1, first : first + count]
+        closes = np.zeros(n, bool)
+        closes[kept.ends] = True
+        return Rows(columns, _tables(room, n, closes))
 
     def first(self, state: State, memory: Memory, index: int, sums: dict[str, float]) -> Rows:
         """The record of the start."""

@@ -4,7 +4,7 @@ Columns have one entry per row; tables (contacts, joints) have any number of ent
 every tenth step keeps one row for ten: each column says by its rule what that row has.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,6 +50,19 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.columns["t"])
+
+
+def joined(parts: Sequence[Rows]) -> Rows:
+    """Rows of the same columns and tables, one after another; those of one part are not copied."""
+    if len(parts) == 1:
+        return parts[0]
+    columns = {name: np.concatenate([one.columns[name] for one in parts]) for name in parts[0].columns}
+    tables = {}
+    for name, table in parts[0].tables.items():
+        each = [one.tables[name] for one in parts]
+        entries = {key: np.concatenate([one.columns[key] for one in each]) for key in table.columns}
+        tables[name] = Table(np.concatenate([one.counts for one in each]), entries)
+    return Rows(columns, tables)
 
 
 class Reduction:

@@ -68,19 +68,15 @@ class MemoryTables:
             found[PREFIX + name] = Table(counts, {VALUE: np.concatenate([none, *parts])})
         return found
 
-    def of_strips(
-        self, strips: Sequence[tuple[Strip, int]], ends: Sequence[int], pending: bool
-    ) -> dict[str, Table]:
-        """Tables of the first so many steps of each of some strips, of which those at `ends` are recorded,
-        with the solver's impulses; pending: until somebody asks."""
-        counts = np.concatenate([np.diff(one.room.contacts.offset[: n + 1]) for one, n in strips])
-        points = [one.room.local[: one.room.contacts.offset[n]] for one, n in strips]
-        reserves = np.concatenate([one.room.numbers[:n, kernels.RESERVE] for one, n in strips])
-        closes = np.zeros(len(counts), np.int64)
+    def of_strip(self, strip: Strip, n: int, ends: Sequence[int], pending: bool) -> dict[str, Table]:
+        """Tables of the first n steps of a strip, of which those at `ends` are recorded, with the solver's
+        impulses; pending: until somebody asks."""
+        room, offset = strip.room, strip.room.contacts.offset
+        closes = np.zeros(n, np.int64)
         closes[ends] = 1
         found = {name: Table(np.zeros_like(closes), {VALUE: none}) for name, none in self._none.items()}
-        found["point"] = Table(counts, {VALUE: np.concatenate(points)})
-        found["reserve"] = Table(closes, {VALUE: reserves[ends]})
+        found["point"] = Table(np.diff(offset[: n + 1]), {VALUE: room.local[: offset[n]]})
+        found["reserve"] = Table(closes, {VALUE: room.numbers[ends, kernels.RESERVE]})
         if pending:
             found["pending"] = Table(closes, {VALUE: np.ones(len(ends))})
         return {PREFIX + name: table for name, table in found.items()}

@@ -23,7 +23,6 @@ from stickslip.simulation.body_rows import (
     certified_columns,
     contacts_of,
     explain_contact,
-    joined,
     numbers_of,
     reduction,
     rows_of,
@@ -32,7 +31,7 @@ from stickslip.simulation.body_rows import (
 from stickslip.simulation.clock import OFF_CLOCK, Clock
 from stickslip.simulation.contacts import CONTACT_WIDTHS
 from stickslip.simulation.recorder import Lane, Marched, recorded
-from stickslip.simulation.rows import Reduction, Rows, Table
+from stickslip.simulation.rows import Reduction, Rows, Table, joined
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.world_forces import WorldForces
 from stickslip.simulation.world_memory import MemoryTables
@@ -192,36 +191,28 @@ class WorldSteps:
             self._lookout.look(State(strip.times[k], strip.q[k], strip.v[k]))
         return shown
 
-    def _marched(self, kept: Sequence[_Together]) -> Rows:
+    def _marched(self, kept: _Together) -> Rows:
         """Rows of steps made together."""
-        strips = [(one.strip, one.steps) for one in kept]
-        columns = certified_columns(strips, (one.settings.h for one, _ in strips), JUDGED)
-        columns |= {name: joined([getattr(one, name)[1 : n + 1] for one, n in strips]) for name in ("q", "v")}
-        first = np.cumsum([0, *(n for _, n in strips)])
-        ends = [start + j for start, one in zip(first.tolist(), kept, strict=False) for j in one.ends]
-        shown = [each for one in kept for each in one.sensors]
+        strip, n, ends = kept.strip, kept.steps, kept.ends
+        strip.closed = True
+        columns = certified_columns(strip, n, strip.settings.h, JUDGED)
+        columns |= {"q": strip.q[1 : n + 1], "v": strip.v[1 : n + 1]}
         for i, sensor in enumerate(self.prepared.world.sensors):
-            column = np.zeros((int(first[-1]), *self._shapes[i]))
-            if shown:
-                column[ends] = [one[i] for one in shown]
-            columns[f"sensors/{sensor.name}"] = column
-        columns |= self._input_columns(joined([one.inputs_of(n) for one, n in strips]))
-        tables = [(one.room.contacts, n) for one, n in strips]
-        found = {
-            name: joined([getattr(table, name)[: table.offset[n]] for table, n in tables])
-            for name in CONTACT_WIDTHS
-            if name != "choice"
+            column = columns[f"sensors/{sensor.name}"] = np.zeros((n, *self._shapes[i]))
+            if ends:
+                column[ends] = [one[i] for one in kept.sensors]
+        columns |= self._input_columns(strip.inputs_of(n))
+        table, joints = strip.room.contacts, strip.room.joints
+        contacts = {
+            name: getattr(table, name)[: table.offset[n]] for name in CONTACT_WIDTHS if name != "choice"
         }
-        found["choice"] = np.zeros(len(found["id"]), np.int64)
-        each = joined([np.diff(table.offset[: n + 1]) for table, n in tables])
-        ends_of = [(one.room.joints, one.room.joints.offset[: n + 1]) for one, n in strips]
-        rows = {
-            "r": joined([links.r[: k[-1]] for links, k in ends_of]),
-            "id": joined([links.id[: k[-1]] for links, k in ends_of]),
-        }
-        joints = Table(joined([np.diff(k) for _, k in ends_of]), rows)
-        memories = self._memories.of_strips(strips, ends, self._select is not None)
-        return Rows(columns, {"contacts": Table(each, found), "joints": joints, **memories})
+        contacts["choice"] = np.zeros(len(contacts["id"]), np.int64)
+        links = {name: getattr(joints, name)[: joints.offset[n]] for name in ("r", "id")}
+        return Rows(columns, {
+            "contacts": Table(np.diff(table.offset[: n + 1]), contacts),
+            "joints": Table(np.diff(joints.offset[: n + 1]), links),
+            **self._memories.of_strip(strip, n, ends, self._select is not None),
+        })  # fmt: skip
 
     def set_inputs(self, values: Mapping[str, ArrayLike], state: State) -> State:
         """Give inputs of the world other values from here on; the state, which stays as it is."""
@@ -282,9 +273,7 @@ class WorldSteps:
     def rows(self, kept: Sequence[Any]) -> Rows:
         """One row per step."""
         if isinstance(kept[0], _Together):
-            for one in kept:
-                one.strip.closed = True
-            return self._marched(kept)
+            return joined([self._marched(one) for one in kept])
         rows = rows_of(kept)
         return Rows(rows.columns, rows.tables | self._memories.of_steps([one.memory for one in kept]))
 
