@@ -72,7 +72,7 @@ class Run(NamedTuple):
 def scratch_needed(engine, motion):
     """Most floating-point and whole numbers that a step takes from the scratch at once.
 
-    That is J, Y, W, two copies of it, and vectors. Kernels hand on arrays of the scratch, so it must not run out.
+    That is J, Y, W, two copies of it, and vectors. Kernels hand on its arrays, so it must not run out.
     """
     n, nv = read_int(engine.at.nefc) + LINE, motion.qvel.shape[0] + LINE
     return 4 * n * n + 2 * n * nv + 64 * (n + nv) + 4 * motion.M.shape[0], 48 * n + 16 * nv + 8 * WORDS
