@@ -208,8 +208,8 @@ def chosen(solver: Any, options: Mapping[str, Any] | None, **usual: Any) -> Solv
         try:
             made = make(solver, **given)
         except TypeError as error:
-            own = [spec.name for spec in entry(solver).options]
-            missing = next((name for name in given if name not in own), "")
+            known = [spec.name for spec in entry(solver).options]
+            missing = next((name for name in given if name not in known), "")
             raise TypeError(f"{error}{owners(missing)}") from None
         if absence := entry(solver).absence:
             raise MissingPackage(f"{solver}: {absence}")
