@@ -105,7 +105,7 @@ if JIT:
 
     @intrinsic
     def hold(typingctx, values, memory):  # type: ignore[no-untyped-def]
-        """In a kernel: a named tuple of arrays and numbers, kept in `memory`, an array of WORDS whole numbers.
+        """In a kernel: a named tuple of arrays and numbers, kept in `memory`, an array of WORDS whole ones.
 
         Kernels that it is handed on to read it as a `Held`. References to its arrays are not counted: they
         are those of a `Scratch`, or held as well.

@@ -1,6 +1,7 @@
 """Steps of a robot, as the run of any model makes and keeps them."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -24,7 +25,7 @@ from stickslip.simulation.begun import Begun, begun_from, begun_new
 from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.simulation.clock import OFF_CLOCK, Clock, Stride
 from stickslip.simulation.contacts import CONTACT_WIDTHS
-from stickslip.simulation.recorder import Marched
+from stickslip.simulation.recorder import Marched, recorded
 from stickslip.simulation.robot_model import RobotModel
 from stickslip.simulation.rows import Reduction, Rows, Table
 from stickslip.simulation.trajectory import Trajectory
@@ -53,12 +54,18 @@ class _Kept(NamedTuple):
     joint_id: IntArray
 
 
-class _Together(NamedTuple):
-    """What rows need of steps made together."""
+@dataclass(eq=False, slots=True)
+class _Together:
+    """What rows need of steps made together: those of a strip from one on."""
 
     strip: RobotStrip
+    first: int
+    stop: int
+    """The first that is not one of them."""
     ends: list[int]
-    """Which steps are recorded."""
+    """Which of them are recorded, counted from the first."""
+    read: bool = False
+    """Whether they are rows already; no more are added."""
 
 
 class RobotSteps:
@@ -150,6 +157,10 @@ class RobotSteps:
         the user's function is asked before every step."""
         return None if self._march is None or self.control is not None else self._march.lane
 
+    def renew(self, state: State) -> bool:
+        """Whether the lane goes on from `state`, where its strip is full."""
+        return self._march is not None and self._march.renew(state)
+
     def followed(self, done: int, index: int, every: int) -> tuple[Marched, Callable[[], Step]]:
         """So many steps that the lane made from an index of the clock on, and what makes the last again."""
         strip = None if self._march is None else self._march.strip
@@ -164,14 +175,15 @@ class RobotSteps:
         """Keep the last so many steps of a strip."""
         stop, numbers = strip.steps, strip.room.numbers
         grown = self._growing
-        if grown is None or grown.strip is not strip:
-            grown = self._growing = _Together(strip, [])
-        steps = range(index + 1, index + done + 1)
-        grown.ends.extend([stop - done + k for k, n in enumerate(steps) if n % every == 0 or n == end])
+        new = grown is None or grown.strip is not strip or grown.read
+        if grown is None or new:
+            grown = self._growing = _Together(strip, stop - done, stop, [])
+        grown.stop, before = stop, stop - done - grown.first
+        grown.ends.extend([before + k for k in recorded(index, done, every, end)])
         residual = worst = numbers.item(stop - 1, at.NATURAL_SCALED)
         if done > 1:
             worst = float(numbers[stop - done : stop, at.NATURAL_SCALED].max())
-        kept = grown if stop == done else None
+        kept = grown if new else None
         return Marched(kept, done, strip.state, partial(self._memory, strip, stop), residual, worst)
 
     def _memory(self, strip: RobotStrip, stop: int, k: int) -> Memory:
@@ -297,30 +309,27 @@ class RobotSteps:
     def _marched(self, kept: Sequence[_Together]) -> Rows:
         """Rows of steps made together."""
         parts = []
-        for strip, ends in kept:
-            strip.closed = True
-            n, room = strip.steps, strip.room
-            index = strip.index + np.arange(1, n + 1)
-            t, poses = np.array(strip.times[1:]), room.poses[1 : n + 1].reshape(n, -1)
-            twists = room.twists[1 : n + 1].reshape(n, -1)
-            moved = mocap_twists(
-                self.prepared.model, room.z[:n], room.z[1 : n + 1], np.full(n, strip.h), twists
-            )
+        for one in kept:
+            one.read = True
+            strip, a, b = one.strip, one.first, one.stop
+            room, n, after = strip.room, b - a, slice(a + 1, b + 1)
+            t, h, poses = room.t[after], np.full(n, strip.h), room.poses[after].reshape(n, -1)
+            twists = room.twists[after].reshape(n, -1)
+            moved = mocap_twists(self.prepared.model, room.z[a:b], room.z[after], h, twists)
             columns: dict[str, Any] = {
-                "t": t, "h": np.full(n, strip.h), "index": index,
-                "verdicts": np.full(n, Verdict.CERTIFIED.code, np.int8), "q": room.q[1 : n + 1],
-                "v": room.v[1 : n + 1], "z": room.z[1 : n + 1],
+                "t": t, "h": h, "index": strip.index + np.arange(a + 1, b + 1),
+                "verdicts": np.full(n, Verdict.CERTIFIED.code, np.int8), "q": room.q[after],
+                "v": room.v[after], "z": room.z[after],
                 "poses": poses, "twists": self._twists(t, poses, moved),
             }  # fmt: skip
-            numbers = room.numbers[:n]
-            columns |= {name: numbers[:, k].astype(KINDS.get(name, float)) for name, k in JUDGED.items()}
+            numbers = room.numbers[a:b]
+            for name, k in JUDGED.items():
+                columns[name] = np.asarray(numbers[:, k], KINDS.get(name, float))
             for name, (first, count) in zip(
                 self.model.sensor_names, self.model.sensor_place.tolist(), strict=True
             ):
-                columns[f"sensors/{name}"] = room.sensors[1 : n + 1, first : first + count]
-            closes = np.zeros(n, bool)
-            closes[ends] = True
-            parts.append(Rows(columns, _tables(room, n, closes)))
+                columns[f"sensors/{name}"] = room.sensors[after, first : first + count]
+            parts.append(Rows(columns, _tables(room, a, b, one.ends)))
         if len(parts) == 1:
             return parts[0]
         joined = {name: np.concatenate([one.columns[name] for one in parts]) for name in parts[0].columns}
@@ -364,17 +373,22 @@ class RobotSteps:
         """Take note that records are in a file."""
 
 
-def _tables(room: Any, n: int, closes: Any) -> dict[str, Table]:
-    """Contacts and other impulses of the recorded ones of n steps."""
+def _tables(room: Any, a: int, b: int, ends: list[int]) -> dict[str, Table]:
+    """Contacts and other impulses of steps a to b, of those that are recorded, counted from a."""
     made = {}
     for name, table in (("contacts", room.contacts), ("joints", room.joints)):
-        counts = np.diff(table.offset[: n + 1])
-        rows = np.repeat(closes, counts)
-        columns = [key for key in table._fields if key != "offset"]
-        found = {key: getattr(table, key)[: table.offset[n]][rows] for key in columns}
+        first, stop = table.offset[a : b + 1 : b - a].tolist()
+        counts = np.diff(table.offset[a : b + 1])
+        rows: Any = slice(first, stop)
+        if len(ends) < b - a:
+            closes = np.zeros(b - a, bool)
+            closes[ends] = True
+            rows = np.flatnonzero(np.repeat(closes, counts)) + first if ends else slice(0, 0)
+            counts = np.where(closes, counts, 0)
+        found = {key: getattr(table, key)[rows] for key in table._fields if key != "offset"}
         if name == "contacts":
             found["choice"] = np.zeros(len(found["id"]), np.int64)
-        made[name] = Table(np.where(closes, counts, 0), found)
+        made[name] = Table(counts, found)
     return made
 
 
