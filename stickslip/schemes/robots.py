@@ -6,6 +6,7 @@ call (`RobotMarch`); one that its solver leaves is made here, with the solver th
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from sys import getrefcount
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from stickslip.kernels.robots import layout as at
 from stickslip.kernels.robots import steps as kernels
 from stickslip.kernels.robots.impulses import guess, remember, whole
 from stickslip.kernels.robots.layout import LastImpulses, Room
-from stickslip.kernels.robots.outputs import write_contacts
+from stickslip.kernels.robots.outputs import begin_room, follow_room, write_contacts
 from stickslip.kernels.robots.rows import find_missed
 from stickslip.kernels.steps.tables import empty_contacts, empty_joints
 from stickslip.options import Options, option
@@ -31,11 +32,11 @@ from stickslip.schemes.body_step import BodyPart, EnergyTerms
 from stickslip.schemes.robot_margins import REACH
 from stickslip.schemes.robot_prepared import PreparedRobot
 from stickslip.schemes.step import Memory, Solver, Step
-from stickslip.state import ModelError, State, state_of
+from stickslip.state import Array, ModelError, State, state_of
 
 _NOT_FINITE = "from t = {:.9g} s on the velocities of the robot are not finite; take a smaller h"
-ROWS = 256
-"""Of the room for steps that are asked for one by one."""
+ROWS, TOGETHER = 1000, 500
+"""Steps that a room is for, and most of a call: no signal is heard within it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +149,8 @@ class RobotStrip:
     h: float
     most: int
     """Steps that there is room for."""
-    times: list[float]
-    """Start, and ends of the steps [s]."""
+    times: Array
+    """Start, and ends of the steps [s], shape (most + 1,)."""
     state: State
     """At the end of the last step."""
     steps: int = 0
@@ -163,7 +164,7 @@ class RobotStrip:
     def state_after(self, step: int) -> State:
         """The state after so many steps."""
         room = self.room
-        return State(self.times[step], room.q[step], room.v[step], room.z[step])
+        return State(float(self.times[step]), room.q[step], room.v[step], room.z[step])
 
     def last_after(self, step: int) -> LastImpulses:
         """The impulses of so many steps after the start."""
@@ -182,8 +183,10 @@ class RobotMarch:
         self.contacts = 8
         """Of the last step, about."""
         self._call: Any = None
-        self._held: tuple[Held, Held] | None = None
-        """The last room, and a run."""
+        self._start: Any = None
+        self._next: Any = None
+        self._places: list[_Place] = []
+        """Of the last two strips."""
 
     def make(
         self, state: State, recall: Callable[[], Memory], h: float, at: Callable[[int], float], index: int,
@@ -198,11 +201,11 @@ class RobotMarch:
         carried = prepared.carried(h)
         prepared.look_ahead(h, carried, state)
         if strip is None or not strip.can_follow(state, h):
-            strip = self._begin(state, recall(), index, h, most)
-        steps, run = min(most, strip.most - strip.steps), strip.run
+            strip = self._begin(state, recall, index, h)
+        steps, run = min(most, TOGETHER, strip.most - strip.steps), strip.run
         if carried.moving or prepared.drive is not None:
             run, steps = Held(run.values._replace(carried=carried), like=run), 1
-        done, ending = self._made(run, strip, steps)
+        done, ending = self._made(run, strip, steps, at(index + 1))
         if ending == kernels.NOT_FINITE:
             raise ModelError(_NOT_FINITE.format(at(index + done)))
         if ending == kernels.FAILED and not done:
@@ -234,7 +237,7 @@ class RobotMarch:
             return None
         if prepared.looks_around:
             return None
-        run, most, data = strip.run, strip.most, prepared.data
+        run, most = strip.run, strip.most
         q, v, z = strip.room.q, strip.room.v, strip.room.z
 
         def follow(state: State, index: int, every: int, t: float) -> State | None:
@@ -242,60 +245,116 @@ class RobotMarch:
             if prepared.at is not state or strip.state is not state or strip.closed or k == most:
                 return None
             prepared.at = None
-            done, ending = call(run, k, 1)
+            done, ending = call(run, k, 1, t)
             if not done:
                 if ending == kernels.FAILED:
                     prepared.check_said(state.t)
                 prepared.at = state
                 return None
-            end, after = [t], state_of(t, q[k + 1], v[k + 1], z[k + 1])
+            after = state_of(t, q[k + 1], v[k + 1], z[k + 1])
             # Nothing is called from here on, so that a signal comes before all of it or after.
-            data.time = t
-            strip.times += end
             strip.steps, strip.state, prepared.at = k + 1, after, after
             return after
 
         return follow
 
-    def _made(self, run: Held, strip: RobotStrip, steps: int) -> tuple[int, int]:
-        """How many of at most so many more steps of a strip were made, and how that ended. What is raised
-        leaves data that is at no state."""
+    def renew(self, state: State) -> bool:
+        """Whether the strip is full and ends at `state`, and another one follows, with all as it was."""
+        strip = self.strip
+        if strip is None or strip.steps < strip.most or strip.closed or strip.state is not state:
+            return False
+        for place in self._places:
+            if place.is_free():
+                index, run = strip.index + strip.steps, place.fitted(strip.run.settings, strip.run.scratch)
+                self._next(run.room, strip.run.room, strip.steps)
+                self.strip = RobotStrip(place.room, run, index, strip.h, ROWS, place.times, state)
+                return True
+        return False
+
+    def _made(self, run: Held, strip: RobotStrip, steps: int, t: float) -> tuple[int, int]:
+        """How many of at most so many more steps of a strip were made, the first of which ends at t [s], and
+        how that ended. What is raised leaves data that is at no state."""
         prepared = self.prepared
         if self._call is None:
-            self._call = entry(kernels.march, run, strip.steps, steps)
+            self._call = entry(kernels.march, run, strip.steps, steps, t)
         prepared.at = None
         if prepared.guarded:
-            found: tuple[int, int] = self._call(run, strip.steps, steps)
+            found: tuple[int, int] = self._call(run, strip.steps, steps, t)
         else:
             with Warnings() as said:
-                found = self._call(run, strip.steps, steps)
+                found = self._call(run, strip.steps, steps, t)
             prepared.check_said(strip.state.t, said)
         return found
 
     def _follow(self, strip: RobotStrip, times: list[float]) -> None:
         """Take in steps that end at these times [s]."""
-        room, t, end = strip.room, times[-1], strip.steps + len(times)
+        room, t, first, end = strip.room, times[-1], strip.steps + 1, strip.steps + len(times)
         state = State(t, room.q[end], room.v[end], room.z[end])
         self.prepared.settle()
         self.prepared.data.time = t
+        strip.times[first : end + 1] = times
         # Nothing is called from here on, so that a signal comes before all of it or after.
-        strip.times += times
         strip.steps, strip.state, self.prepared.at = end, state, state
 
-    def _begin(self, state: State, memory: Memory, index: int, h: float, most: int) -> RobotStrip:
-        prepared = self.prepared
-        steps, last = min(max(most, ROWS), 512), last_of(memory)
-        room = room_for(prepared, steps, steps * (self.contacts + 8), last)
-        room.q[0], room.v[0], room.z[0] = state.q, state.v, state.z
-        before = (None, None) if self._held is None else self._held
-        held = Held(room, like=before[0])
-        parts = *prepared.begin(), prepared.settings(h, self.tolerance), prepared.still
-        run = Held(kernels.Run(*parts, held), like=before[1])
-        self._held = held, run
-        for one in room:
-            for array in one if isinstance(one, tuple) else (one,):
-                array.flags.writeable = False
-        return RobotStrip(room, run, index, h, steps, [state.t], state)
+    def _begin(self, state: State, recall: Callable[[], Memory], index: int, h: float) -> RobotStrip:
+        before, settings = self.strip, self.prepared.settings(h, self.tolerance)
+        follows = before is not None and before.state is state
+        last = before.last_after(before.steps) if before is not None and follows else last_of(recall())
+        scratch, place = self.prepared.scratch, self._place(last, settings)
+        given = place.fitted(settings, scratch).room, state.t, state.q, state.v, state.z, *last
+        if self._start is None:
+            self._start = entry(begin_room, *given)
+            self._next = entry(follow_room, place.run.room, place.run.room, 0)
+        self._start(*given)
+        return RobotStrip(place.room, place.run, index, h, ROWS, place.times, state)
+
+    def _place(self, last: LastImpulses, settings: Held) -> "_Place":
+        """Where steps are written to: where older ones were, if nobody has arrays of these any more.
+
+        Steps that write to new memory take ten times as long as others, so that two places are made at first.
+        """
+        most = ROWS * (self.contacts + 8)
+        for one in self._places:
+            if one.most >= most and one.room.impulse.size >= 2 * last.r.size and one.is_free():
+                return one
+        like = self._places[-1].run if self._places else None
+        for _ in range(1 if self._places else 2):
+            made = _Place(self.prepared, most + last.r.size, settings, like)
+            self._places, like = [*self._places[-1:], made], made.run
+        return self._places[-1]
+
+
+class _Place:
+    """A room, and the run of steps that are written to it."""
+
+    def __init__(self, prepared: PreparedRobot, most: int, settings: Held, like: Held | None):
+        """like: a run."""
+        self.room, self.most = room_for(prepared, ROWS, most), most
+        room = Held(self.room, like=None if like is None else like.room)
+        self.run = Held(kernels.Run(*prepared.begin(), settings, prepared.still, room), like=like)
+        self.times = self.room.t.view()  # Python writes to it
+        parts: list[Any] = [self.room]
+        for one in self.room:
+            parts.extend(one if isinstance(one, tuple) else (one,))
+        for k in range(1, len(parts)):
+            parts[k].reshape(-1)[:1] = 0
+            parts[k].flags.writeable = False
+        self._parts = tuple(parts)
+        del one, parts
+        self._ours = self._references()
+
+    def fitted(self, settings: Held, scratch: Held) -> Held:
+        """The run, with these."""
+        if self.run.settings is not settings or self.run.scratch is not scratch:
+            self.run = Held(self.run.values._replace(settings=settings, scratch=scratch), like=self.run)
+        return self.run
+
+    def is_free(self) -> bool:
+        """Whether nobody else has the room, an array of it, or a part of one."""
+        return self._references() == self._ours
+
+    def _references(self) -> int:
+        return sum(map(getrefcount, self._parts))
 
 
 def _as_held(values: NamedTuple) -> Held:
@@ -333,21 +392,15 @@ def last_of(memory: Memory) -> LastImpulses:
     )  # fmt: skip
 
 
-def room_for(prepared: PreparedRobot, steps: int, most: int, last: LastImpulses | None = None) -> Room:
-    """Room for so many steps and contacts, with the impulses before the first."""
+def room_for(prepared: PreparedRobot, steps: int, most: int) -> Room:
+    """Room for so many steps and contacts."""
     m = prepared.model
     rows = steps * (8 * m.neq + m.nv + 2 * m.njnt + 2 * m.ntendon) + 16
-    n, blocks, impulses = steps + 1, most + rows, 6 * most + rows
-    if last is not None:
-        blocks, impulses = blocks + last.key.size, impulses + last.r.size
-    room = Room(
-        np.empty((n, m.nq)), np.empty((n, m.nv)), np.empty((n, m.na + m.nu + 7 * m.nmocap)),
+    n, blocks = steps + 1, most + rows
+    return Room(
+        np.empty(n), np.empty((n, m.nq)), np.empty((n, m.nv)), np.empty((n, m.na + m.nu + 7 * m.nmocap)),
         np.empty((n, m.nbody, 7)), np.empty((n, m.nbody, 6)), np.empty((n, m.nsensordata)),
         np.zeros((steps, at.NUMBERS)), empty_contacts(steps, most), empty_joints(steps, rows),
         np.zeros(n + 1, np.int64), np.empty(blocks, np.int64), np.zeros(blocks + n, np.int64),
-        np.empty(impulses),
+        np.empty(6 * most + rows),
     )  # fmt: skip
-    if last is not None:
-        nb = room.block_offset[1] = last.key.size
-        room.key[:nb], room.first[: nb + 1], room.impulse[: last.r.size] = last.key, last.offset, last.r
-    return room

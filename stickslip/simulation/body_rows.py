@@ -81,15 +81,17 @@ def rows_of(kept: Sequence[Kept]) -> Rows:
     })  # fmt: skip
 
 
-def certified_columns(strip: Any, n: int, h: float, judged: Mapping[str, int]) -> dict[str, Any]:
-    """Columns of one number of the first n steps of a strip, of length h [s]; judged: where the numbers of
-    the strip have each."""
+def certified_columns(
+    t: Array, h: float, index: int, numbers: Array, judged: Mapping[str, int]
+) -> dict[str, Any]:
+    """Columns of one number of certified steps of length h [s] that end at t (n,) [s], the first of them one
+    after `index` of the clock; judged: which column of `numbers` (n, ...) each is."""
+    n = len(t)
     columns: dict[str, Any] = {
-        "t": np.array(strip.times[1 : n + 1]), "h": np.full(n, h), "index": strip.index + np.arange(1, n + 1),
+        "t": t, "h": np.full(n, h), "index": index + np.arange(1, n + 1),
         "verdicts": np.full(n, Verdict.CERTIFIED.code, np.int8),
     }  # fmt: skip
-    table = strip.room.numbers[:n]
-    return columns | {name: table[:, k].astype(KINDS.get(name, float)) for name, k in judged.items()}
+    return columns | {name: numbers[:, k].astype(KINDS.get(name, float)) for name, k in judged.items()}
 
 
 def reduction(sums: Mapping[str, float]) -> Reduction:

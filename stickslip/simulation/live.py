@@ -46,7 +46,7 @@ from stickslip.simulation.failure import Missed, SimulationFailure, in_its_place
 from stickslip.simulation.inputs import Inputs
 from stickslip.simulation.joint_view import JointState, joint_state
 from stickslip.simulation.record import Record, Watch
-from stickslip.simulation.recorder import Lane, Marched, Recorder, recorded
+from stickslip.simulation.recorder import HELD, Lane, Marched, Recorder, recorded
 from stickslip.simulation.steppers import begun_steps, prepared_model
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.writing import FLUSH, Sink, Writer
@@ -211,7 +211,11 @@ class Live:
         lane, writer = self._lane, self._writer
         if lane is not None and type(n) is int and n == 1 and (writer is None or not writer.is_late):
             index = self.index + 1
-            state = lane(self.state, self.index, self._record, self.clock.at(index))
+            state = None
+            if index - self._settled <= HELD:
+                state = lane(self.state, self.index, self._record, self.clock.at(index))
+            if state is None and self._renew() and self._lane is not None:
+                state = self._lane(self.state, self.index, self._record, self.clock.at(index))
             if state is not None:
                 # Nothing is called between the end of the step and here: a signal comes before or after.
                 self.state, self.index = state, index
@@ -225,6 +229,15 @@ class Live:
         except Missed as missed:
             raise SimulationFailure(missed.t, missed.step, self.run(), missed.more) from None
         return self.state
+
+    def _renew(self) -> bool:
+        """Whether the lane goes on in other memory, where that of before is full: what a step by itself needs
+        otherwise would take many times as long as the step."""
+        renew = getattr(self._steps, "renew", None)
+        if renew is None or self.index != self._settled or not renew(self.state):
+            return False
+        self._lane = self._steps.lane
+        return True
 
     def _advance(self, n: int, interrupts: Interrupts) -> None:
         if self.clock.adaptive is not None:

@@ -1,8 +1,9 @@
 """Steps of a robot, as the run of any model makes and keeps them."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,7 +33,7 @@ from stickslip.simulation.body_rows import (
 )
 from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.simulation.clock import OFF_CLOCK, Clock, Stride
-from stickslip.simulation.recorder import Marched
+from stickslip.simulation.recorder import Marched, recorded
 from stickslip.simulation.robot_model import RobotModel
 from stickslip.simulation.rows import Reduction, Rows, Table, joined
 from stickslip.simulation.trajectory import Trajectory
@@ -49,12 +50,18 @@ Control = Callable[[Any], Any]
 """Given MuJoCo's data before each step, it returns the controls, or writes them to `data.ctrl` itself."""
 
 
-class _Together(NamedTuple):
-    """What rows need of steps made together."""
+@dataclass(eq=False, slots=True)
+class _Together:
+    """What rows need of steps made together: those of a strip from one on."""
 
     strip: RobotStrip
+    first: int
+    stop: int
+    """The first that is not one of them."""
     ends: list[int]
-    """Which steps are recorded."""
+    """Which of them are recorded, counted from the first."""
+    read: bool = False
+    """Whether they are rows already; no more are added."""
 
 
 class RobotSteps:
@@ -146,6 +153,10 @@ class RobotSteps:
         the user's function is asked before every step."""
         return None if self._march is None or self.control is not None else self._march.lane
 
+    def renew(self, state: State) -> bool:
+        """Whether the lane goes on from `state`, where its strip is full."""
+        return self._march is not None and self._march.renew(state)
+
     def followed(self, done: int, index: int, every: int) -> tuple[Marched, Callable[[], Step]]:
         """So many steps that the lane made from an index of the clock on, and what makes the last again."""
         strip = None if self._march is None else self._march.strip
@@ -160,14 +171,15 @@ class RobotSteps:
         """Keep the last so many steps of a strip."""
         stop, numbers = strip.steps, strip.room.numbers
         grown = self._growing
-        if grown is None or grown.strip is not strip:
-            grown = self._growing = _Together(strip, [])
-        steps = range(index + 1, index + done + 1)
-        grown.ends.extend([stop - done + k for k, n in enumerate(steps) if n % every == 0 or n == end])
+        new = grown is None or grown.strip is not strip or grown.read
+        if grown is None or new:
+            grown = self._growing = _Together(strip, stop - done, stop, [])
+        grown.stop, before = stop, stop - done - grown.first
+        grown.ends.extend([before + k for k in recorded(index, done, every, end)])
         residual = worst = numbers.item(stop - 1, at.NATURAL_SCALED)
         if done > 1:
             worst = float(numbers[stop - done : stop, at.NATURAL_SCALED].max())
-        kept = grown if stop == done else None
+        kept = grown if new else None
         return Marched(kept, done, strip.state, partial(self._memory, strip, stop), residual, worst)
 
     def _memory(self, strip: RobotStrip, stop: int, k: int) -> Memory:
@@ -271,20 +283,17 @@ class RobotSteps:
 
     def _marched(self, kept: _Together) -> Rows:
         """Rows of steps made together."""
-        strip, model = kept.strip, self.model
-        strip.closed = True
-        n, room = strip.steps, strip.room
-        columns = certified_columns(strip, n, strip.h, JUDGED)
-        poses, twists = (getattr(room, name)[1 : n + 1].reshape(n, -1) for name in ("poses", "twists"))
-        lengths = np.full(n, strip.h)
-        moved = mocap_twists(self.prepared.model, room.z[:n], room.z[1 : n + 1], lengths, twists)
-        columns |= {name: getattr(room, name)[1 : n + 1] for name in ("q", "v", "z")}
+        kept.read = True
+        strip, a, b = kept.strip, kept.first, kept.stop
+        room, n, after, place = strip.room, b - a, slice(a + 1, b + 1), self.model.sensor_place
+        columns = certified_columns(room.t[after], strip.h, strip.index + a, room.numbers[a:b], JUDGED)
+        poses, twists = room.poses[after].reshape(n, -1), room.twists[after].reshape(n, -1)
+        moved = mocap_twists(self.prepared.model, room.z[a:b], room.z[after], np.full(n, strip.h), twists)
+        columns |= {name: getattr(room, name)[after] for name in ("q", "v", "z")}
         columns |= {"poses": poses, "twists": self._twists(columns["t"], poses, moved)}
-        for name, (first, count) in zip(model.sensor_names, model.sensor_place.tolist(), strict=True):
-            columns[f"sensors/{name}"] = room.sensors[1 : n + 1, first : first + count]
-        closes = np.zeros(n, bool)
-        closes[kept.ends] = True
-        return Rows(columns, _tables(room, n, closes))
+        for name, (first, count) in zip(self.model.sensor_names, place.tolist(), strict=True):
+            columns[f"sensors/{name}"] = room.sensors[after, first : first + count]
+        return Rows(columns, _tables(room, a, b, kept.ends))
 
     def first(self, state: State, memory: Memory, index: int, sums: dict[str, float]) -> Rows:
         """The record of the start."""
@@ -315,17 +324,22 @@ class RobotSteps:
         """Take note that records are in a file."""
 
 
-def _tables(room: Any, n: int, closes: Any) -> dict[str, Table]:
-    """Contacts and other impulses of the recorded ones of n steps."""
+def _tables(room: Any, a: int, b: int, ends: list[int]) -> dict[str, Table]:
+    """Contacts and other impulses of steps a to b, of those that are recorded, counted from a."""
     made = {}
     for name, table in (("contacts", room.contacts), ("joints", room.joints)):
-        counts = np.diff(table.offset[: n + 1])
-        rows = np.repeat(closes, counts)
-        columns = [key for key in table._fields if key != "offset"]
-        found = {key: getattr(table, key)[: table.offset[n]][rows] for key in columns}
+        first, stop = table.offset[a : b + 1 : b - a].tolist()
+        counts = np.diff(table.offset[a : b + 1])
+        rows: Any = slice(first, stop)
+        if len(ends) < b - a:
+            closes = np.zeros(b - a, bool)
+            closes[ends] = True
+            rows = np.flatnonzero(np.repeat(closes, counts)) + first if ends else slice(0, 0)
+            counts = np.where(closes, counts, 0)
+        found = {key: getattr(table, key)[rows] for key in table._fields if key != "offset"}
         if name == "contacts":
             found["choice"] = np.zeros(len(found["id"]), np.int64)
-        made[name] = Table(np.where(closes, counts, 0), found)
+        made[name] = Table(counts, found)
     return made
 
 

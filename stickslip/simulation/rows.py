@@ -90,7 +90,9 @@ class Reduction:
         n = len(rows)
         if len(ends) == n and not self._carried:
             return Rows(columns, rows.tables)
-        found = {name: column[ends] for name, column in columns.items()}
+        # Views where they will do.
+        which: Any = ends if len(ends) else slice(0, 0)
+        found = {name: column[which] for name, column in columns.items()}
         carried, self._carried = self._carried, {}
         for name, column in columns.items():
             how = SUM if name == "solver_r" else rule(name)
@@ -98,6 +100,10 @@ class Reduction:
                 continue
             if name in carried:
                 column = np.concatenate([np.asarray(carried[name], column.dtype)[None], column])
+            if not len(ends) and how == MOST and column.ndim == 1:  # the case met most, in one call
+                most = np.fmax if name.startswith("measures/") else np.maximum
+                self._carried[name] = most.reduce(column)
+                continue
             shift = len(column) - n
             starts = np.concatenate([[0], ends + 1 + shift])
             starts = starts[starts < len(column)]
@@ -108,7 +114,7 @@ class Reduction:
             if len(parts) > len(ends):
                 self._carried[name] = parts[-1]
             found[name] = parts[: len(ends)]
-        tables = {name: Table(table.counts[ends], table.columns) for name, table in rows.tables.items()}
+        tables = {name: Table(table.counts[which], table.columns) for name, table in rows.tables.items()}
         return Rows(found, tables)
 
 

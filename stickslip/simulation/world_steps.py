@@ -195,7 +195,8 @@ class WorldSteps:
         """Rows of steps made together."""
         strip, n, ends = kept.strip, kept.steps, kept.ends
         strip.closed = True
-        columns = certified_columns(strip, n, strip.settings.h, JUDGED)
+        t, numbers = np.array(strip.times[1 : n + 1]), strip.room.numbers[:n]
+        columns = certified_columns(t, strip.settings.h, strip.index, numbers, JUDGED)
         columns |= {"q": strip.q[1 : n + 1], "v": strip.v[1 : n + 1]}
         for i, sensor in enumerate(self.prepared.world.sensors):
             column = columns[f"sensors/{sensor.name}"] = np.zeros((n, *self._shapes[i]))

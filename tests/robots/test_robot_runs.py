@@ -37,6 +37,34 @@ def test_steps_one_by_one_are_those_made_together():
     assert again.data.qpos.tolist() == together.q[-1].tolist()
 
 
+@pytest.mark.parametrize("record", [1, 7, 10**6])
+@pytest.mark.parametrize("asks", [False, True])
+def test_long_runs_step_by_step_keep_what_was_handed_out(record, asks):
+    """Memory of steps is used again, but for what somebody has."""
+    robot = Robot.load(ball(0.3), restitution=0.8)
+    every = ss.simulate(robot, until=3.5, h=1e-3)
+    live = ss.live(robot, h=1e-3, record=record)
+    states, checkpoints = {}, {}
+    for k in range(1, 3501):
+        state = live.step()
+        if asks:
+            assert live.residual <= 1e-8
+        if k % 450 == 0 or 990 < k < 1010:
+            states[k] = state
+            checkpoints[k] = live.checkpoint() if k % 450 == 0 else None
+    for k, state in states.items():
+        assert state.q.tobytes() == every.q[k].tobytes()
+        assert state.t == every.t[k]
+    run = live.run()
+    assert run.steps == 3500
+    kept = np.arange(0, 3501, record)
+    assert run.q.tobytes() == every.q[kept].tobytes()
+    assert run.t.tolist() == every.t[kept].tolist()
+    live.reset(checkpoints[450])
+    live.step(3050)
+    assert live.state.q.tobytes() == every.q[-1].tobytes()
+
+
 def test_a_step_as_data_is_that_of_the_march():
     """Arrow by arrow, with `auto` outside: the same motion to the tolerance."""
     robot = Robot.load(gripper())

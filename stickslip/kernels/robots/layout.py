@@ -71,6 +71,8 @@ class Places(NamedTuple):
     """Where its stack ends."""
     pbase: int
     """Where its last part begins."""
+    time: int
+    """A number: of the state [s]."""
     flags: int
     """Four bytes: energies, momenta and forces on bodies that are up to date."""
     stride: int
@@ -392,6 +394,8 @@ class LastImpulses(NamedTuple):
 class Room(NamedTuple):
     """Where steps are written to: one row a step; contacts and blocks of joints."""
 
+    t: Array
+    """[s], shape (steps + 1,)."""
     q: Array
     """[m, -, rad], shape (steps + 1, nq); row 0 is the start."""
     v: Array

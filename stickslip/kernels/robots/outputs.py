@@ -77,6 +77,38 @@ def write_state(motion, traits, room, row):
 
 
 @jit
+def begin_room(room, t, q, v, z, key, offset, r):
+    """The start of a room: a state, and the impulses before it, as `LastImpulses` has them."""
+    room.t[0] = t
+    for k in range(q.shape[0]):
+        room.q[0, k] = q[k]
+    for k in range(v.shape[0]):
+        room.v[0, k] = v[k]
+    for k in range(z.shape[0]):
+        room.z[0, k] = z[k]
+    room.block_offset[0], room.block_offset[1], room.first[0] = 0, key.shape[0], 0
+    for i in range(key.shape[0]):
+        room.key[i] = key[i]
+    for i in range(offset.shape[0]):
+        room.first[i] = offset[i]
+    for k in range(r.shape[0]):
+        room.impulse[k] = r[k]
+
+
+@jit
+def follow_room(room, before, steps):
+    """The start of a room: the end of another one after so many steps."""
+    b, end = before.block_offset[steps], before.block_offset[steps + 1]
+    first = before.first[b + steps : end + steps + 1]
+    r = before.impulse[first[0] : first[end - b]]
+    begin_room(
+        room, before.t[steps], before.q[steps], before.v[steps], before.z[steps], before.key[b:end], first, r
+    )
+    for i in range(first.shape[0]):
+        room.first[i] = first[i] - first[0]
+
+
+@jit
 def has_moved(motion, z):
     """Whether mocap bodies are elsewhere than those of a state have them."""
     n, first = motion.mocap_pos.shape[0], motion.act.shape[0] + motion.ctrl.shape[0]

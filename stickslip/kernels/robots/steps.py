@@ -173,9 +173,9 @@ def end_step(engine, motion, traits, scratch, settings, free, rows, parts, u, nu
 
 
 @jit_without_lock
-def march(run, first, most):
+def march(run, first, most, t):
     """(steps made, how it ended): at most so many, from row `first` of the room on, which is the state of the
-    data, placed.   run: a held `Run`."""
+    data, placed.   run: a held `Run`; t: time at the end of the first step [s]."""
     engine, motion, traits, scratch = run.engine, run.motion, run.traits, run.scratch
     settings, carried, room, h = run.settings, run.carried, run.room, run.settings.h
     for made in range(most):
@@ -232,4 +232,7 @@ def march(run, first, most):
         if has_failed(engine.guard):
             return made, FAILED
         write_state(motion, traits, room, step + 1)
+        if made == 0:
+            write_double(engine.at.time, t)
+            room.t[step + 1] = t
     return most, DONE
