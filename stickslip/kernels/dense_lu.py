@@ -8,7 +8,7 @@ import numpy as np
 
 from stickslip.compilation import JIT
 from stickslip.kernels.jit import jit
-from stickslip.kernels.lines import LINE, add_lines
+from stickslip.kernels.lines import add_line, add_lines
 
 if JIT:
     from stickslip.kernels.fortran import routine
@@ -16,7 +16,9 @@ if JIT:
     dgetrf = routine("scipy.linalg.cython_lapack", "dgetrf", "iipipp")
     dgetrs = routine("scipy.linalg.cython_lapack", "dgetrs", "ciipippip")
 
-LARGE = 32
+LARGE = 40
+PIVOT = 0.1
+"""Share of the largest in its column with which a diagonal entry is the pivot."""
 TRANSPOSED = ord("T")
 
 
@@ -47,43 +49,47 @@ def _by_lapack(J, b, n):
 
 @jit
 def _by_hand(J, b, n):
-    """Eight columns after the other; what they take from those behind them is a sum of lines."""
-    order, f = np.arange(n), np.empty(n)
-    for first in range(0, n, LINE):
-        end = min(first + LINE, n)
-        # 1. These columns; their factors stay below the diagonal.
-        for c in range(first, end):
-            p, largest = c, abs(J[c, c])
-            for i in range(c + 1, n):
-                size = abs(J[i, c])
-                if size > largest:
-                    largest, p = size, i
-            if not largest > 0.0:
-                return False
-            if p != c:
-                for j in range(first, n):
-                    J[c, j], J[p, j] = J[p, j], J[c, j]
-                b[c], b[p] = b[p], b[c]
-            inverse = 1.0 / J[c, c]
-            for i in range(c + 1, n):
-                factor = J[i, c] * inverse
-                J[i, c] = -factor
-                for j in range(c + 1, end):
-                    J[i, j] -= factor * J[c, j]
+    """The updates run along rows."""
+    for c in range(n):
+        p, largest = c, 0.0
+        for i in range(c, n):
+            largest = max(largest, abs(J[i, c]))
+        if not (0.0 < largest < np.inf):
+            return False
+        if abs(J[c, c]) < PIVOT * largest:
+            while abs(J[p, c]) < largest:
+                p += 1
+        top = J[c, :n]
+        if p != c:
+            other = J[p, :n]
+            for j in range(c, n):
+                top[j], other[j] = other[j], top[j]
+            b[c], b[p] = b[p], b[c]
+        inverse = 1.0 / top[c]
+        for i in range(c + 1, n):
+            factor = J[i, c] * inverse
+            if factor != 0.0:
+                add_line(-factor, top, c + 1, J[i, :n])
                 b[i] -= factor * b[c]
-        # 2. The columns behind them.
-        if end < n:
-            for i in range(first + 1, n):
-                count, row = min(i, end) - first, J[i, :n]
-                for t in range(count):
-                    f[t] = J[i, first + t]
-                add_lines(row, J, order[first:], f, count, end, row)
     for i in range(n - 1, -1, -1):
-        s = b[i]
-        for j in range(i + 1, n):
-            s -= J[i, j] * b[j]
-        b[i] = s / J[i, i]
+        b[i] = (b[i] - _times(J[i], b, i + 1, n)) / J[i, i]
     return True
+
+
+@jit
+def _times(x, y, first, n):
+    """Σ x[k] y[k], first <= k < n, in four sums that do not wait for each other."""
+    s0, s1, s2, s3, k = 0.0, 0.0, 0.0, 0.0, first
+    while k + 3 < n:
+        s0 += x[k] * y[k]
+        s1 += x[k + 1] * y[k + 1]
+        s2 += x[k + 2] * y[k + 2]
+        s3 += x[k + 3] * y[k + 3]
+        k += 4
+    while k < n:
+        s0 += x[k] * y[k]
+        k += 1
+    return (s0 + s1) + (s2 + s3)
 
 
 @jit
@@ -108,17 +114,14 @@ def ldl_factor(A, L, inverse, order, n):
 @jit
 def ldl_back(A, L, inverse, b, n):
     """b[:n] <- the solution by what `ldl_factor` has left; false if it is not finite."""
+    x = b[:n]
     for c in range(n):
-        f, row = -b[c] * inverse[c], A[c]
-        for j in range(c + 1, n):
-            b[j] += f * row[j]
+        add_line(-x[c] * inverse[c], A[c], c + 1, x)
     for i in range(n):
-        b[i] *= inverse[i]
+        x[i] *= inverse[i]
     for i in range(n - 1, -1, -1):
-        f, row = b[i], L[i]
-        for j in range(i):
-            b[j] += f * row[j]
-        if not abs(f) < 1e300:
+        add_line(x[i], L[i], 0, x[:i])
+        if not abs(x[i]) < 1e300:
             return False
     return True
 

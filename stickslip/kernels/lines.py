@@ -51,6 +51,36 @@ if JIT:
         form = ir.FunctionType(ir.VoidType(), [_VECTOR, place.type, _I32, _MASK])
         _masked(builder, "store", form, [value, place, _I32(8), mask])
 
+    def _sums(builder: Any, start: Any, first: Any, y: Any, add: Any) -> None:
+        """Code for y <- start + sums from column `first` on. add(columns, totals, mask): code that adds to
+        the places of the totals."""
+        n = builder.extract_value(y.shape, 0)
+        left = builder.sub(n, first)
+        left = builder.select(builder.icmp_signed(">", left, _INT(0)), left, _INT(0))
+        most, full = (builder.add(first, builder.and_(left, _INT(-LINE * k))) for k in (_TOGETHER, 1))
+
+        def part(j: Any, vectors: int, mask: Any = None) -> None:
+            columns = [builder.add(j, _INT(LINE * k)) for k in range(vectors)]
+            totals = [cgutils.alloca_once(builder, _VECTOR) for _ in columns]
+            for column, total in zip(columns, totals, strict=True):
+                builder.store(_read(builder, builder.gep(start.data, [column]), mask), total)
+            add(columns, totals, mask)
+            for column, total in zip(columns, totals, strict=True):
+                _write(builder, builder.load(total), builder.gep(y.data, [column]), mask)
+
+        with cgutils.for_range_slice(builder, first, most, _INT(LINE * _TOGETHER)) as (j, _):
+            part(j, _TOGETHER)
+        with cgutils.for_range_slice(builder, most, full, _INT(LINE)) as (j, _):
+            part(j, 1)
+        with builder.if_then(builder.icmp_signed("<", full, n)):
+            size = _spread(builder, builder.sub(n, full), _PLACES)
+            part(full, 1, builder.icmp_signed("<", ir.Constant(_PLACES, list(range(LINE))), size))
+
+    def _add(builder: Any, total: Any, factor: Any, place: Any, mask: Any) -> None:
+        """Code that adds a factor times what is at a place."""
+        part = builder.fmul(factor, _read(builder, place, mask))
+        builder.store(builder.fadd(builder.load(total), part), total)
+
     @intrinsic
     def _add_lines(typingctx, start, X, which, f, count, first, y):  # type: ignore[no-untyped-def]
         """What `add_lines` does."""
@@ -61,40 +91,36 @@ if JIT:
                 for kind, value in zip(signature.args, given, strict=True)
             ]
             start, X, which, f, _, _, y = arrays
-            n, width = builder.extract_value(y.shape, 0), builder.extract_value(X.shape, 1)
+            width = builder.extract_value(X.shape, 1)
 
-            def add(j, vectors, mask=None):  # type: ignore[no-untyped-def]
-                """Code for so many vectors from column j on."""
-                columns = [builder.add(j, _INT(LINE * k)) for k in range(vectors)]
-                sums = []
-                for column in columns:
-                    total = cgutils.alloca_once(builder, _VECTOR)
-                    builder.store(_read(builder, builder.gep(start.data, [column]), mask), total)
-                    sums.append(total)
+            def add(columns, totals, mask):  # type: ignore[no-untyped-def]
                 with cgutils.for_range(builder, given[4]) as loop:
-                    line = builder.load(builder.gep(which.data, [loop.index]))
-                    row = builder.mul(line, width)
-                    factor = builder.load(builder.gep(f.data, [loop.index]))
-                    factor = _spread(builder, factor, _VECTOR)
-                    for column, total in zip(columns, sums, strict=True):
-                        part = _read(builder, builder.gep(X.data, [builder.add(row, column)]), mask)
-                        builder.store(builder.fadd(builder.load(total), builder.fmul(factor, part)), total)
-                for column, total in zip(columns, sums, strict=True):
-                    _write(builder, builder.load(total), builder.gep(y.data, [column]), mask)
+                    row = builder.mul(builder.load(builder.gep(which.data, [loop.index])), width)
+                    factor = _spread(builder, builder.load(builder.gep(f.data, [loop.index])), _VECTOR)
+                    for column, total in zip(columns, totals, strict=True):
+                        _add(builder, total, factor, builder.gep(X.data, [builder.add(row, column)]), mask)
 
-            left = builder.sub(n, given[5])
-            left = builder.select(builder.icmp_signed(">", left, _INT(0)), left, _INT(0))
-            most, full = (builder.add(given[5], builder.and_(left, _INT(-LINE * k))) for k in (_TOGETHER, 1))
-            with cgutils.for_range_slice(builder, given[5], most, _INT(LINE * _TOGETHER)) as (j, _):
-                add(j, _TOGETHER)
-            with cgutils.for_range_slice(builder, most, full, _INT(LINE)) as (j, _):
-                add(j, 1)
-            with builder.if_then(builder.icmp_signed("<", full, n)):
-                size = _spread(builder, builder.sub(n, full), _PLACES)
-                add(full, 1, builder.icmp_signed("<", ir.Constant(_PLACES, list(range(LINE))), size))
+            _sums(builder, start, given[5], y, add)
             return context.get_dummy_value()
 
         return types.none(start, X, which, f, types.int64, types.int64, y), generate
+
+    @intrinsic
+    def _add_line(typingctx, f, x, first, y):  # type: ignore[no-untyped-def]
+        """What `add_line` does."""
+
+        def generate(context, builder, signature, given):  # type: ignore[no-untyped-def]
+            x, y = (make_array(signature.args[k])(context, builder, given[k]) for k in (1, 3))
+
+            def add(columns, totals, mask):  # type: ignore[no-untyped-def]
+                factor = _spread(builder, given[0], _VECTOR)
+                for column, total in zip(columns, totals, strict=True):
+                    _add(builder, total, factor, builder.gep(x.data, [column]), mask)
+
+            _sums(builder, y, given[2], y, add)
+            return context.get_dummy_value()
+
+        return types.none(types.float64, x, types.int64, y), generate
 
 else:
 
@@ -106,6 +132,11 @@ else:
                 total += f[t] * X[which[t], k]
             y[k] = total
 
+    def _add_line(f, x, first, y):  # type: ignore[no-untyped-def]
+        """What `add_line` does."""
+        for k in range(first, y.shape[0]):
+            y[k] += f * x[k]
+
 
 @jit
 def add_lines(start, X, which, f, count, first, y):
@@ -114,3 +145,9 @@ def add_lines(start, X, which, f, count, first, y):
     y, start (n,), X (m, >= n), which and f (>= count,); start may be y, and y a line of X that is not summed.
     """
     _add_lines(start, X, which, f, count, first, y)
+
+
+@jit
+def add_line(f, x, first, y):
+    """y <- y + f x, from column `first` on.   y (n,), x (>= n,), another line."""
+    _add_line(f, x, first, y)

@@ -16,6 +16,8 @@ BOUND, STICK, SLIP = 0, 1, 2
 """What a component does: stands on a bound, has no velocity, or slides in a group."""
 SOFTEN, SOFTEST = 1e-2, 1e-9
 """Regularisation: times the error, and the least; found on robots that stand and trot."""
+STEPS, SWEEPS, ROUNDS = 8, 4, 4
+"""Most Newton steps of a round, sweeps between two, and most rounds."""
 FIRST = 1e-6
 """The most in the first step from a guess: who sticks there did so a step ago."""
 FASTER = 0.1
@@ -208,6 +210,63 @@ def keep_bounds(K, rho, r, u, F, trial, state):
             else:
                 trial[k], state[k] = low if r[k] <= low + near else high, BOUND
                 F[k] = r[k] - trial[k]
+
+
+@jit
+def sweep(K, W, u_free, r):
+    """One sweep over the blocks: each component, or group of friction, goes where it has no velocity or is at
+    its bound, by the diagonal of W alone.
+
+    It brings what Newton's method takes for sticking and sliding in turn to one of both.
+    """
+    kind, offset, lower, upper, group_offset, group_size, coefficient = K
+    n = r.shape[0]
+    for i in range(kind.shape[0]):
+        a, end = offset[i], offset[i + 1]
+        first = a + 1 if kind[i] == cones.FRICTION else end
+        for k in range(a, first):
+            if W[k, k] > 0.0:
+                moved = r[k] - velocity(W[k], u_free[k], r, n) / W[k, k]
+                r[k] = max(moved, 0.0) if kind[i] == cones.FRICTION else min(max(moved, lower[i]), upper[i])
+        if first == end:
+            continue
+        for g in range(group_offset[i], group_offset[i + 1]):
+            m, trace, size = group_size[g], 0.0, 0.0
+            for k in range(first, first + m):
+                trace += W[k, k]
+            if trace > 0.0:
+                for k in range(first, first + m):
+                    r[k] -= velocity(W[k], u_free[k], r, n) / trace
+            for k in range(first, first + m):
+                size += r[k] * r[k]
+            size, radius = math.sqrt(size), coefficient[g] * r[a]
+            if size > radius:
+                for k in range(first, first + m):
+                    r[k] *= radius / size
+            first += m
+
+
+@jit
+def velocity(row, u_free, r, n):
+    """u_free + row · r.   row (>= n,), r (n,)."""
+    total = u_free
+    for k in range(n):
+        total += row[k] * r[k]
+    return total
+
+
+@jit
+def solve_in_rounds(scratch, K, W, u_free, tolerance, r, u):
+    """`solve`, with some sweeps in between where it does not come to an end."""
+    done, error = 0, math.inf
+    for turn in range(ROUNDS):
+        steps, error = solve(scratch, K, W, u_free, tolerance, STEPS, r, u)
+        done += steps
+        if error <= tolerance or turn == ROUNDS - 1:
+            break
+        for _ in range(SWEEPS):
+            sweep(K, W, u_free, r)
+    return done, error
 
 
 @jit

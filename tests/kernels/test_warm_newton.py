@@ -5,7 +5,7 @@ import pytest
 
 from stickslip import solve
 from stickslip.kernels import warm_newton
-from stickslip.kernels.cones import FRICTION
+from stickslip.kernels.cones import FRICTION, INTERVAL
 from stickslip.kernels.scratch import scratch_for
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.operator import DenseDelassus
@@ -77,3 +77,29 @@ def test_too_few_steps_leave_the_best_iterate_and_its_error():
     K, (W, free) = contacts(4), scattered(4, 1)
     errors = [newton(K, W, free, most=most)[1] for most in range(6)]
     assert errors == sorted(errors, reverse=True)
+
+
+@pytest.mark.parametrize(("n", "seed"), [(3, 880), (3, 1851), (4, 765), (4, 822), (4, 1652)])
+def test_sweeps_end_what_goes_in_circles(n, seed):
+    """Full steps take the same components for bound and free in turn."""
+    random = np.random.default_rng(seed)
+    J = random.standard_normal((n, n))
+    W, free, bound = J @ J.T + 0.01 * np.eye(n), random.standard_normal(n), np.ones(n)
+    none, starts = np.zeros(0, np.int64), np.arange(n + 1)
+    K = (np.full(n, INTERVAL), starts, -bound, bound, np.zeros(n + 1, np.int64), none, np.zeros(0))
+    assert newton(K, W, free, most=40)[1] > 0.1
+    r, u = np.zeros(n), np.empty(n)
+    _, error = warm_newton.solve_in_rounds(scratch_for(0, 0), K, W, free, 1e-10, r, u)
+    assert error <= 1e-10
+    np.testing.assert_allclose(r, np.clip(r - (W @ r + free), -1.0, 1.0), atol=1e-9)
+
+
+def test_what_stands_on_a_bound_in_the_guess_is_taken_to_stay_there():
+    """Dry friction that goes on: at the guess its velocity has another sign, until the other follows."""
+    none, high = np.zeros(0, np.int64), np.array([1.0, 9.0])
+    K = (np.full(2, INTERVAL), np.arange(3), -high, high, np.zeros(3, np.int64), none, np.zeros(0))
+    W, free = np.array([[1.0, 0.9], [0.9, 1.0]]), np.array([-0.1, 4.0])
+    steps, error, r, _ = newton(K, W, free, guess=(1.0, -0.9), tolerance=1e-5)
+    assert steps == 1
+    assert error <= 1e-5
+    np.testing.assert_allclose(r, [1.0, -4.9], atol=1e-4)

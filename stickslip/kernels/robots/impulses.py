@@ -13,8 +13,8 @@ from stickslip.kernels.robots.layout import LastImpulses
 from stickslip.kernels.robots.rows import find_parts, width_of
 from stickslip.kernels.scratch import floats, give_back, ints, matrix, taken, zeros
 
-WARM, NEWTONS = 10, 60
-"""Most Newton steps from the last impulses, and around a centre."""
+NEWTONS = 60
+"""Most Newton steps around a centre."""
 ENOUGH = 0.5
 """Share of the tolerance to which Newton's method solves."""
 ALPHA = 1e-3
@@ -205,7 +205,7 @@ def solve_parts(scratch, rows, parts, tolerance, r, u):
 def find(scratch, K, W, u_free, tolerance, r, u):
     """Newton steps made: r <- near the answer, from the guess r, and u its velocities; around a centre where
     that is too far."""
-    steps, error = warm_newton.solve(scratch, K, W, u_free, tolerance, WARM, r, u)
+    steps, error = warm_newton.solve_in_rounds(scratch, K, W, u_free, tolerance, r, u)
     if error > tolerance:
         cones = Cones(*K)
         best, control, _ = prox_newton.solve_small(
