@@ -152,10 +152,15 @@ class Page:
 
     def wait(self, condition: str, seconds: float = LONG) -> Any:
         """The first value of an expression that is true; a failed test after so many seconds."""
+        value = self.found(condition, seconds)
+        assert value, f"not within {seconds:g} s: {condition}\n{self.faults()}"
+        return value
+
+    def found(self, condition: str, seconds: float) -> Any:
+        """The first value of an expression that is true; a false one after so many seconds."""
         until = time.monotonic() + seconds
         plain = f"(found => found instanceof Node ? true : found)({condition})"
-        while not (value := self.js(plain)):
-            assert time.monotonic() < until, f"not within {seconds:g} s: {condition}\n{self.faults()}"
+        while not (value := self.js(plain)) and time.monotonic() < until:
             time.sleep(0.05)
         return value
 

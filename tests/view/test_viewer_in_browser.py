@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from browser import needs_chromium
+from browser import LONG, needs_chromium
 from scenery import on_screen
 
 pytest.importorskip("viser", reason="the extra stickslip[view] is not installed")
@@ -12,6 +12,8 @@ from stickslip.view.browser.viewer import ASIDE, Viewer
 pytestmark = needs_chromium
 
 WIDE, HIGH = 800, 500
+CLICKS = 6
+"""Clicks on the slider until it moves."""
 
 
 @pytest.fixture(scope="module")
@@ -32,14 +34,21 @@ def page(viewer, chromium):
 def scrub(page, part):
     """Click the slider of frames there; the number of the frame, when it has arrived.
 
-    The other end is clicked first, because a click on the frame that is shown changes nothing.
+    The other end is clicked first, because a click on the frame that is shown changes nothing. The panel may
+    still move while it is laid out, so the place is measured anew for every click, and a click that had no
+    effect is repeated.
     """
     slider = "[...document.querySelectorAll('[role=slider]')].find(s => s.ariaValueMax === '40')"
     track = f"{slider}.closest('.mantine-Slider-root').getBoundingClientRect()"
-    left, top, width, height = page.js(f"(r => [r.x, r.y, r.width, r.height])({track})")
     for there in (0.95 if part < 0.5 else 0.05, part):
-        page.click(left + there * width, top + 0.5 * height)
-        frame = page.wait(f"(now => Math.abs(now - {40 * there}) < 3 && now)({slider}.ariaValueNow)")
+        frame = None
+        for _ in range(CLICKS):
+            left, top, width, height = page.js(f"(r => [r.x, r.y, r.width, r.height])({track})")
+            page.click(left + there * width, top + 0.5 * height)
+            near = f"(now => Math.abs(now - {40 * there}) < 3 && now)({slider}.ariaValueNow)"
+            if frame := page.found(near, LONG / CLICKS):
+                break
+        assert frame, f"the slider did not move to {40 * there}: {page.faults()}"
     return int(frame)
 
 
