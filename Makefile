@@ -41,6 +41,10 @@ wheel: .venv/run.stamp
 bench: .venv/run.stamp
 	$(BIN)/python benchmarks/sweeps.py
 
+# The tutorials with the outputs of today.
+tutorials: .venv/docs.stamp
+	$(BIN)/jupyter-execute --inplace docs/tutorials/*.ipynb
+
 # docs/measured.md anew: an hour on two idle cores. Recorded problems take part where they are at hand.
 RECORDED := $(wildcard ../shared/data/problems)
 measured: .venv/run.stamp

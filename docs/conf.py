@@ -12,8 +12,9 @@ project = "stickslip"
 author = "the authors of stickslip"
 release = version = __version__
 
-extensions = ["myst_parser", "reference_pages"]
+extensions = ["myst_nb", "reference_pages"]
 exclude_patterns = ["_build"]
+nb_execution_mode = "off"  # outputs are those in the notebooks, which a test executes
 nitpicky = True
 language = "en"
 

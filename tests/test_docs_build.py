@@ -32,7 +32,7 @@ links, docstrings = module("links"), module("docstrings")
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    for name in ("sphinx", "myst_parser", "furo"):
+    for name in ("sphinx", "myst_nb", "furo"):
         pytest.importorskip(name, reason=f"{name} is not installed: pip install 'stickslip[docs]'")
     out = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-n", "-q"]
@@ -71,7 +71,7 @@ def reference(site):
 
 def test_every_page_is_there_and_in_the_contents(site):
     contents = (site / "index.html").read_text()
-    for page in [*DOCS.glob("*.md"), *DOCS.glob("reference/*.rst")]:
+    for page in [*DOCS.glob("*.md"), *DOCS.glob("reference/*.rst"), *DOCS.glob("tutorials/*.ipynb")]:
         built = page.relative_to(DOCS).with_suffix(".html")
         assert (site / built).exists(), built
         if page.stem != "index":

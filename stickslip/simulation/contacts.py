@@ -2,8 +2,9 @@
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -194,8 +195,6 @@ class ContactTable:
 
     def write_csv(self, path: str | PathLike[str]) -> None:
         """Write the table as comma-separated values, with a line of headings and every digit."""
-        from importlib import import_module
-
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(HEADINGS)
@@ -203,28 +202,40 @@ class ContactTable:
         # Files look at trajectories, and a trajectory at files only when it is asked to.
         import_module("stickslip.files.problems").replace_file(Path(path), text.getvalue().encode())
 
-    def __str__(self) -> str:
-        headings = ("t [s]", "body", "other", "force on body [N]", "normal [N]", "friction [N]", "gap [m]",
-                    "state", "unique")  # fmt: skip
-        lines = [headings]
+    def _shown(self) -> list[tuple[str, ...]]:
+        """Headings and the first rows, as text."""
+        lines: list[tuple[str, ...]] = [
+            ("t [s]", "body", "other", "force on body [N]", "normal [N]", "friction [N]", "gap [m]", "state",
+             "unique"),
+        ]  # fmt: skip
         for k in range(min(len(self), SHOWN)):
-            push = " ".join(f"{x + 0.0:.4g}" for x in self.force[k])
+            force = " ".join(f"{x + 0.0:.4g}" for x in self.force[k])
             numbers = (f"{self.normal_force[k]:.4g}", f"{self.friction_force[k]:.4g}", f"{self.gap[k]:.2g}")
-            lines.append(
-                (
-                    f"{self.t[k]:.6g}",
-                    self.body[k],
-                    self.other[k],
-                    push,
-                    *numbers,
-                    self.state[k],
-                    self.unique[k],
-                )
-            )
+            names = (f"{self.t[k]:.6g}", self.body[k], self.other[k], force)
+            lines.append((*names, *numbers, self.state[k], self.unique[k]))
+        return lines
+
+    @property
+    def _more(self) -> str:
+        """How many rows are not shown, if any."""
+        more = len(self) - SHOWN
+        return f"... {more} more" if more > 0 else ""
+
+    def __str__(self) -> str:
+        lines = self._shown()
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         text = ["  ".join(f"{x:<{w}}" for x, w in zip(line, widths, strict=True)).rstrip() for line in lines]
-        more = len(self) - SHOWN
-        return "\n".join([f"contact forces, {len(self)} rows", *text, *([f"... {more} more"] * (more > 0))])
+        return "\n".join([f"contact forces, {len(self)} rows", *text, *([self._more] if self._more else [])])
+
+    def _repr_html_(self) -> str:
+        """The table in notebooks."""
+        return notebook_table(self._shown(), f"contact forces, {len(self)} rows", self._more)
+
+
+def notebook_table(lines: Sequence[Sequence[str]], title: str, note: str = "") -> str:
+    """A table for notebooks: headings and rows of text."""
+    # The room that draws is above this one, and is imported when something is drawn.
+    return str(import_module("stickslip.view.notebook").table_html(lines, title, note))
 
 
 def contact_table(run: "Trajectory", body: int | None) -> ContactTable:

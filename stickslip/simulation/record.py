@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stickslip.problem.solution import Verdict
-from stickslip.simulation.contacts import WorldContacts
+from stickslip.simulation.contacts import WorldContacts, notebook_table
 from stickslip.state import Array
 
 if TYPE_CHECKING:
@@ -63,6 +63,19 @@ class Record:
     def ok(self) -> bool:
         """Whether all steps since the record before are certified under the exact law."""
         return self.verdict is Verdict.CERTIFIED
+
+    def _repr_html_(self) -> str:
+        """The record in notebooks."""
+        rows = (
+            ("", ""),
+            ("t", f"{self.t:.6g} s"),
+            ("h", f"{self.h:.6g} s"),
+            ("verdict", self.verdict.value),
+            ("natural", f"{self.natural:.1e}"),
+            ("natural_scaled", f"{self.natural_scaled:.1e}"),
+            ("penetration", f"{self.penetration:.2e} m"),
+        )
+        return notebook_table(rows, "record")
 
     @cached_property
     def energy(self) -> float:

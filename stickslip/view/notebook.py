@@ -5,7 +5,7 @@ Whatever goes wrong, something is shown, and nothing is raised.
 
 import tempfile
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from html import escape
 from pathlib import Path
@@ -123,11 +123,24 @@ def _certificate(run: Trajectory) -> str:
         ("energy", f"{energy[0]:.6g} J to {energy[-1]:.6g} J", f"{run.dissipated[-1]:.6g} J dissipated"),
         ("balance", f"{np.max(np.abs(run.balance)):.1e} J", "largest error of all energies together"),
     )  # fmt: skip
-    cells = "".join(
-        "<tr>" + "".join(f'<td style="text-align: left">{escape(cell)}</td>' for cell in row) + "</tr>"
+    return f"<table>{_rows(rows, 'td')}</table>"
+
+
+def table_html(lines: Sequence[Sequence[str]], title: str, note: str) -> str:
+    """A table of text: its headings, which may all be empty, and its rows."""
+    head = _rows(lines[:1], "th") if any(lines[0]) else ""
+    table = f"<caption>{escape(clean(title))}</caption>{head}{_rows(lines[1:], 'td')}"
+    return f"<div><table>{table}</table>{_note(note)}</div>"
+
+
+def _rows(rows: Sequence[Sequence[str]], kind: str) -> str:
+    """Rows of a table whose cells are `td` or `th`."""
+    return "".join(
+        "<tr>"
+        + "".join(f'<{kind} style="text-align: left">{escape(clean(cell))}</{kind}>' for cell in row)
+        + "</tr>"
         for row in rows
     )
-    return f"<table>{cells}</table>"
 
 
 def _text(text: str) -> str:

@@ -88,3 +88,17 @@ def test_the_viewer_says_nothing_into_a_notebook(monkeypatch):
     close_server(open_server(port=0))
     assert not said
     assert not console.quiet
+
+
+def test_contact_tables_and_records_are_tables(run):
+    table = run.contact_table()
+    shown = table._repr_html_()
+    assert f"contact forces, {len(table)} rows" in shown
+    assert shown.count("<tr>") == 1 + min(len(table), 12)
+    assert f"... {len(table) - 12} more" in shown
+    assert "<th" in shown
+    assert HOSTILE not in shown
+    record = run.at(-1)._repr_html_()
+    assert "<td" in record
+    assert "certified" in record
+    assert "<th" not in record
