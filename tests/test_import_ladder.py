@@ -21,6 +21,7 @@ BELOW = {
     "doors": {"renames"},
     "renames": set(),
     "options": set(),
+    "extras": set(),
     "state": set(),
     "interrupts": set(),
     "rotations": {"kernels"},
@@ -55,6 +56,7 @@ COMMON = {
     "doors",
     "renames",
     "options",
+    "extras",
     "exhibits",
     "state",
     "interrupts",
@@ -66,7 +68,7 @@ LOOKS_UP = {
     "problem/solution.py": {"solvers"},
     "robots/robot.py": {"runs"},
     "simulation/trajectory.py": {"export", "files", "view"},
-    "simulation/contacts.py": {"files"},
+    "simulation/contacts.py": {"files", "view"},
     "files/runs.py": {"runs"},
 }
 """Files that import rooms above them by name, when asked to: to be saved, to be shown in notebooks, to be

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FCLIB = (".hdf5", ".h5")
 """Endings of files in FCLIB's layout."""
 
-PLOTS = (".png", ".svg")
+PLOTS = (".png", ".svg", ".pdf")
 """Endings of plots."""
 
 FOLLOW = 1.0

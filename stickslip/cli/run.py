@@ -137,7 +137,7 @@ def run(
         Write the run to this file, .h5 or .hdf5, while it goes on. Whatever ends it, a kill
         included, the file holds the run up to the last second.
     plot
-        Draw the figure of the scene into this file, .png or .svg.
+        Draw the figure of the scene into this file, .png, .svg or .pdf.
     key
         Of a robot: begin at this keyframe.
     control

@@ -69,7 +69,7 @@ def solve(
     out
         Write problem and solution here (.hdf5), solved or not; a directory for several files.
     plot
-        Draw the convergence here, .png or .svg.
+        Draw the convergence here, .png, .svg or .pdf.
     """
     from stickslip.problem.solution import SolverFailure
 

@@ -14,12 +14,18 @@ from stickslip.cli.errors import ExitCode, InputError, Terminated, complain, pri
 from stickslip.cli.models import MODELS, ROBOTS, load_model, load_robot, standing
 from stickslip.cli.parameters import Flag, Host, NoBrowser, Port
 from stickslip.cli.places import PLOTS, check_writable, followed, load_run
+from stickslip.cli.progress import watch_parts
 
 if TYPE_CHECKING:
     from stickslip.mechanics.world import World
     from stickslip.scenes.scenario import Scenario
     from stickslip.simulation.trajectory import Trajectory
     from stickslip.view.browser.live import LiveView
+
+PAGES = (".html", ".htm")
+"""Endings of pages that play."""
+ANIMATIONS = (".gif", ".webp", ".mp4", ".png")
+"""Endings of animations (`stickslip.view.encoding.WRITERS`, written out to keep `--help` light)."""
 
 
 def view(
@@ -33,6 +39,13 @@ def view(
     frames: int | None = None,
     still: Path | None = None,
     at: float | None = None,
+    fps: float | None = None,
+    speed: float | None = None,
+    pixels: str | None = None,
+    azimuth: float | None = None,
+    elevation: float | None = None,
+    contacts: Flag = False,
+    forces: Flag = False,
     follow: Flag = False,
 ) -> int:
     """Show a recorded run of bodies, a world or a robot in the browser, until Ctrl+C.
@@ -40,12 +53,14 @@ def view(
     All shapes, played at any speed; contact points in the colour of what they do,
     forces as arrows, residual and penetration beside the time. Click a body for
     its state. With --export nothing is served: one HTML file is written that
-    plays by itself.
+    plays by itself, or an animation that is drawn without a display.
 
     For example:
       stickslip view stack.h5
       stickslip view stack.h5 --port 0 --no-browser
       stickslip view stack.h5 --export stack.html
+      stickslip view stack.h5 --export stack.gif --fps 20 --speed 0.5
+      stickslip view stack.h5 --export stack.mp4 --pixels 1280x720 --forces
       stickslip view stack.h5 --still stack.png --at 0.5
       stickslip view stack.h5 --follow
       stickslip view model.toml
@@ -57,13 +72,28 @@ def view(
         A trajectory, as `stickslip run ... --out FILE` writes it; or a model, .toml or .json;
         or a robot, MJCF or URDF (.xml, .mjcf, .urdf).
     export
-        Write the run to this file, .html, and serve nothing.
+        Write the run to this file and serve nothing: .html; .gif, .webp or .mp4; or .png for pictures
+        with numbers, NAME-0000.png and so on.
     frames
-        Show at most so many records, evenly chosen.
+        Show at most so many records, evenly chosen; for the browser and .html.
     still
-        Draw one instant into this file, .png or .svg, and serve nothing.
+        Draw one instant into this file, .png, .svg or .pdf, and serve nothing.
     at
         Time of that instant [s]; the end by default.
+    fps
+        Pictures per second of an animation; 25 by default.
+    speed
+        Seconds of the run in a second of an animation or page; 1 by default.
+    pixels
+        Width and height of a picture, such as 640x480; 560x400 by default, and 1120x800 of a still.
+    azimuth
+        Direction of the viewer about the vertical, from the x axis [°]; -60 by default.
+    elevation
+        Height of the viewer above the horizon [°]; 18 by default.
+    contacts
+        Mark contact points in a still or an animation, coloured by state.
+    forces
+        Draw contact forces in a still or an animation as arrows.
     follow
         Show the last record of a run while another process writes it, and play the run when it is over.
     """
@@ -73,6 +103,11 @@ def view(
         raise InputError(f"--frames {frames}: at least 2, the start and the end")
     if follow and (still is not None or export is not None):
         raise InputError("--follow shows a run while it is written; --still and --export take what is there")
+    look = _look(
+        pixels=pixels, azimuth=azimuth, elevation=elevation, contacts=contacts or None, forces=forces or None
+    )
+    pace = {name: value for name, value in (("fps", fps), ("speed", speed)) if value is not None}
+    _check_options(export, still, look, pace, frames)
     source: Trajectory | World
     if file.suffix.lower() in (*MODELS, *ROBOTS):
         if follow or at is not None:
@@ -88,23 +123,79 @@ def view(
 
         check_writable(still, PLOTS)
         with usable(still), refused(ValueError, before="--still: "):
-            draw_world(source, still, at=at, contacts=True)
+            draw_world(source, still, at=at, **look)
         wrote(still)
     if export is not None:
-        from stickslip.view.browser.viewer import ViewerError
-
-        check_writable(export, (".html", ".htm"))
-        with usable(export), refused(ViewerError, ValueError):
-            from stickslip.mechanics.world import World
-            from stickslip.view.browser.export import export_html
-
-            names = source.names if isinstance(source, World) else source.model.names
-            title = f"{file.stem}: {len(names)} bodies"
-            export_html(source, export, frames=frames, title=title)
-        wrote(export, f" ({export.stat().st_size / 1e6:.1f} MB)")
+        check_writable(export, (*PAGES, *ANIMATIONS))
+        if export.suffix.lower() in PAGES:
+            _export_page(source, file, export, frames, pace.get("speed", 1.0))
+        else:
+            _export_animation(source, export, pace | look)
     if still is None and export is None:
         serve(source, host, port, frames, browser=not no_browser)
     return ExitCode.FINE
+
+
+def _look(pixels: str | None, **given: Any) -> dict[str, Any]:
+    """Options of `view.Look` that were given; pixels: width and height as text."""
+    look = {name: value for name, value in given.items() if value is not None}
+    if pixels is not None:
+        width, cross, height = pixels.partition("x")
+        if not (cross and width.isdecimal() and height.isdecimal()):
+            raise InputError(f"--pixels {pixels}: width x height, such as 640x480")
+        from stickslip.view.look import Look
+
+        look |= Look.in_pixels(int(width), int(height))
+    return look
+
+
+def _check_options(
+    export: Path | None, still: Path | None, look: dict[str, Any], pace: dict[str, float], frames: int | None
+) -> None:
+    """Refuse options of pictures where none is drawn, and others that would have no effect."""
+    page = export is not None and export.suffix.lower() in PAGES
+    drawn = still is not None or (export is not None and not page)
+    if look and not drawn:
+        option = "pixels" if "size" in look else next(iter(look))
+        raise InputError(
+            f"--{option} is for pictures: add --still FILE.png, or --export with {', '.join(ANIMATIONS)}"
+        )
+    if pace and export is None:
+        raise InputError(f"--{next(iter(pace))} is for --export")
+    if page and "fps" in pace:
+        raise InputError("--fps is for animations; --frames N bounds the records of a page")
+    if drawn and frames is not None:
+        raise InputError("--frames is for the browser and for .html; --fps and --speed are for animations")
+
+
+def _export_page(
+    source: Trajectory | World, file: Path, export: Path, frames: int | None, speed: float
+) -> None:
+    from stickslip.mechanics.world import World
+    from stickslip.view.browser.export import export_html
+    from stickslip.view.browser.viewer import ViewerError
+
+    names = source.names if isinstance(source, World) else source.model.names
+    title = f"{file.stem}: {len(names)} bodies"
+    with usable(export), refused(ViewerError, ValueError):
+        export_html(source, export, frames=frames, title=title, speed=speed)
+    wrote(export, f" ({export.stat().st_size / 1e6:.1f} MB)")
+
+
+def _export_animation(source: Trajectory | World, export: Path, options: dict[str, Any]) -> None:
+    from stickslip.simulation.trajectory import Trajectory
+    from stickslip.view.animation import export_animation
+
+    if not isinstance(source, Trajectory):
+        raise InputError(f"{export}: a model stands still; an animation is of a run, --still FILE of a model")
+    with watch_parts("drawing") as report, usable(export), refused(ValueError, before="--export: "):
+        show = None if report is None else lambda done, total: report("pictures", done, total)
+        places = export_animation(source, export, progress=show, **options)
+    size = sum(place.stat().st_size for place in places) / 1e6
+    if len(places) > 1:
+        wrote(places[0], f" to {places[-1].name} ({len(places)} pictures, {size:.1f} MB)")
+    else:
+        wrote(places[0], f" ({size:.1f} MB)")
 
 
 def _world(file: Path) -> World:

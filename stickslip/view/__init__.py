@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from stickslip.exhibits import Curve as Curve
     from stickslip.exhibits import Figure as Figure
     from stickslip.exhibits import Panel as Panel
+    from stickslip.view.animation import export_animation as export_animation
     from stickslip.view.browser.export import export_html as export_html
     from stickslip.view.browser.live import LiveView as LiveView
     from stickslip.view.browser.live import RunStopped as RunStopped
     from stickslip.view.browser.server import ViewerError as ViewerError
     from stickslip.view.browser.viewer import Viewer as Viewer
     from stickslip.view.figures import draw as draw
+    from stickslip.view.look import Look as Look
     from stickslip.view.plots.cones import plot_cones as plot_cones
     from stickslip.view.plots.histories import plot_energy as plot_energy
     from stickslip.view.plots.histories import plot_gaps as plot_gaps

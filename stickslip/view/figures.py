@@ -48,7 +48,7 @@ SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def draw(figure: Figure, path: str | Path, colours: Mapping[str, str] | None = None) -> None:
-    """Draw a figure into `path`, a PNG or SVG file by its ending; the same data, the same bytes.
+    """Draw a figure into `path`, a PNG, SVG or PDF file by its ending; the same data, the same bytes.
 
     `colours`: of curves by name, such as `palette` gives them to all figures of a page.
     """

@@ -12,8 +12,13 @@ from matplotlib.figure import Figure
 
 from stickslip.files.problems import replace_file
 
-FORMATS = ("png", "svg")
+FORMATS = ("png", "svg", "pdf")
 """Endings of file names that are understood."""
+
+NO_DATE: dict[str, dict[str, Any]] = {
+    "png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None},
+}  # fmt: skip
+"""Metadata that Matplotlib is to leave out, so that the same data give the same bytes."""
 
 ZERO = 1e-20
 """Where an exact zero is drawn on a logarithmic axis [-]."""
@@ -31,20 +36,20 @@ STYLE: Any = {
     "lines.markersize": 3.0,
     "axes.spines.top": False,
     "axes.spines.right": False,
+    "pdf.fonttype": 42,  # journals refuse the default, Type 3
     "svg.hashsalt": "stickslip",  # otherwise the ids in an SVG are drawn at random
 }
 
 
-def save(compose: Callable[[], Figure], path: str | Path) -> None:
-    """Draw what `compose` makes into `path`, a PNG or SVG file by its ending, in the style of the house."""
+def save(compose: Callable[[], Figure], path: str | Path, dpi: float = 200.0) -> None:
+    """Draw what `compose` makes into `path`, by its ending one of `FORMATS`, in the style of the house."""
     path = Path(path)
     ending = path.suffix.lower().removeprefix(".")
     if ending not in FORMATS:
-        raise ValueError(f"{path}: a plot is a .png or an .svg file")
+        raise ValueError(f"{path}: a plot is a file of one of the kinds .{', .'.join(FORMATS)}")
     with house_style(), io.BytesIO() as file:
         figure = compose()
-        nothing = {"Date": None} if ending == "svg" else {"Software": None}
-        figure.savefig(file, format=ending, dpi=200, metadata=nothing)
+        figure.savefig(file, format=ending, dpi=dpi, metadata=NO_DATE[ending])
         replace_file(path, file.getvalue())
 
 

@@ -103,7 +103,7 @@ def test_what_cannot_be_drawn_is_said_in_a_sentence(run, ball, tmp_path, argumen
 
 def test_bad_files_and_places_are_said_in_a_sentence(run, ball, world, tmp_path):
     run("plot", tmp_path / "none.h5", "energy").refuses("none.h5: no such file")
-    run("plot", ball, "energy", "--out", tmp_path / "x.pdf").refuses("x.pdf", ".png or .svg")
+    run("plot", ball, "energy", "--out", tmp_path / "x.jpg").refuses("x.jpg", ".png or .svg or .pdf")
     run("plot", ball, "energy", "--out", tmp_path / "no" / "x.svg").refuses("no directory")
     run("plot", world, "cones", "--at", "9", "--out", tmp_path / "x.svg").refuses("0 to 0.3 s")
     run("plot", world, "cones", "--at", "0", "--out", tmp_path / "x.svg").refuses("0 s")  # 0 is a time, too

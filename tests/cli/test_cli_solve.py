@@ -157,7 +157,7 @@ def test_plot(run, local_file, rolling_file, tmp_path, ending):
         (["--tolerance", "1e-3", "--option", "tolerance=1e-4"], ("tolerance", "twice")),
         (["--out", "solution.txt"], ("solution.txt", ".hdf5")),
         (["--out", "nowhere/x.hdf5"], ("nowhere",)),
-        (["--plot", "x.pdf"], ("x.pdf", ".png", ".svg")),
+        (["--plot", "x.jpg"], ("x.jpg", ".png", ".svg")),
         (["--plot", "nowhere/x.png"], ("nowhere",)),
         (["--kind", "marbles"], ("marbles", "friction")),
     ],

@@ -153,6 +153,28 @@ def test_a_still_is_a_picture(run, file, tmp_path):
     assert not list(tmp_path.glob("still*"))
 
 
+def test_an_animation_is_written_without_a_display(run, file, tmp_path):
+    small = ("--pixels", "168x120", "--fps", 20)
+    found = run("view", file, "--export", tmp_path / "run.gif", *small, "--contacts", "--azimuth", 30)
+    assert found.code == 0
+    assert found.out.startswith(f"wrote {tmp_path / 'run.gif'} (")
+    assert (tmp_path / "run.gif").read_bytes()[:6] == b"GIF89a"
+    found = run("view", file, "--export", tmp_path / "run.png", *small)
+    assert "run-0000.png to run-0002.png (3 pictures," in found.out
+    run("view", file, "--export", tmp_path / "x.gif", "--pixels", "big").refuses("--pixels big", "640x480")
+    run("view", file, "--export", tmp_path / "x.gif", "--frames", 5).refuses("--frames", "--fps")
+    run("view", file, "--export", tmp_path / "x.html", "--fps", 5).refuses("--fps is for animations")
+    run("view", file, "--export", tmp_path / "x.html", "--forces").refuses("--forces is for pictures")
+    run("view", file, "--export", tmp_path / "x.gif", "--fps", 5000).refuses("--export", "fps is 5000")
+    run("view", file, "--speed", 2).refuses("--speed is for --export")
+    assert not list(tmp_path.glob("x.*"))
+
+
+def test_a_model_is_no_animation(run, tmp_path):
+    ss.save(balls(2), tmp_path / "balls.toml")
+    run("view", tmp_path / "balls.toml", "--export", tmp_path / "x.gif").refuses("a model stands still")
+
+
 def test_a_run_is_followed_while_it_is_written(run, tmp_path, at_once, monkeypatch):
     path = tmp_path / "balls.h5"
     live = ss.live(balls(2), scheme=Drop(), h=0.01, out=path)

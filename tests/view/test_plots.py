@@ -385,8 +385,8 @@ def test_the_same_run_gives_the_same_bytes(ball, world, tmp_path):
 
 
 def test_another_ending_is_refused(ball, tmp_path):
-    with pytest.raises(ValueError, match=r"x\.pdf: a plot is a \.png or an \.svg file"):
-        plot_energy(ball, tmp_path / "x.pdf")
+    with pytest.raises(ValueError, match=r"x\.jpg: a plot is a file of one of the kinds \.png, \.svg, \.pdf"):
+        plot_energy(ball, tmp_path / "x.jpg")
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -1e308, 9e99])

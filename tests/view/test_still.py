@@ -11,7 +11,8 @@ from world_runs import Drop, balls
 import stickslip as ss
 from stickslip.simulation.world_model import ShapeRecord
 from stickslip.view.casting import NOTHING, Camera, Convex, Solid, cast
-from stickslip.view.still import _parts, draw_world
+from stickslip.view.solids import parts_of
+from stickslip.view.still import draw_world
 
 SMALL = {"size": (1.0, 1.0)}
 AHEAD = np.eye(3)[[0, 2, 1]] * [[1.0], [1.0], [-1.0]]
@@ -52,7 +53,7 @@ def fall():
     return ss.simulate(balls(), until=0.4, h=1e-2, scheme=Drop())
 
 
-@pytest.mark.parametrize("ending", ["png", "svg"])
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 def test_the_same_run_gives_the_same_bytes(fall, tmp_path, ending):
     paths = [tmp_path / f"{k}.{ending}" for k in (1, 2)]
     for path in paths:
@@ -129,7 +130,7 @@ def test_rays_end_on_the_surface_first_and_nowhere_inside(form, value, turn):
     place = np.array([0.1, 0.3, -0.05])
     parts = [solid(form)]
     if isinstance(form, ss.Capsule):  # a cylinder and two balls
-        parts = _parts(ShapeRecord("capsule", (form.radius, form.length)), 1.0)
+        parts = parts_of(ShapeRecord("capsule", (form.radius, form.length)), 1.0)
     hits = cast([solid(part.form, place + turn @ part.position, turn) for part in parts], camera)
     up, right = camera.rows_and_columns()
     row, column = np.nonzero(hits.solid != NOTHING)
@@ -220,7 +221,7 @@ def test_bodies_that_are_lost_and_shapes_that_nobody_knows_are_drawn_all_the_sam
         ({"at": 2.0}, r"at is 2.0 s; there are records from 0 to 0.4 s"),
         ({"at": float("nan")}, "at is nan"),
         ({"size": (0.1, 4.0)}, r"size is \(0.1, 4.0\); width and height are 1 to 10 in"),
-        ({"elevation": 100.0}, "elevation 100"),
+        ({"elevation": 100.0}, "elevation must lie in"),
     ],
 )
 def test_what_cannot_be_drawn_is_said(fall, tmp_path, how, words):
@@ -231,7 +232,12 @@ def test_what_cannot_be_drawn_is_said(fall, tmp_path, how, words):
 def test_other_things_and_other_files_are_refused(fall, tmp_path):
     with pytest.raises(TypeError, match="SimpleNamespace cannot be drawn"):
         draw_world(SimpleNamespace(), tmp_path / "no.png")
-    with pytest.raises(ValueError, match=r"\.png or an \.svg"):
+    with pytest.raises(ValueError, match=r"\.png, \.svg, \.pdf"):
         draw_world(fall, tmp_path / "no.jpg", **SMALL)
     with pytest.raises(ValueError, match="at 0 s alone"):
         draw_world(balls(), tmp_path / "no.png", at=1.0)
+
+
+def test_an_unknown_option_names_the_known_ones(fall, tmp_path):
+    with pytest.raises(TypeError, match=r"Look has no option 'azimut'.*did you mean 'azimuth'"):
+        draw_world(fall, tmp_path / "no.png", azimut=3.0)

@@ -83,6 +83,8 @@ class Frame:
     """Their orientations, scalar first [-], shape (n, 4) each."""
     bodies: Array
     """Centres of mass of all bodies [m], shape (nb, 3)."""
+    turns: Array
+    """Orientations of all bodies, unit quaternions with the scalar first [-], shape (nb, 4)."""
     points: Array
     """Contact points [m], shape (nc, 3)."""
     arrows: Array
@@ -205,8 +207,9 @@ class Stage:
         steps = _finite(np.where(length > limit, steps * (limit / np.maximum(length, limit)), steps))
         return Frame(
             positions=tuple(place for place, _ in posed), quaternions=tuple(turn for _, turn in posed),
-            bodies=x, points=points, arrows=np.stack([points, points + steps], axis=1), colours=palette,
-            states=states, forces=forces, choice=record.contacts.choice, pairs=record.contacts.body,
+            bodies=x, turns=p, points=points, arrows=np.stack([points, points + steps], axis=1),
+            colours=palette, states=states, forces=forces, choice=record.contacts.choice,
+            pairs=record.contacts.body,
             velocity=np.concatenate([v[:, :3], turned(p, v[:, 3:])], axis=1),
             readout=Readout(
                 record.t, record.penetration, record.natural_scaled, self.tolerance, record.verdict, counts,
