@@ -45,6 +45,10 @@ bench: .venv/run.stamp
 tutorials: .venv/docs.stamp
 	$(BIN)/jupyter-execute --inplace docs/tutorials/*.ipynb
 
+# The stills of the gallery.
+gallery: .venv/docs.stamp
+	$(BIN)/python docs/gallery_pages.py
+
 # docs/measured.md anew: an hour on two idle cores. Recorded problems take part where they are at hand.
 RECORDED := $(wildcard ../shared/data/problems)
 measured: .venv/run.stamp

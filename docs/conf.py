@@ -12,7 +12,7 @@ project = "stickslip"
 author = "the authors of stickslip"
 release = version = __version__
 
-extensions = ["myst_nb", "reference_pages"]
+extensions = ["myst_nb", "reference_pages", "gallery_pages"]
 exclude_patterns = ["_build"]
 nb_execution_mode = "off"  # outputs are those in the notebooks, which a test executes
 nitpicky = True

@@ -28,6 +28,7 @@ def module(name):
 
 
 links, docstrings = module("links"), module("docstrings")
+gallery = module("gallery_pages")
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,8 @@ def site(tmp_path_factory):
     out = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-n", "-q"]
     done = subprocess.run(
-        [*command, "-d", out / "doctrees", DOCS, out / "html"], capture_output=True, text=True, cwd=ROOT
+        [*command, "-D", "gallery_scenes=1", "-d", out / "doctrees", DOCS, out / "html"],
+        capture_output=True, text=True, cwd=ROOT,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return out / "html"
@@ -76,6 +78,17 @@ def test_every_page_is_there_and_in_the_contents(site):
         assert (site / built).exists(), built
         if page.stem != "index":
             assert f'href="{built}"' in contents, built
+
+
+def test_scenes_of_the_gallery_have_a_picture_and_a_page_that_plays(site):
+    page = (DOCS / "gallery.md").read_text()
+    shown = re.findall(r"^```\{play\} (\S+)$", page, re.MULTILINE)
+    assert shown == list(gallery.GALLERY)
+    assert set(shown) <= set(scenes.names("run"))
+    for name in shown:
+        assert f"](pictures/gallery/{name}.png)" in page
+    assert sorted(path.stem for path in (site / "gallery").glob("*.html")) == shown[:1]
+    assert f'href="gallery/{shown[0]}.html"' in (site / "gallery.html").read_text()
 
 
 @pytest.mark.parametrize("door", public_modules())

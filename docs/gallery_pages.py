@@ -1,0 +1,102 @@
+"""The gallery: stills of built-in scenes, and pages that play them in the browser.
+
+    python docs/gallery_pages.py        draws the stills of docs/pictures/gallery again
+
+As a Sphinx extension it writes a page that plays for every scene of the gallery when the site is built, into
+the folder `gallery` of the site, and offers the directive `play SCENE`, a link to that page. The option
+`gallery_scenes` bounds how many scenes get one.
+"""
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes  # type: ignore[import-untyped]
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+import stickslip as ss
+from stickslip import scenes
+from stickslip.schemes import registry
+from stickslip.view import draw_world, export_html
+
+HERE = Path(__file__).resolve().parent
+STILLS = HERE / "pictures" / "gallery"
+FRAMES = 90
+"""Records of a page that plays."""
+GALLERY: dict[str, tuple[dict[str, Any], float, dict[str, Any]]] = {
+    "four-bar": ({}, 0.4, {}),
+    "quadruped": ({"gait": "trot"}, 1.0, {"forces": True}),
+    "dominoes": ({}, 0.4, {}),
+    "arch": ({}, 1.0, {"forces": True, "azimuth": -75.0}),
+    "masonry-wall": ({}, 1.0, {"forces": True}),
+    "kapla": ({}, 1.0, {}),
+    "ring-chain": ({}, 0.5, {}),
+    "soup": ({"until": 1.5}, 1.0, {"elevation": 30.0}),
+    "drum": ({"bodies": 150, "until": 2.0}, 1.0, {"azimuth": -80.0}),
+    "rockfall": ({}, 0.5, {}),
+}
+"""Scenes of the gallery: their parameters, the part of the run after which the still is drawn, and its
+options."""
+
+
+def recorded(name: str) -> Any:
+    """A run of a scene of the gallery."""
+    scene = scenes.make(name, **GALLERY[name][0])
+    keep = max(1, round(scene.until / scene.h / (2 * FRAMES)))
+    scheme = registry.make(scene.scheme, **scene.options)
+    return ss.simulate(scene.system, until=scene.until, h=scene.h, scheme=scheme, record=keep)
+
+
+def draw_stills() -> None:
+    """Draw the still of every scene into `STILLS`."""
+    STILLS.mkdir(exist_ok=True)
+    for name, (_, part, look) in GALLERY.items():
+        begun, run = time.monotonic(), recorded(name)
+        draw_world(run, STILLS / f"{name}.png", at=part * run.t[-1], size=(4.0, 3.0), dpi=110.0, **look)
+        print(f"{name}: {time.monotonic() - begun:.0f} s", flush=True)
+
+
+class Play(SphinxDirective):
+    """A link to the page that plays a scene, where the site has one."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """The link, as a paragraph."""
+        name = self.arguments[0]
+        if name not in GALLERY:
+            raise self.error(f"play: {name} is not in GALLERY of gallery_pages.py")
+        if name not in played(self.config.gallery_scenes) or self.env.app.builder.format != "html":
+            return []
+        text, address = f"Play {name} in the browser", f"gallery/{name}.html"
+        link = nodes.reference("", text, refuri=address, internal=True)
+        return [nodes.paragraph("", "", link)]
+
+
+def played(count: int) -> list[str]:
+    """The scenes that get a page that plays."""
+    return list(GALLERY)[:count]
+
+
+def write_pages(app: Sphinx, error: Exception | None) -> None:
+    """Write the pages that play, once the site is built."""
+    if error is not None or app.builder.name != "html":
+        return
+    folder = Path(app.outdir, "gallery")
+    folder.mkdir(exist_ok=True)
+    for name in played(app.config.gallery_scenes):
+        export_html(recorded(name), folder / f"{name}.html", frames=FRAMES, title=name)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the directive, the option and the writer of pages."""
+    app.add_config_value("gallery_scenes", len(GALLERY), "env", (int,))
+    app.add_directive("play", Play)
+    app.connect("build-finished", write_pages)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+if __name__ == "__main__":
+    sys.exit(draw_stills())
