@@ -39,7 +39,9 @@ def site(tmp_path_factory):
     command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-n", "-q"]
     done = subprocess.run(
         [*command, "-D", "gallery_scenes=1", "-d", out / "doctrees", DOCS, out / "html"],
-        capture_output=True, text=True, cwd=ROOT,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return out / "html"
