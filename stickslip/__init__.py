@@ -104,6 +104,7 @@ if TYPE_CHECKING:
     from stickslip.systems import NewtonEuler as NewtonEuler
     from stickslip.systems import NonsmoothSystem as NonsmoothSystem
     from stickslip.systems import Scleronomous as Scleronomous
+    from stickslip.threads import use_threads as use_threads
 else:
     __getattr__, __dir__ = door(__name__)
 

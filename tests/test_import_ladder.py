@@ -24,6 +24,7 @@ BELOW = {
     "extras": set(),
     "state": set(),
     "interrupts": set(),
+    "threads": set(),
     "rotations": {"kernels"},
     "exhibits": {"problem"},
     "linalg": {"kernels"},
@@ -60,6 +61,7 @@ COMMON = {
     "exhibits",
     "state",
     "interrupts",
+    "threads",
     "rotations",
 }
 """Rooms that everyone may use."""

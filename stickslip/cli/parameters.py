@@ -42,6 +42,10 @@ SolverOptions = Annotated[
 ]
 """Options of a solver."""
 
+Threads = Annotated[
+    int,
+    Parameter(help="Threads that large contact problems may use; the answer is the same for any number."),
+]
 Until = Annotated[float | None, Parameter(help="End [s]; that of the scene by default.")]
 Grid = Annotated[
     str | None,

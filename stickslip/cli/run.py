@@ -31,6 +31,7 @@ from stickslip.cli.parameters import (
     Scene,
     SolverOptions,
     Step,
+    Threads,
     Until,
 )
 from stickslip.cli.places import FCLIB, PLOTS, check_writable, load_run
@@ -73,6 +74,7 @@ def run(
     plot: Path | None = None,
     key: str | None = None,
     control: str | None = None,
+    threads: Threads = 1,
     restitution: float | None = None,
     search: list[Path] | None = None,
     world: Path | None = None,
@@ -160,6 +162,7 @@ def run(
     """
     from stickslip import scenes
     from stickslip.solvers.registry import MissingPackage
+    from stickslip.threads import use_threads
 
     if name is None:
         if given or settings or parameters:
@@ -199,6 +202,7 @@ def run(
             h = scene.h
         end = scene.until if until is None else until
         with ExitStack() as opened:
+            opened.enter_context(use_threads(threads))
             watch = None
             if view:
                 watch = opened.enter_context(live_view(scene, end, host, port, start, browser=not no_browser))

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from stickslip import DEFAULT_SOLVER
 from stickslip.cli.errors import ExitCode, InputError, complain, refused, usable, wrote
-from stickslip.cli.parameters import Files, Json, Kind, SolverOptions
+from stickslip.cli.parameters import Files, Json, Kind, SolverOptions, Threads
 from stickslip.cli.places import PLOTS, check_writable, load, solution_places
 from stickslip.cli.progress import Progress, watch
 from stickslip.cli.settings import make_solver
@@ -33,6 +33,7 @@ def solve(
     kind: Kind = None,
     out: Path | None = None,
     plot: Path | None = None,
+    threads: Threads = 1,
     json: Json = False,
 ) -> int:
     """Solve the problems in files and print what the judge says of each answer.
@@ -72,7 +73,10 @@ def solve(
         Draw the convergence here, .png, .svg or .pdf.
     """
     from stickslip.problem.solution import SolverFailure
+    from stickslip.threads import checked_number, use_threads
 
+    with refused(ValueError):
+        threads = checked_number(threads)
     solving = make_solver(solver, tolerance, option or [])
     places = solution_places(files, out)
     if plot is not None:
@@ -87,7 +91,8 @@ def solve(
         try:
             with watch(f"{solver}: {path}", quiet=json) as progress:
                 record = load(path, kind)
-                solution = _solved(path, record, solving, guess, progress, select)
+                with use_threads(threads):
+                    solution = _solved(path, record, solving, guess, progress, select)
         except InputError as error:
             report["error"] = str(error)
             complain(str(error))

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.linalg.threads import single_threaded
 from stickslip.names import alternatives
 from stickslip.state import Array, ModelError
+from stickslip.threads import single_threaded
 
 Shapes = Mapping[str, tuple[int, ...]]
 

@@ -29,7 +29,6 @@ from stickslip.gradients.moreau_jean_response import Chained, Changed, Response,
 from stickslip.gradients.solution_exact import DOUBT
 from stickslip.gradients.world_step import WorldDerivative
 from stickslip.kernels.bodies.joint_geometry import DRY, LOWER, UPPER
-from stickslip.linalg.threads import single_threaded
 from stickslip.mechanics.world import World
 from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.states import SEPARATING
@@ -39,6 +38,7 @@ from stickslip.schemes.body_start import Start
 from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.step import Memory, Solver, Step
 from stickslip.state import Array, BoolArray, IntArray, ModelError, State
+from stickslip.threads import single_threaded
 
 NEAR = 1e-9
 """Share of the size of things below which a gap is on the border."""

@@ -19,7 +19,6 @@ from stickslip.gradients.step import checked_kappa, checked_memory, checked_solv
 from stickslip.gradients.tangent import Tangent, TangentDerivative
 from stickslip.kernels import cones
 from stickslip.kernels.robots.impulses import DEEPEST, NEGLIGIBLE
-from stickslip.linalg.threads import single_threaded
 from stickslip.robots.robot import Robot
 from stickslip.schemes import registry
 from stickslip.schemes.robot_prepared import PreparedRobot
@@ -27,6 +26,7 @@ from stickslip.schemes.robots import ReducedMoreauJean
 from stickslip.schemes.step import Memory, Solver
 from stickslip.simulation.clock import length
 from stickslip.state import Array, BoolArray, ModelError, State
+from stickslip.threads import single_threaded
 
 REMEMBERED = ("key", "offset", "r", "reach", "qfrc_applied", "xfrc_applied")
 """What the memory of a step has."""

@@ -23,7 +23,6 @@ from stickslip.gradients.solution_factor import DENSE
 from stickslip.gradients.solution_linear import GlobalLinearisation, ReducedLinearisation
 from stickslip.gradients.solution_rows import Causes, Reduced
 from stickslip.kernels import cones
-from stickslip.linalg.threads import single_threaded
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import flat
 from stickslip.problem.contact import ContactProblem, GlobalProblem
@@ -31,6 +30,7 @@ from stickslip.problem.operator import DenseDelassus
 from stickslip.problem.sets import ProductSet, interval
 from stickslip.problem.solution import Solution
 from stickslip.state import Array, ModelError
+from stickslip.threads import single_threaded
 
 GROUP_NAMES: dict[tuple[int, ...], tuple[str, ...]] = {
     (1,): ("mu",),

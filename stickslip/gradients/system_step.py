@@ -22,7 +22,6 @@ from stickslip.gradients.system_equations import StepEquations, Written
 from stickslip.gradients.system_moreau_jean import MoreauJeanEquations
 from stickslip.gradients.system_variational import VariationalEquations
 from stickslip.gradients.tangent import SETS, Tangent, TangentDerivative
-from stickslip.linalg.threads import single_threaded
 from stickslip.schemes import registry
 from stickslip.schemes.moreau_jean import MoreauJean
 from stickslip.schemes.prepared_system import PreparedSystem
@@ -33,6 +32,7 @@ from stickslip.simulation.clock import length
 from stickslip.state import Array, ModelError, State
 from stickslip.systems.family import Family
 from stickslip.systems.system import NonsmoothSystem
+from stickslip.threads import single_threaded
 
 SETTLED = 1e-11
 """Change of velocities and impulses, relative, at which a smoothed step is found [-]."""

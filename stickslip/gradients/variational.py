@@ -22,7 +22,6 @@ from stickslip.gradients.variational_equations import VariationalEquations
 from stickslip.gradients.variational_laws import Linear
 from stickslip.gradients.world_step import TOGETHER, WorldDerivative
 from stickslip.kernels.derivatives.laws import GRAZES, YIELDS
-from stickslip.linalg.threads import single_threaded
 from stickslip.mechanics.world import World
 from stickslip.problem.impulses import ImpulseSet
 from stickslip.problem.solution import Solution, Verdict
@@ -33,6 +32,7 @@ from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.step import Memory, Solver
 from stickslip.schemes.variational import Carried, VariationalBodies, carried
 from stickslip.state import Array, ModelError, State
+from stickslip.threads import single_threaded
 
 TRIED, SAME = 3, 1e-6
 """Random changes by which two derivatives are compared, and the share by which they may differ: ten times

@@ -22,13 +22,13 @@ from stickslip.gradients.along import Inputs, inputs_along, inputs_of
 from stickslip.gradients.derivative import EffectsDerivative, known
 from stickslip.gradients.step import StepDerivative
 from stickslip.kernels.derivatives import along as kernels
-from stickslip.linalg.threads import single_threaded
 from stickslip.mechanics.parameters import Parameters, actuators, lengths
 from stickslip.mechanics.written_forces import JointEffort
 from stickslip.schemes.body_joints import PARTS
 from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.step import Memory
 from stickslip.state import Array, IntArray, State
+from stickslip.threads import single_threaded
 
 ENTRIES = 2_000_000
 """Numbers of rows that are held at once: as many directions are taken together as fit."""

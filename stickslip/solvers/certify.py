@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.compilation.timing import Compilation
-from stickslip.linalg.threads import single_threaded
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.certificate import Certificate, check_certificate
 from stickslip.problem.checks import Array, ProblemError, finite, flat, frozen
@@ -32,6 +31,7 @@ from stickslip.problem.residuals import Residuals, examine, single_bound
 from stickslip.problem.solution import AnyProblem, Problem, Solution, Stage, Status
 from stickslip.problem.step_problem import StepProblem
 from stickslip.solvers.registry import PROGRAM_SOLVERS, accepted, names
+from stickslip.threads import single_threaded
 
 PROBLEMS = (ContactProblem, GlobalProblem, BoxProblem)
 TRIES = 3

@@ -18,7 +18,6 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import lsqr
 
 from stickslip.kernels import cones
-from stickslip.linalg.threads import single_threaded
 from stickslip.problem.checks import Array, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.operator import DenseDelassus
@@ -27,6 +26,7 @@ from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Solution
 from stickslip.solvers.impulses import impulse_sets, least_among
 from stickslip.state import BoolArray
+from stickslip.threads import single_threaded
 
 DENSE = 150
 """Components up to which δ is found by a dense factorisation."""

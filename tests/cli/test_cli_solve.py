@@ -302,3 +302,10 @@ def test_out_through_a_link_writes_what_it_points_to(run, local_file, tmp_path):
     assert run("solve", local_file, "--out", tmp_path / "link.hdf5").code == 0
     assert (tmp_path / "link.hdf5").is_symlink()
     assert files.read_record(tmp_path / "there.hdf5").solution is not None
+
+
+def test_the_number_of_threads(run, local_file):
+    one, two = (json.loads(run("solve", local_file, "--threads", n, "--json").out) for n in (1, 2))
+    assert one["residuals"] == two["residuals"]
+    for verb, name in (("solve", local_file), ("run", "bouncing-ball")):
+        run(verb, name, "--threads", "0").refuses("threads is 0; expected a whole number from 1 to 1024")

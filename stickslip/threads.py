@@ -1,0 +1,241 @@
+"""Threads: how many a computation may use, a team of them, and one thread of BLAS.
+
+Kernels of large problems work without the interpreter's lock on parts of the problem. The parts follow from
+the problem alone and never from the number of threads, so the same input gives the same bytes on any number.
+
+BLAS is held to one thread meanwhile. Several lose more by waiting for each other than they win on matrices
+of a hundred rows, thirty times as much on a busy machine, and their sums round differently. Setting the
+limit takes 16 µs.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
+from functools import cache, wraps
+from itertools import count, pairwise
+from queue import SimpleQueue
+from threading import Lock, Thread
+from types import TracebackType
+from typing import Any, Generic, ParamSpec, Self, TypeVar
+
+Given = ParamSpec("Given")
+Found = TypeVar("Found")
+Result = TypeVar("Result")
+
+DEFAULT = 1
+"""Threads unless `use_threads` says otherwise: programs that run many processes lose nothing."""
+MOST = 1024
+"""Most threads that may be asked for."""
+
+_allowed: ContextVar[int] = ContextVar("stickslip_threads", default=DEFAULT)
+
+
+@contextmanager
+def use_threads(number: int) -> Iterator[None]:
+    """Let large problems use so many threads while a `with` lasts; one is the default.
+
+        with ss.use_threads(4):
+            run = ss.simulate(world, until=1.0, h=1e-3)
+
+    Results are the same bit for bit for any number. Only contact problems between bodies of many thousand
+    contacts use more than one thread. The number holds for the thread, or the asynchronous task, that asks
+    for it, and is 1 within the tasks of a team.
+    """
+    token = _allowed.set(checked_number(number))
+    try:
+        yield
+    finally:
+        _allowed.reset(token)
+
+
+def checked_number(number: Any) -> int:
+    """A number of threads, checked."""
+    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= MOST:
+        raise ValueError(f"threads is {number!r}; expected a whole number from 1 to {MOST}")
+    return number
+
+
+def allowed_threads() -> int:
+    """Threads that a computation may use here."""
+    return _allowed.get()
+
+
+def ranges(size: int, parts: int) -> list[tuple[int, int]]:
+    """`size` things in consecutive parts of about equal size: first and end of each; none is empty."""
+    parts = max(1, min(parts, size))
+    bounds = [size * k // parts for k in range(parts + 1)]
+    return list(pairwise(bounds))
+
+
+class Team:
+    """The calling thread and others that work with it while a `with` lasts.
+
+        with Team() as team:
+            results = team.run([partial(kernel, arrays, first, end) for first, end in ranges(n, 8)])
+
+    size: threads in all; those allowed here (`use_threads`) unless given. A team of one starts none. BLAS is
+    on one thread meanwhile, and tasks are allowed one thread, whatever the size of the team.
+    """
+
+    def __init__(self, size: int | None = None):
+        self.size = allowed_threads() if size is None else checked_number(size)
+        """Threads, with the one that calls."""
+        self._threads: list[Thread] = []
+        self._orders: SimpleQueue[_Round[Any] | None] = SimpleQueue()
+        self._round: _Round[Any] | None = None
+
+    def __enter__(self) -> Self:
+        _blas.hold()
+        self._token = _allowed.set(1)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for _ in self._threads:
+            self._orders.put(None)
+        for thread in self._threads:
+            thread.join()
+        self._threads.clear()
+        _allowed.reset(self._token)
+        _blas.release()
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether a task has failed or the calling thread was interrupted: long tasks ask, and end early."""
+        return self._round is not None and self._round.is_stopping
+
+    def run(self, tasks: Sequence[Callable[[], Result]]) -> list[Result]:
+        """What the tasks return, in their order; each is called once, by the thread that is free.
+
+        After an exception, or an interrupt of the calling thread, no further task begins, and it goes up as
+        soon as those that have begun are over; among several exceptions that of the first task.
+        """
+        helpers = min(self.size, len(tasks)) - 1
+        if helpers <= 0:
+            return [task() for task in tasks]
+        while len(self._threads) < helpers:
+            thread = Thread(target=copy_context().run, args=(self._work,), name="stickslip", daemon=True)
+            thread.start()
+            self._threads.append(thread)
+        current = self._round = _Round(tasks)
+        for _ in range(helpers):
+            self._orders.put(current)
+        interrupt: BaseException | None = None
+        try:
+            current.work()
+        except BaseException as error:  # between two tasks: those are over whatever happens here
+            current.is_stopping, interrupt = True, error
+        for _ in range(helpers):
+            interrupt = self._wait(current) or interrupt
+        self._round = None
+        if interrupt is not None:
+            raise interrupt
+        return current.results()
+
+    def _wait(self, current: "_Round[Any]") -> BaseException | None:
+        """Wait for one helper, whatever signals arrive; the last exception that their handlers raised."""
+        found: BaseException | None = None
+        while True:
+            try:
+                current.over.get()
+                return found
+            except BaseException as error:
+                current.is_stopping, found = True, error
+
+    def _work(self) -> None:
+        """What a helper does: round after round."""
+        while (current := self._orders.get()) is not None:
+            try:
+                current.work()
+            finally:
+                current.over.put(None)
+
+
+class _Round(Generic[Result]):
+    """Tasks that the threads of a team share."""
+
+    def __init__(self, tasks: Sequence[Callable[[], Result]]):
+        self.over: SimpleQueue[None] = SimpleQueue()
+        """One item for each helper that has no more to do."""
+        self.is_stopping = False
+        self._tasks, self._turns = tasks, count()
+        self._results: list[Any] = [None] * len(tasks)
+        self._errors: dict[int, BaseException] = {}
+
+    def work(self) -> None:
+        """Take tasks as long as there are any."""
+        for k in self._turns:
+            if k >= len(self._tasks) or self.is_stopping:
+                return
+            try:
+                self._results[k] = self._tasks[k]()
+            except BaseException as error:  # told by the calling thread
+                self._errors[k], self.is_stopping = error, True
+
+    def results(self) -> list[Result]:
+        """All results, or the exception of the first task that has one."""
+        if self._errors:
+            raise self._errors[min(self._errors)]
+        return self._results
+
+
+def single_threaded(function: Callable[Given, Found]) -> Callable[Given, Found]:
+    """The same function with BLAS on one thread while it runs."""
+
+    @wraps(function)
+    def limited(*arguments: Given.args, **named: Given.kwargs) -> Found:
+        _blas.hold()
+        try:
+            return function(*arguments, **named)
+        finally:
+            _blas.release()
+
+    return limited
+
+
+class _Blas:
+    """The limit on threads of BLAS, which is one of the process: the first who needs it sets it, and the last
+    one puts back what was."""
+
+    def __init__(self) -> None:
+        self._lock, self._holders, self._limit = Lock(), 0, None
+
+    def hold(self) -> None:
+        """One thread from here on."""
+        with self._lock:
+            if not self._holders:
+                controller = _controller()
+                if any(library.num_threads != 1 for library in controller.lib_controllers):
+                    _take_control()
+                    self._limit = controller.limit(limits=1)
+            self._holders += 1
+
+    def release(self) -> None:
+        """As many as before, where nobody else needs one."""
+        with self._lock:
+            self._holders -= 1
+            if not self._holders and self._limit is not None:
+                _take_control()
+                self._limit.restore_original_limits()
+                self._limit = None
+
+
+_blas = _Blas()
+
+
+def _take_control() -> None:
+    """Let this thread set the limit: threadpoolctl from 3.8 on hears one thread alone, the first that did,
+    and the others' limits have no effect."""
+    for library in _controller().lib_controllers:
+        clear = getattr(library, "clear_controlling_thread", None)
+        if clear is not None:
+            clear(force=True)
+
+
+@cache
+def _controller() -> Any:
+    import scipy.linalg  # noqa: F401 (so that its library is among those that the limit is set for)
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
