@@ -181,6 +181,13 @@ def differentiated_step(
 ) -> SystemStepDerivative:  # fmt: skip
     """The step, made and differentiated; all that is given was checked."""
     step = scheme.step(prepared, state, memory, h, solver)
+    if step.searched is not None:
+        if prepared.family is not None:
+            raise ModelError(
+                "contacts between shapes such as boxes have no derivative by the numbers of a family;"
+                " differentiate the world itself, by its parameters"
+            )
+        prepared, memory = PreparedSystem(step.searched.system), step.searched.memory
     made = Written(prepared, state, memory, h, step)
     tolerance = max((one.tolerance for one in step.solves), default=1e-10)
     equations: StepEquations

@@ -153,7 +153,7 @@ class World:
         """The same mechanics as equations: a `NonsmoothSystem` of Newton-Euler bodies, with systems,
         interactions and couplings of your own, which name bodies and joints of the world as they do systems.
 
-        A ModelError names shapes that may meet and whose gap has no closed form.
+        A ModelError says where there are too many pairs of shapes that may meet.
         """
         from importlib import import_module
 

@@ -175,7 +175,7 @@ class PreparedWorld:
         """The world as equations, for schemes of systems."""
         from stickslip.schemes.equations import WorldEquations
 
-        return WorldEquations(self.world, self.shapes)
+        return WorldEquations(self)
 
     def forces_at(self, t: float, q: Array, v: Array) -> Array:
         """Forces beside gravity by kind, as `Forces.add` has them, at q (n, 7) and v (n, 6) [N, N m], shape

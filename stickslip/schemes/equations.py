@@ -1,17 +1,19 @@
 """A world as equations: Newton-Euler bodies, couplings and interactions, the same mechanics term by term.
 
 Bodies are systems by their names. Springs, dampers, actuators and users' forces are couplings; what joints
-hold, their stops and dry friction, and every contact whose gap has a closed form are interactions, with the
-laws of the world. The coordinates of joints are ports by the names of the joints.
+hold, their stops and dry friction, and contacts are interactions, with the laws of the world; contacts whose
+features change as bodies move are slots (`equations_features.py`). The coordinates of
+joints are ports by the names of the joints.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from stickslip.detection.contacts import ContactSet
+from stickslip.detection.contacts import joined
 from stickslip.kernels.bodies.joint_geometry import DRY, HOLD, LOWER, UPPER, held, leaves
 from stickslip.laws import IMPACTS, Box, Equality, NewtonImpact, components
 from stickslip.mechanics.forces import Forces
@@ -19,6 +21,8 @@ from stickslip.mechanics.world import BodyKind, World
 from stickslip.mechanics.written_forces import JointEffort
 from stickslip.problem.checks import Array, IntArray
 from stickslip.schemes.body_joints import PARTS
+from stickslip.schemes.body_world import PreparedWorld
+from stickslip.schemes.equations_features import FeatureSearch
 from stickslip.schemes.equations_pairs import (
     JointPort,
     PairRelation,
@@ -29,15 +33,15 @@ from stickslip.schemes.equations_pairs import (
     joint_pair,
 )
 from stickslip.schemes.prepared_system import PreparedSystem
-from stickslip.schemes.step import frozen_state
-from stickslip.schemes.variational_contacts import Candidates, StepShapes
+from stickslip.schemes.step import Step, frozen_state
+from stickslip.schemes.variational_contacts import Candidates
 from stickslip.state import ModelError, State
 from stickslip.systems.couplings import COORDINATE, VELOCITY, Coupling, Pushing, tied
 from stickslip.systems.derivatives import differences
 from stickslip.systems.dynamics import Dynamics
 from stickslip.systems.newton_euler import NewtonEuler
 from stickslip.systems.ports import Port, Reach
-from stickslip.systems.system import Interaction, NonsmoothSystem
+from stickslip.systems.system import Bound, Interaction, NonsmoothSystem
 
 APART = 1e-6
 """Distance from its path at which a kinematic body is still on it [m, -]."""
@@ -49,19 +53,27 @@ def as_system(
 ) -> NonsmoothSystem:  # fmt: skip
     """The world as a system of equations, with systems, interactions and couplings of your own, which name
     its bodies and joints as they do your systems."""
-    return WorldEquations(world, None, systems, interactions, couplings).system
+    return WorldEquations(PreparedWorld.of(world), systems, interactions, couplings).system
 
 
 class WorldEquations:
     """A world as equations, and where its bodies, contacts and joints stand in them."""
 
     def __init__(
-        self, world: World, shapes: StepShapes | None = None, systems: Iterable[Dynamics] = (),
+        self, prepared: PreparedWorld, systems: Iterable[Dynamics] = (),
         interactions: Iterable[Interaction] = (), couplings: Iterable[Coupling] = (),
     ):  # fmt: skip
-        self.world, self.paths = world, Paths(world)
-        self.candidates = _candidates(world, StepShapes(world) if shapes is None else shapes)
-        """Contacts, in the order of the first interactions."""
+        world = self.world = prepared.world
+        shapes, self.paths = prepared.shapes, Paths(world)
+        if shapes.is_crowded:
+            raise ModelError(
+                "the world has too many pairs of spheres to be written as equations, one interaction each;"
+                " take scheme='moreau-jean-semi-explicit' or 'variational'"
+            )
+        self.table = shapes.table
+        """Contacts whose features never change, in the order of the first interactions."""
+        self.search = None if shapes.other_pair is None else FeatureSearch(prepared, self.paths)
+        """Finds the features of the others, which have the interactions that follow; None without any."""
         self.dynamic = np.flatnonzero(world.kind == BodyKind.DYNAMIC)
         """Numbers of the dynamic bodies [-], shape (nd,)."""
         if not self.dynamic.size:
@@ -70,7 +82,8 @@ class WorldEquations:
         ids = [j * len(PARTS) + part for j, part, size in joints for _ in range(size)]
         self.joint_id: IntArray = np.array(ids, np.int64)
         """Of every component of the interactions of joints, as `JointRows.id` [-], shape (p,)."""
-        ties = [self._contact(i) for i in range(len(self.candidates))]
+        ties = self._contacts()
+        count = len(ties)
         ties += [self._joint(j, part, size) for j, part, size in joints]
         own = len(ties)
         self.system = NonsmoothSystem(
@@ -83,7 +96,7 @@ class WorldEquations:
         self.v = np.concatenate([v for _, v in places])
         """Where their velocities are [-], shape (6 nd,)."""
         laid = self.system.interactions
-        self.contacts, self.joints = laid[: len(self.candidates)], laid[len(self.candidates) : own]
+        self.contacts, self.joints = laid[:count], laid[count:own]
         """Interactions of the contacts, and those of the joints."""
         self.prepared = PreparedSystem(self.system)
         """The system, for steps."""
@@ -97,7 +110,7 @@ class WorldEquations:
         """A state of the world as one of its equations; a ModelError where a body that is not dynamic is not
         where the world has it."""
         if len(self.world.motions):
-            places = self._places(state.t)
+            places = self.paths.places(state.t)
             off = np.abs(places - state.q.reshape(-1, 7)).max(axis=1)
             for i in np.flatnonzero(off > APART).tolist():
                 if self.paths.moves(i):
@@ -113,39 +126,38 @@ class WorldEquations:
 
     def outside(self, state: State) -> State:
         """A state of the equations as one of the world."""
-        q, v = self._places(state.t), np.zeros((len(self.world.names), 6))
-        for body in self.world.motions.body:
-            v[body] = self.paths.twist(body, state.t)
+        q, v = self.paths.places(state.t), self.paths.twists(state.t)
         q[self.dynamic], v[self.dynamic] = state.q[self.q].reshape(-1, 7), state.v[self.v].reshape(-1, 6)
         return frozen_state(state.t, q.reshape(-1), v.reshape(-1), np.zeros(0))
 
-    def _places(self, t: float) -> Array:
-        """Of all bodies, dynamic ones as at the start [m, -], shape (n, 7)."""
-        q = np.array(self.world.start.q).reshape(-1, 7)
-        for body in self.world.motions.body:
-            q[body] = self.paths.pose(body, t)
-        return q
+    def met(self, step: Step) -> tuple[Candidates, tuple[Bound, ...]]:
+        """Contacts of a step of the equations, sorted by id, and their interactions as the step had them."""
+        searched = step.searched
+        if searched is None:
+            return self.table, self.contacts
+        features: Any = searched.features
+        found, order = joined(self.table, features.rows)
+        at = np.concatenate([np.arange(len(self.table)), len(self.table) + features.slot])[order]
+        return found, tuple(searched.system.interactions[k] for k in at.tolist())
 
-    def contact_set(self, rows: IntArray, point: Array, frame: Array, gap: Array) -> ContactSet:
-        """Some contacts, by their numbers, with where they are."""
-        of = self.candidates
-        return ContactSet(of.id[rows], of.shape[rows], of.body[rows], point, frame, gap, of.law[rows])
+    def _contacts(self) -> list[Interaction]:
+        """Those of the table, then the slots of the others."""
+        table, search, impact = self.table, self.search, IMPACTS["newton"]
+        bodies, laws, relations = table.body, table.law, [self._relation(i) for i in range(len(table))]
+        if search is not None:
+            bodies, laws = np.concatenate([bodies, search.body]), np.concatenate([laws, search.law])
+            relations += [search.slot(k) for k in range(search.slots)]
+        names = contact_names(self.world, bodies)
+        return [
+            Interaction(name, relation.sides.names, relation, impact.of(law))
+            for name, relation, law in zip(names, relations, laws, strict=True)
+        ]
 
-    def _contact(self, i: int) -> Interaction:
-        found, world = self.candidates, self.world
-        law = IMPACTS["newton"].of(found.law[i])
-        own = np.flatnonzero(components(found.law[i : i + 1])[0])
-        sides = Sides(world, self.paths, found.body[i])
-        relation = PairRelation("contact", sides, contact_pair(found.forms, i, own), slice(0, 1))
-        return Interaction(self.contact_name(i), sides.names, relation, law)
-
-    def contact_name(self, i: int) -> str:
-        """Of the interaction of contact i: its bodies, and its number where they have several."""
-        found, names = self.candidates, self.world.names
-        same = np.flatnonzero((found.body == found.body[i]).all(axis=1))
-        first, second = (names[b] for b in found.body[i])
-        number = f" {np.searchsorted(same, i) + 1}" if same.size > 1 else ""
-        return f"{first} on {second}{number}"
+    def _relation(self, i: int) -> PairRelation:
+        """Of contact i of the table."""
+        own = np.flatnonzero(components(self.table.law[i : i + 1])[0])
+        sides = Sides(self.world, self.paths, self.table.body[i])
+        return PairRelation("contact", sides, contact_pair(self.table.forms, i, own), slice(0, 1))
 
     def _joint(self, j: int, part: int, size: int) -> Interaction:
         joints, what = self.world.joints, LOWER + (part - LOWER) % 3
@@ -171,25 +183,16 @@ class WorldEquations:
         return found
 
 
-def _candidates(world: World, shapes: StepShapes) -> Candidates:
-    """All contacts that there can be; a ModelError where one has no closed form, or there are too many."""
-    if shapes.other_pair is not None:
-        first, second = (
-            f"{type(world.shapes.shape[s]).__name__} of body {world.names[world.shapes.body[s]]!r}"
-            for s in shapes.other_pair
-        )
-        raise ModelError(
-            f"the {first} and the {second} may meet, and the gap between such shapes has no one closed form"
-            " that equations could be written with: it changes with the features that meet. Take"
-            " scheme='moreau-jean-semi-explicit' or 'variational', or let them through each other:"
-            " apart(first, second)"
-        )
-    if not shapes.is_whole:
-        raise ModelError(
-            "the world has too many pairs of spheres to be written as equations, one interaction each; take"
-            " scheme='moreau-jean-semi-explicit' or 'variational'"
-        )
-    return shapes.table
+def contact_names(world: World, bodies: IntArray) -> list[str]:
+    """Of interactions of contacts between bodies (k, 2): those of the bodies, and a number where they have
+    several."""
+    pairs = [tuple(pair) for pair in bodies.tolist()]
+    several, seen, names = Counter(pairs), Counter[Any](), []
+    for pair in pairs:
+        seen[pair] += 1
+        first, second = (world.names[b] for b in pair)
+        names.append(f"{first} on {second}" + (f" {seen[pair]}" if several[pair] > 1 else ""))
+    return names
 
 
 def _body(world: World, i: int) -> NewtonEuler:
@@ -279,18 +282,13 @@ class _OfWorld(Pushing):
         )
 
     def _places(self, t: float, q: Array) -> Array:
-        world = self.given.world
-        out = np.array(world.start.q).reshape(-1, 7)
-        for body in world.motions.body:
-            out[body] = self.given.paths.pose(body, t)
+        out = self.given.paths.places(t)
         out[self.given.bodies] = q[self.at_q].reshape(-1, 7)
         return out.reshape(-1)
 
     def force(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        given, n = self.given, len(self.given.world.names)
-        rates, F = np.zeros((n, 6)), np.zeros((3, n, 6))
-        for body in given.world.motions.body:
-            rates[body] = given.paths.twist(body, t)
+        given, rates = self.given, self.given.paths.twists(t)
+        F = np.zeros((3, *rates.shape))
         rates[given.bodies] = v[self.at_v].reshape(-1, 6)
         given.forces.add(t, self._places(t, q), rates.reshape(-1), F)
         out = np.zeros(self.reach.whole[1])

@@ -70,6 +70,20 @@ class Paths:
         q[3:] /= np.linalg.norm(q[3:])
         return q
 
+    def places(self, t: float) -> Array:
+        """Of all bodies, dynamic ones as at the start [m, -], shape (n, 7)."""
+        q = np.array(self._q)
+        for body in self._motion:
+            q[body] = self.pose(body, t)
+        return q
+
+    def twists(self, t: float) -> Array:
+        """Of all bodies, 0 of those that are not kinematic [m/s, rad/s], shape (n, 6)."""
+        v = np.zeros((len(self._names), 6))
+        for body in self._motion:
+            v[body] = self.twist(body, t)
+        return v
+
     def _rate(self, body: int, t: float, q: Array) -> Array:
         velocity, spin = self.velocity(body, t)
         p = q[3:] / np.linalg.norm(q[3:])
@@ -133,6 +147,8 @@ class PairRelation:
     evaluate: Evaluate
     held: slice
     """Components whose rows are derivatives of y."""
+    inside: Callable[[Array], bool] | None = None
+    """Whether what meets at q (2, 7) is within the borders of its features; None where they have none."""
 
     def bound(self, to: Binding) -> MechanicalOutput:
         return PairOutput(to, self)
@@ -150,6 +166,11 @@ class PairOutput(BodyOutput):
 
     def body_rows(self, t: float, q: Array, lam: Array, z: Array) -> Array:
         return self.sides.rows(self.relation.evaluate(self.sides.q(t, q))[1])
+
+    def applies(self, t: float, q: Array) -> bool:
+        """As `Bound.applies`."""
+        inside = self.relation.inside
+        return inside is None or inside(self.sides.q(t, q))
 
     def drift(self, t: float, q: Array, lam: Array, z: Array) -> Array | None:
         return self.sides.drift(t, lambda: self.relation.evaluate(self.sides.q(t, q))[1])
@@ -191,6 +212,19 @@ def contact_pair(forms: Forms, i: int, components: IntArray) -> Evaluate:
         y = np.zeros(components.size)
         y[0] = kernels.contact_of_pair(one, q, frame, points, rows)
         return y, rows[components]
+
+    return evaluate
+
+
+def places_of_contact(forms: Forms, i: int) -> Callable[[Array], tuple[Array, Array]]:
+    """Where contact i of `Forms` is on the surface of its first body and of its second at q (2, 7), inertial
+    frame [m], shape (3,) each."""
+    one = _row(forms, i)._replace(body=np.array([[0, 1]]))
+
+    def evaluate(q: Array) -> tuple[Array, Array]:
+        frame, points, rows = np.empty((3, 3)), np.empty((2, 3)), np.empty((6, 2, 6))
+        gap = kernels.contact_of_pair(one, q, frame, points, rows)
+        return points[0], points[0] - gap * frame[0]
 
     return evaluate
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.detection.contacts import ContactSet
 from stickslip.kernels.bodies import gaps as kernels
 from stickslip.laws import components
 from stickslip.mechanics import energy as energies
@@ -62,20 +63,22 @@ def _told(
     prepared: PreparedWorld, equations: WorldEquations, before: State, inside: State, step: Step
 ) -> Step:
     """The step of the world that a step of its equations is."""
-    world, found, after = prepared.world, equations.candidates, equations.outside(step.state)
-    n, count = len(world.names), len(found)
-    touching: BoolArray = np.array(step.active[:count]) | np.array(
-        [step.r[one.components].any() for one in equations.contacts], bool
+    world, after = prepared.world, equations.outside(step.state)
+    n, (found, ties) = len(world.names), equations.met(step)
+    touching: BoolArray = np.array(
+        [step.active[tie.blocks].any() or step.r[tie.components].any() for tie in ties], bool
     )
     rows, gap, frame, place = kernels.look(
         found.forms, before.q.reshape(n, 7), np.zeros(n), 0.0, -np.inf, touching
     )
-    contacts = equations.contact_set(rows, place, frame, gap)
+    contacts = ContactSet(
+        found.id[rows], found.shape[rows], found.body[rows], place, frame, gap, found.law[rows]
+    )
     impulses, velocities = np.zeros((len(rows), 6)), np.zeros((len(rows), 6))
     has = components(contacts.law)
     end = step.state
     for k, i in enumerate(rows.tolist()):
-        one = equations.contacts[i]
+        one = ties[i]
         impulses[k, has[k]] = step.r[one.components]
         velocities[k, has[k]] = one.rate(end.t, end.q, end.v, end.z)
     joint_r = np.concatenate([np.zeros(0), *(step.r[one.components] for one in equations.joints)])
@@ -102,6 +105,8 @@ def _energy(
     """Where energy went: by contacts and joints as the scheme tells or as their impulses do with the mean of
     both velocities, by forces with the means of both ends."""
     world, system, h = prepared.world, equations.system, step.h
+    if step.searched is not None:
+        system = step.searched.system
     told: Any = step.measures.get(CONTACT_WORK)
     done = float(told) if told is not None else work_of(system, inside, step.state, h, step.r)
     driven = 0.0

@@ -14,6 +14,7 @@ Impacts that accumulate are handed to time-stepping, which carries them to their
 """
 
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -44,6 +45,7 @@ class EventDriven(MarchingScheme):
 
     level = Level.ACCELERATION
     takes_guards = True
+    forgotten = MappingProxyType({"mode": -1.0, "hits": -np.inf, "direction": 0.0, "lam": 0.0})
     _march = march
 
     method: str = option(

@@ -69,7 +69,7 @@ class Decisions:
         """Decide what touches at the very start: joints and intervals act, gaps of zero close."""
         if not self.undecided:
             return
-        y, u = self.at.motion.y(self.at.t, self.at.q), self.at.motion.u(self.at.t, self.at.q, self.at.v)
+        y, u = self.at.motion.gaps(self.at.t, self.at.q), self.at.motion.u(self.at.t, self.at.q, self.at.v)
         tight = self.at.options.gap_tolerance
         closed = np.array([not p.unilateral or y[p.normal] <= tight for p in self.at.pieces], bool)
         for piece in self.at.pieces:
@@ -141,7 +141,7 @@ class Decisions:
             elif one.kind in ("lower", "upper") and forced:
                 self.at.modes.direction[where] = 1.0 if one.kind == "lower" else -1.0
         if affected:
-            y = self.at.motion.y(self.at.t, self.at.q)
+            y = self.at.motion.gaps(self.at.t, self.at.q)
             for group in self.at.groups:
                 if any(one.name in affected for one in group):
                     self._resolve(group, closing, y, u, before=before, opened=opened)
@@ -268,7 +268,7 @@ class Decisions:
         near = at.options.gap_tolerance + slow * pace
         at.taken_back(group)
         at.modes = Modes(np.array(before.closed), np.array(before.direction))
-        y, u = at.motion.y(at.t, at.q), at.motion.u(at.t, at.q, at.v)
+        y, u = at.motion.gaps(at.t, at.q), at.motion.u(at.t, at.q, at.v)
         left = np.zeros(len(at.pieces), bool)
         for piece in mine:
             if piece.unilateral:

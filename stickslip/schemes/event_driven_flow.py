@@ -279,14 +279,14 @@ class Flow:
         if i >= len(self.open):
             return float(self.values(t, state)[i])
         piece = self.open[i]
-        y = self.motion.y_of(piece.one, t, state[: self.nq])
+        y = self.motion.gap_of(piece.one, t, state[: self.nq])
         return float(y[piece.normal - piece.one.components.start])
 
     def values(self, t: float, state: Array) -> Array:
         """The watched quantities [m, N, m/s], shape (watched,)."""
         q, v = state[: self.nq], state[self.nq : self.nq + self.nv]
         motion, out = self.motion, np.empty(len(self.watched))
-        out[: len(self.open)] = self._of_gaps(lambda one: motion.y_of(one, t, q))
+        out[: len(self.open)] = self._of_gaps(lambda one: motion.gap_of(one, t, q))
         if len(self.open) == len(self.watched):
             return out
         lam = np.zeros(motion.system.size)

@@ -145,7 +145,7 @@ class Guards:
         self.risen = away
         if not at.system.interactions:
             return
-        y = at.motion.y(at.t, at.q) if at.pieces else np.zeros(0)
+        y = at.motion.gaps(at.t, at.q) if at.pieces else np.zeros(0)
         for piece in at.pieces:
             own = y[piece.positions.start : piece.positions.stop]
             depth = -own.min() if piece.unilateral else np.abs(own).max()

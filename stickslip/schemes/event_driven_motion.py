@@ -18,6 +18,7 @@ from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.state import ModelError
 from stickslip.systems.dynamics import EMPTY
 from stickslip.systems.first_order import FirstOrder
+from stickslip.systems.searches import FAR
 from stickslip.systems.system import Bound
 
 ROUNDING = 8.0 * float(np.finfo(float).eps)
@@ -206,6 +207,18 @@ class Motion:
     def y_of(self, one: Bound, t: float, q: Array) -> Array:
         """Outputs of one interaction [m], shape (m,)."""
         return one.y(t, q, self.z)
+
+    def gap_of(self, one: Bound, t: float, q: Array) -> Array:
+        """The same as an open contact has them: `FAR`, where its features end before they meet."""
+        y = self.y_of(one, t, q)
+        return y if one.applies(t, q) else np.maximum(y, FAR)
+
+    def gaps(self, t: float, q: Array) -> Array:
+        """Outputs of all interactions as open contacts have them [m], shape (size,)."""
+        out = np.zeros(self.system.size)
+        for one in self.system.interactions:
+            out[one.components] = self.gap_of(one, t, q)
+        return out
 
     def u_of(self, one: Bound, t: float, q: Array, v: Array) -> Array:
         """Rates of its outputs [m/s], shape (m,)."""

@@ -9,6 +9,7 @@ moving constraint does is taken at the end of the step, t + h, in all of them.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from types import MappingProxyType
 
 import numpy as np
 
@@ -64,6 +65,7 @@ class MoreauJean(MarchingScheme):
 
     _march = march
     strip = strip
+    forgotten = MappingProxyType({"r": 0.0})
 
     theta: float | Mapping[str, float] = option(
         0.5,

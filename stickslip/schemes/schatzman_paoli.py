@@ -30,6 +30,7 @@ d_k = q_{k+1} - q_k, which rounds better:  M(q_k) (d_k - d_{k-1}) - w h² F = w 
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
+from types import MappingProxyType
 
 import numpy as np
 
@@ -58,6 +59,7 @@ class SchatzmanPaoli(SystemScheme):
     """Schatzman-Paoli time-stepping for second-order systems."""
 
     level = Level.POSITION
+    forgotten = MappingProxyType({"r": 0.0})
 
     theta: float = option(0.5, "weight of the end of the step in the forces", low=0.0, high=1.0)
     velocity: str = option("central", "formula of the velocity", choices=("central", "backward"))

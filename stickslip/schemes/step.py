@@ -16,6 +16,7 @@ from stickslip.problem.contact import Level
 from stickslip.problem.solution import AnyProblem, Solution, Verdict
 from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.state import BoolArray, State
+from stickslip.systems.searches import Features
 from stickslip.systems.system import NonsmoothSystem
 
 if TYPE_CHECKING:
@@ -66,6 +67,18 @@ class Event:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Searched:
+    """What a step was made with where contacts are found anew in every step."""
+
+    system: NonsmoothSystem
+    """The system with the contacts of the step."""
+    features: Features
+    """What meets at them."""
+    memory: Memory
+    """That of the step before, without what it knows of other contacts."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class InteractionPart:
     """What a step of a system of equations leaves beside; components and blocks are those of all interactions
     in order."""
@@ -81,6 +94,8 @@ class InteractionPart:
     components: tuple[IntArray, ...] = ()
     """Where the impulses of each of `solves`, bilateral ones last, stand in r [-], shape (any,) each; empty
     where r is not made of them."""
+    searched: Searched | None = None
+    """Of a system whose contacts are found anew in every step."""
 
 
 class _Of(Generic[Value]):
@@ -141,6 +156,7 @@ class Step:
     active = _Of[BoolArray]("interactions")
     levels = _Of[tuple[Level, ...]]("interactions")
     components = _Of[tuple[IntArray, ...]]("interactions")
+    searched: ClassVar[_Of["Searched | None"]] = _Of("interactions")
     contacts: ClassVar[_Of["ContactSet"]] = _Of("bodies")
     joint_r = _Of[Array]("bodies")
     energy: ClassVar[_Of["EnergyTerms"]] = _Of("bodies")

@@ -1,7 +1,7 @@
 """What schemes of systems of equations have in common: levels, refusals, and many steps in one call."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,12 +13,18 @@ from stickslip.problem.checks import Array
 from stickslip.problem.contact import Level
 from stickslip.schemes.march import March
 from stickslip.schemes.prepared_system import PreparedSystem
+from stickslip.schemes.searching import FEATURES, searched_step
 from stickslip.schemes.step import Memory, Scheme, Solver, Step
 from stickslip.state import ModelError, State
+from stickslip.systems.searches import Search, search_of
 from stickslip.systems.system import Bound, NonsmoothSystem
 
 APART = 1e-3
 """A joint further open, or a contact further closed, than this at the start [m, rad] is a mistake in q0."""
+
+
+def _search(prepared: PreparedSystem) -> Search | None:
+    return search_of(prepared.system)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +34,8 @@ class SystemScheme(Options, Scheme):
     level: ClassVar[Level]
     takes_guards: ClassVar[bool] = False
     """Whether it finds where guards pass zero."""
+    forgotten: ClassVar[Mapping[str, float]] = {}
+    """What of the memory has an entry for each block or component, and what it is where a contact is new."""
 
     def levels(self, system: NonsmoothSystem | PreparedSystem) -> tuple[Level, ...]:
         return (self.level,) * len(PreparedSystem.of(system).system.interactions)
@@ -39,12 +47,17 @@ class SystemScheme(Options, Scheme):
                 f"guard {guard.name!r} is for the scheme event-driven, which finds where it passes zero;"
                 f" {type(self).__name__} does not"
             )
-        return self._begin(prepared, state, h)
+        memory, search = self._begin(prepared, state, h), prepared.part(_search)
+        return memory if search is None else {**memory, FEATURES: np.zeros(search.slots)}
 
     def step(
         self, system: NonsmoothSystem | PreparedSystem, state: State, memory: Memory, h: float, solver: Solver
     ) -> Step:
-        return self._step(PreparedSystem.of(system), state, memory, h, solver)
+        prepared = PreparedSystem.of(system)
+        search = prepared.part(_search)
+        if search is None:
+            return self._step(prepared, state, memory, h, solver)
+        return searched_step(self, prepared, search, state, memory, h, solver)
 
     @abstractmethod
     def _begin(self, prepared: PreparedSystem, state: State, h: float) -> Memory: ...

@@ -6,6 +6,7 @@ they are close, at the start of a step and again at its end, and the features th
 (`kernels/bodies/features.py`).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -112,15 +113,20 @@ class StepShapes:
         table = self._point_plane()
         self.table = table if self._grid is not None else joined(table, self._pairs_of(balls))[0]
         """What there is to look at in every step."""
-        self.other_pair = self._other_pair()
+        self.other_pair = next(self.other_pairs(), None)
         """Two shapes that may meet and whose features that meet are left to detection; None for none."""
         self.features = shape_features(world)
         """Of all shapes."""
 
     @property
+    def is_crowded(self) -> bool:
+        """Whether there are so many pairs of spheres that `table` has none of them."""
+        return self._grid is not None
+
+    @property
     def is_whole(self) -> bool:
         """Whether `table` has all that can ever touch."""
-        return self._grid is None and self.other_pair is None
+        return not self.is_crowded and self.other_pair is None
 
     def candidates(self, q: Array, margin: float) -> Candidates:
         """All whose gap may be at most `margin` at q (7 n,)."""
@@ -129,6 +135,11 @@ class StepShapes:
         found = self._grid.find(q, margin)
         balls = (self._kind[found.shape] == SPHERE).all(axis=1)
         return joined(self.table, self._balls(found.shape[balls]))[0]
+
+    def law(self, both: IntArray) -> Array:
+        """mu, mu_roll, mu_spin, e of pairs of shapes (k, 2) [-, m, m, -], shape (k, 4)."""
+        material = self._world.shapes.material[both]
+        return np.asarray(self._laws[material[:, 0], material[:, 1]])
 
     def met(
         self, detector: Detector, q: Array, margin: float, turn: Array | None = None
@@ -251,8 +262,7 @@ class StepShapes:
         shapes = self._world.shapes
         ends = np.sort(both, axis=1)
         name = (ends[:, 0] * len(shapes.shape) + ends[:, 1]) * SLOTS + slot
-        material = shapes.material[both]
-        law = self._laws[material[:, 0], material[:, 1]]
+        law = self.law(both)
         order = np.argsort(name, kind="stable")
         none = np.zeros((name.size, 2, 3, 3))
         columns = (
@@ -278,14 +288,15 @@ class StepShapes:
         t = np.arange(self._kind.size)
         return self._may_meet(np.stack([np.full(t.size, s), t], axis=1))
 
-    def _other_pair(self) -> tuple[int, int] | None:
-        for s in np.flatnonzero((self._kind == POINTED) | (self._kind == OTHER)).tolist():
+    def other_pairs(self) -> Iterator[tuple[int, int]]:
+        """Pairs of shapes that may meet and are not in the table, each once, the lesser number first."""
+        searched = (self._kind == POINTED) | (self._kind == OTHER)
+        number = np.arange(self._kind.size)
+        for s in np.flatnonzero(searched).tolist():
             known = (self._kind == PLANE) & (self._kind[s] == POINTED)
-            met = np.flatnonzero(self._meets(s) & ~known)
-            if met.size:
-                t = int(met[0])
-                return min(s, t), max(s, t)
-        return None
+            once = ~searched | (number > s)
+            for t in np.flatnonzero(self._meets(s) & ~known & once).tolist():
+                yield min(s, t), max(s, t)
 
 
 def _kind(shape: Shape) -> int:

@@ -21,6 +21,7 @@ Contact models: `cone` is Coulomb's law; `pyramid` has four directions of fricti
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
+from types import MappingProxyType
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -64,6 +65,7 @@ class Variational(SystemScheme):
     """Variational time-stepping for second-order systems, with laws on the configuration at the end."""
 
     level = Level.VELOCITY
+    forgotten = MappingProxyType({"approach": 0.0, "r": 0.0})
 
     contact: str = option("cone", "law of friction; all but cone are relaxed models", choices=MODELS)
     form: str = option(

@@ -26,6 +26,11 @@ class Reached:
     def y(self, t: float, q: Array, lam: Array, z: Array) -> Array:
         return self.inner.y(*self._at(t, q, lam, z))
 
+    def applies(self, t: float, q: Array) -> bool:
+        """As `Bound.applies`."""
+        asked = getattr(self.inner, "applies", None)
+        return asked is None or bool(asked(t, self.reach.q(t, q)))
+
     def rows(self, t: float, q: Array, lam: Array, z: Array) -> Array:
         return self.reach.spread(t, q, self.inner.rows(*self._at(t, q, lam, z)))
 

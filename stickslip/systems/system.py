@@ -1,5 +1,6 @@
 """A nonsmooth system: dynamical systems by name, and the interactions between them."""
 
+import copy
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -118,6 +119,12 @@ class Bound:
         """Rows of these by its velocities [-, m], shape (m, nv)."""
         return self.mechanical.rows(t, q[self.q], self.zero, z[self.z])
 
+    def applies(self, t: float, q: Array) -> bool:
+        """Whether its gap at flat q is one between the bodies themselves, not between what their features
+        would be beyond their borders."""
+        asked = getattr(self.output, "applies", None)
+        return asked is None or bool(asked(t, q[self.q]))
+
     def rate(self, t: float, q: Array, v: Array, z: Array, rows: Array | None = None) -> Array:
         """ẏ = rows v + ∂y/∂t of these [m/s, rad/s], shape (m,); rows where they are known already."""
         u = (self.rows(t, q, z) if rows is None else rows) @ v[self.v]
@@ -230,6 +237,19 @@ class NonsmoothSystem:
         own._tie(bound)
         own._watch(self, renumbered)
         return own
+
+    def with_relations(self, relations: Mapping[str, Relation]) -> "NonsmoothSystem":
+        """The same with other relations in some interactions, by name; their laws and systems stay."""
+        other = copy.copy(self)
+        bound: list[Bound] = []
+        for one in self.interactions:
+            if one.name in relations:
+                given = Interaction(one.name, one.names, relations[one.name], one.law)
+                bound.append(self._bound(given, bound))
+            else:
+                bound.append(one)
+        other._tie(bound)
+        return other
 
     def _watch(self, whole: "NonsmoothSystem", renumbered: Mapping[int, int]) -> None:
         """Take over guards and edges of the system that this is part of; renumbered: its own systems."""

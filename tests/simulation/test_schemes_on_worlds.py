@@ -184,15 +184,6 @@ def test_inputs_are_set_between_steps():
     assert live.joint("hinge").position > 0.01
 
 
-def test_a_pair_without_a_gap_is_refused_by_name():
-    builder = ss.WorldBuilder()
-    builder.body("table", ss.Cuboid((2, 2, 1)), fixed=True)
-    builder.body("rock", ss.ConvexHull(np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])),
-                 position=(0, 0, 1))  # fmt: skip
-    with pytest.raises(ss.ModelError, match=r"Cuboid of body 'table' and the ConvexHull of body 'rock' may"):
-        ss.simulate(builder.build(), until=0.1, h=0.01, scheme="event-driven")
-
-
 @pytest.mark.parametrize(("given", "words"), [
     ({"scheme": "euler-moreau"}, "euler-moreau carries systems of first order, not worlds; worlds are"),
     ({"scheme": {"ball": "moreau-jean"}}, "worlds are carried by variational, moreau-jean, "),

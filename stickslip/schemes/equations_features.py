@@ -1,0 +1,350 @@
+"""Contacts of a world's equations that change with the features that meet, such as those of boxes on boxes.
+
+Each pair of shapes has slots, an interaction each. `FeatureSearch` puts into them the features that may meet
+in a step, found as the variational scheme finds them (`variational_contacts`). A slot without features is
+open by `FAR`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+
+import numpy as np
+
+from stickslip.detection.borders import Within, borders_of
+from stickslip.detection.contacts import SLOTS
+from stickslip.kernels.bodies.features import (
+    CORE,
+    CORNER,
+    CYLINDER,
+    FACE,
+    FIELD,
+    LOOSE,
+    PLANE,
+    ROUGH,
+)
+from stickslip.kernels.bodies.motion import speeds
+from stickslip.laws import components
+from stickslip.mechanics.world import BodyKind
+from stickslip.problem.checks import Array, IntArray
+from stickslip.rotations import matrices
+from stickslip.schemes.body_world import PreparedWorld
+from stickslip.schemes.equations_pairs import (
+    Evaluate,
+    PairOutput,
+    PairRelation,
+    Paths,
+    Sides,
+    contact_pair,
+    places_of_contact,
+)
+from stickslip.schemes.variational import FARTHEST, ROUNDING
+from stickslip.schemes.variational_contacts import Candidates, StepShapes
+from stickslip.state import ModelError, State
+from stickslip.systems.relations import Binding, MechanicalOutput
+from stickslip.systems.searches import FAR
+from stickslip.systems.system import NonsmoothSystem
+
+MOST_SLOTS = 4096
+"""Most slots of a world: each is an interaction that every step asks for its gap."""
+CORNERS = {CYLINDER: 8, FIELD: 24, PLANE: 8}
+"""Corners that the area of contact may have on shapes that are not polyhedra; 1 on round ones."""
+SPARE = 4
+"""Slots of a pair beside those of its area of contact: for features that take over in a step."""
+WIDER = 1.5
+"""How much farther is looked than bodies move in a step."""
+NAMES = 2**52
+"""Names of features are whole numbers up to this, exact as floating-point numbers."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Slot(PairRelation):
+    """The contact of a slot, with the features that meet where it is asked for."""
+
+    search: "FeatureSearch"
+    slot: int
+    """Number of the slot."""
+
+    def bound(self, to: Binding) -> MechanicalOutput:
+        return SlotOutput(to, self)
+
+
+class SlotOutput(PairOutput):
+    """The same, bound."""
+
+    def __init__(self, to: Binding, relation: Slot):
+        super().__init__(to, relation)
+        self.of = relation
+
+    def check_jacobians(self, t: float, q: Array, lam: Array, z: Array) -> float:
+        # Of the features that meet there: where others take over the gap has no derivative.
+        here = self.of.search.at(self.of.slot, self.sides.q(t, q)).relations[self.of.slot]
+        return PairOutput(self.to, here).check_jacobians(t, q, lam, z)
+
+
+@dataclass(frozen=True, eq=False)
+class Late:
+    """What a step did not have, and meets at its end."""
+
+    rows: Candidates
+    flipped: bool
+    """Whether something round turned its other side to a body."""
+
+
+@dataclass(frozen=True, eq=False)
+class FoundFeatures:
+    """Features that may meet in a step, in the slots of a search."""
+
+    search: "FeatureSearch"
+    rows: Candidates
+    """Sorted by slot."""
+    slot: IntArray
+    """Slot of each [-], shape (k,)."""
+    flipped: bool
+    """Whether bodies may turn over in the step."""
+
+    @cached_property
+    def relations(self) -> Mapping[int, PairRelation]:
+        """Relation of each slot, by its number."""
+        search, forms = self.search, self.rows.forms
+        found = dict(enumerate(search.none))
+        for i, slot in enumerate(self.slot.tolist()):
+            found[slot] = search.relation(
+                slot, contact_pair(forms, i, search.own[slot]), self.swapped(i), self._inside(i)
+            )
+        return found
+
+    def _inside(self, i: int) -> Within | None:
+        """Whether what meets of feature i is on the shapes, at q (2, 7), its first body first."""
+        if self.rows.mark[i] & (ROUGH | LOOSE):
+            return None
+        places = places_of_contact(self.rows.forms, i)
+        borders = [self.search.borders[s] for s in self.rows.shape[i].tolist()]
+
+        def inside(q: Array) -> bool:
+            both = zip(borders, q, places(q), strict=True)
+            return all(border(matrices(at[3:]).T @ (place - at[:3])) for border, at, place in both)
+
+        return inside
+
+    @cached_property
+    def names(self) -> Array:
+        """What tells the features of a slot from others; 0 where it has none [-], shape (slots,)."""
+        out = np.zeros(self.search.slots)
+        out[self.slot] = names_of(self.rows)
+        return out
+
+    @cached_property
+    def code(self) -> bytes:
+        """All numbers of the features."""
+        columns = (getattr(self.rows, name) for name in Candidates.__slots__)
+        return b"".join(np.ascontiguousarray(x).tobytes() for x in (self.slot, *columns))
+
+    def swapped(self, i: int) -> bool:
+        """Whether the first body of feature i is the second of its slot."""
+        return bool(self.rows.body[i, 0] != self.search.body[self.slot[i], 0])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FoundFeatures) and self.code == other.code
+
+    def __hash__(self) -> int:
+        return hash(self.code)
+
+
+class FeatureSearch:
+    """Finds the features of a world's pairs of shapes that may meet in a step."""
+
+    def __init__(self, prepared: PreparedWorld, paths: Paths):
+        world, shapes = prepared.world, prepared.shapes
+        self.world, self.paths, self._shapes, self._bodies = world, paths, shapes, prepared.bodies
+        self._detector = prepared.detector
+        pairs = sorted(shapes.other_pairs())
+        self.pairs: IntArray = np.array(pairs, np.int64).reshape(-1, 2)
+        """Shapes of each pair [-], shape (m, 2), the lesser first."""
+        corners = _corners(shapes)
+        count = np.minimum(corners[self.pairs].sum(axis=1) + SPARE, SLOTS)
+        self.start = np.concatenate([[0], np.cumsum(count)])
+        """First slot of each pair, and the number of all [-], shape (m + 1,)."""
+        self.slots = int(self.start[-1])
+        if self.slots > MOST_SLOTS:
+            raise ModelError(
+                f"the world has {len(pairs)} pairs of shapes that may meet with {self.slots} contacts, too"
+                f" many to be written as equations (at most {MOST_SLOTS}), one interaction each; take"
+                " scheme='moreau-jean-semi-explicit' or 'variational', or let bodies through each other:"
+                " apart(first, second)"
+            )
+        self.pair = np.repeat(np.arange(len(pairs)), count)
+        """Pair of each slot [-], shape (slots,)."""
+        body = np.asarray(world.shapes.body)[self.pairs]
+        fixed = world.kind[body[:, 0]] != BodyKind.DYNAMIC  # what moves comes first
+        body = np.where(fixed[:, None], body[:, ::-1], body)
+        self.body = body[self.pair]
+        """First and second body of each slot [-], shape (slots, 2)."""
+        self.law = shapes.law(self.pairs)[self.pair]
+        """As `ContactSet` has it, of each slot [-, m, m, -], shape (slots, 4)."""
+        self.id = (self.pairs[:, 0] * len(world.shapes.shape) + self.pairs[:, 1])[self.pair] * SLOTS
+        self.id += np.arange(self.slots) - self.start[self.pair]
+        """Id of the contact of each slot [-], shape (slots,)."""
+        sides = [Sides(world, paths, each) for each in body]
+        self._sides = [sides[p] for p in self.pair]
+        self.own = [np.flatnonzero(row) for row in components(self.law)]
+        """Components of each slot, of the six that a contact may have."""
+        self.borders = borders_of(shapes.features)
+        """Whether a place, in the frame of its body, is on a shape, for each shape."""
+        self.none = tuple(self.relation(k, _nothing(self.own[k].size)) for k in range(self.slots))
+        """Of slots without features."""
+        self._last: dict[int, tuple[bytes, FoundFeatures]] = {}
+
+    def slot(self, k: int) -> Slot:
+        """The relation of slot k, with what meets where it is asked for."""
+
+        def evaluate(q: Array) -> tuple[Array, Array]:
+            return self.at(k, q).relations[k].evaluate(q)
+
+        of = self.relation(k, evaluate)
+        return Slot(*(getattr(of, each.name) for each in fields(of)), search=self, slot=k)
+
+    def relation(
+        self, k: int, evaluate: Evaluate, swapped: bool = False, inside: Within | None = None
+    ) -> PairRelation:
+        """The relation of slot k; swapped: whether `evaluate` and `inside` have the second body first."""
+        if swapped:
+            evaluate, within = _swapped(evaluate), inside
+            inside = None if within is None else lambda q: within(np.ascontiguousarray(q[::-1]))
+        return PairRelation("contact", self._sides[k], evaluate, slice(0, 1), inside)
+
+    def at(self, k: int, q: Array) -> FoundFeatures:
+        """What meets of the pair of slot k where its bodies are at q (2, 7)."""
+        p, code = int(self.pair[k]), q.tobytes()
+        known = self._last.get(p)
+        if known is None or known[0] != code:
+            place = np.array(self.world.start.q).reshape(-1, 7)
+            place[self.body[k]] = q
+            turn = np.zeros(len(place))
+            rows = self._shapes.near(
+                self._detector, place.reshape(-1), self._bodies.size, self._bodies.touch, turn
+            )
+            mine = np.flatnonzero((np.sort(rows.shape, axis=1) == self.pairs[p]).all(axis=1))
+            rows = rows.only(mine)
+            known = self._last[p] = code, self._placed(rows, np.zeros(len(rows)), np.zeros(self.slots))
+        return known[1]
+
+    def near(
+        self, system: NonsmoothSystem, state: State, h: float, names: Array, entered: tuple[Late, ...] = ()
+    ) -> FoundFeatures:
+        """Features that may meet within h from `state`, and those that `entered`; names: of the step before,
+        which keep their slots [-], shape (slots,)."""
+        q, v = self._everywhere(system, state)
+        flipped = any(one.flipped for one in entered)
+        way = speeds(self._bodies.arrays, q, v) + h * np.linalg.norm(self.world.gravity)
+        way *= WIDER * h
+        turn = np.maximum(h * np.linalg.norm(v[:, 3:], axis=1), FARTHEST if flipped else 0.0)
+        touch, margin = self._bodies.touch, float(np.sort(way)[-2:].sum())
+        found = self._shapes.near(self._detector, q.reshape(-1), margin + touch, touch, turn)
+        gap = found.gaps(q)
+        close = gap <= way[found.body].sum(axis=1) + touch
+        late = [one.rows for one in entered]
+        before = np.full(sum(map(len, late)), -np.inf)
+        rows, gap = _together([*late, found.only(close)]), np.concatenate([before, gap[close]])
+        return self._placed(rows, gap, names, flipped)
+
+    def entered(
+        self, system: NonsmoothSystem, before: State, after: State, features: FoundFeatures
+    ) -> tuple[Late | None, float]:
+        """What overlaps at the end of a step and was not among its features, None where nothing does; and the
+        least gap there, at most 0 [m]."""
+        known, (was, _), (q, v) = (
+            features.rows, self._everywhere(system, before), self._everywhere(system, after),
+        )  # fmt: skip
+        if not features.flipped and known.has_flipped(was, q):
+            return Late(known.only(np.zeros(0, np.int64)), True), 0.0
+        turn = np.maximum(
+            (after.t - before.t) * np.linalg.norm(v[:, 3:], axis=1), FARTHEST if features.flipped else 0.0
+        )
+        tolerance = ROUNDING * self._bodies.size
+        rows, least = self._shapes.entered(self._detector, q.reshape(-1), known, tolerance, turn)
+        # Time-stepping leaves overlaps of what it knows: what is no deeper waits for the next step.
+        deep = np.zeros(len(self.pairs))
+        np.minimum.at(deep, self.pair[features.slot], known.gaps(q))
+        new = rows.gaps(q) < deep[self._pair_of(rows)] - tolerance
+        return (Late(rows.only(new), False) if new.any() else None), least
+
+    def _everywhere(self, system: NonsmoothSystem, state: State) -> tuple[Array, Array]:
+        """Places (n, 7) and velocities (n, 6) of all bodies of the world; of those that are not in `system`
+        as at the start."""
+        world = self.world
+        q, v = self.paths.places(state.t), self.paths.twists(state.t)
+        for i in np.flatnonzero(world.kind == BodyKind.DYNAMIC).tolist():
+            member = system.members.get(world.names[i])
+            if member is not None:
+                place = system.places[member.system]
+                q[i], v[i] = state.q[place.q.start + member.q], state.v[place.v.start + member.v]
+        return q, v
+
+    def _pair_of(self, rows: Candidates) -> IntArray:
+        """Numbers of the pairs of shapes of features [-], shape (k,)."""
+        count = len(self.world.shapes.shape)
+        ends = np.sort(rows.shape, axis=1)
+        known = self.pairs[:, 0] * count + self.pairs[:, 1]
+        return np.asarray(np.searchsorted(known, ends[:, 0] * count + ends[:, 1]))
+
+    def _placed(self, rows: Candidates, gap: Array, names: Array, flipped: bool = False) -> FoundFeatures:
+        """Features in slots: those of `names` where they were, others where there is room, by their gaps."""
+        _, first = np.unique(rows.key, return_index=True)
+        order = first[np.lexsort((rows.key[first], rows.rank[first], gap[first]))]
+        pair, name = self._pair_of(rows), names_of(rows)
+        kept, at = set(names[names > 0.0].tolist()), {float(x): k for k, x in enumerate(names)}
+        taken = {at[x]: i for i in order.tolist() if (x := float(name[i])) in kept}
+        for i in order.tolist():
+            if float(name[i]) in kept:
+                continue
+            free = (k for k in range(self.start[pair[i]], self.start[pair[i] + 1]) if k not in taken)
+            slot = next(free, None)
+            if slot is not None:
+                taken[slot] = i
+        slots = np.array(sorted(taken), np.int64)
+        chosen = rows.only(np.array([taken[k] for k in sorted(taken)], np.int64))
+        return FoundFeatures(self, replace(chosen, id=self.id[slots]), slots, flipped)
+
+
+def names_of(rows: Candidates) -> Array:
+    """What tells features from others, as floating-point numbers hold it [-], shape (k,), positive."""
+    return 1.0 + np.asarray(rows.key.astype(np.uint64) % np.uint64(NAMES), float)
+
+
+def _together(parts: list[Candidates]) -> Candidates:
+    columns = ([getattr(part, name) for part in parts] for name in Candidates.__slots__)
+    return Candidates(*(np.concatenate(column) for column in columns))
+
+
+def _corners(shapes: StepShapes) -> IntArray:
+    """Corners that the area of contact may have on each shape [-], shape (ns,)."""
+    table = shapes.features
+    out = np.ones(len(table.family), np.int64)
+    for s, family in enumerate(table.family.tolist()):
+        if family == CORE:
+            first, last = table.start[s : s + 2, FACE]
+            sides = np.diff(table.ring_start[first : last + 1]).max(initial=0)
+            out[s] = max(1, int(sides), min(2, int(np.diff(table.start[s : s + 2, CORNER])[0])))
+        else:
+            out[s] = CORNERS.get(family, 1)
+    return out
+
+
+def _nothing(size: int) -> Evaluate:
+    """Of a slot without features."""
+    y, rows = np.zeros(size), np.zeros((size, 2, 6))
+    y[0] = FAR
+    for array in (y, rows):
+        array.flags.writeable = False
+    return lambda q: (y, rows)
+
+
+def _swapped(evaluate: Evaluate) -> Evaluate:
+    """The same of the second body and the first."""
+
+    def other(q: Array) -> tuple[Array, Array]:
+        y, rows = evaluate(np.ascontiguousarray(q[::-1]))
+        return y, np.ascontiguousarray(rows[:, ::-1])
+
+    return other
