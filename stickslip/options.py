@@ -44,6 +44,15 @@ def iterations_option(default: int, what: str = "iterations") -> Any:
     return option(default, f"most {what} before giving up", low=1)
 
 
+def kappa_option() -> Any:
+    """How smooth the law is that solvers of whole steps solve."""
+    doc = (
+        "point of the central path of a step of a world by scheme='variational' to stop at: γ s of gaps,"
+        " β∘η of friction in N s m/s; 0 is its end"
+    )
+    return option(0.0, doc, unit="N s m", low=0.0, open_high=True)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """Base of every solver and scheme: a frozen set of checked options."""

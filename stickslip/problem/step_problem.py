@@ -34,6 +34,8 @@ RELAXATIONS = {
     "impact": "contacts without their friction",
 }
 """What those models that are not Coulomb's law put in its place where there is friction."""
+SMOOTHED = "the law smoothed with kappa = {:g}"
+"""What a solver of steps that stops on the central path puts in the place of the exact law."""
 SPRINGS = "springs in the place of the laws"
 """What compliant contact puts in the place of the exact law."""
 

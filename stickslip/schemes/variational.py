@@ -18,7 +18,7 @@ step. Constant forces keep it to rounding from the second step on; the first is 
 """
 
 from dataclasses import dataclass, is_dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from stickslip.mechanics.world import World
 from stickslip.options import Options, option
 from stickslip.problem.residuals import examine
 from stickslip.problem.solution import Solution, Status, Verdict
-from stickslip.problem.step_problem import MODELS, StepProblem
+from stickslip.problem.step_problem import MODELS, SMOOTHED, StepProblem
 from stickslip.problem.step_tangent import step_tangent
 from stickslip.schemes.body_joints import joint_errors
 from stickslip.schemes.body_start import check_start
@@ -66,6 +66,8 @@ MOST_LOOKS = 30
 class VariationalBodies(Options):
     """Variational integrator for worlds of bodies: gaps, stops and joints of the end of each step."""
 
+    makes_steps: ClassVar[bool] = True
+    """Whether it gives a solver that takes them whole steps, `StepProblem`."""
     contact: str = option(
         "cone", "law of friction: the cone; or, relaxed, four facets in its place, or none at all",
         choices=MODELS,
@@ -146,6 +148,9 @@ def carried(
     lost = lost or _sinks(node, before, answer.solution, answer.gaps, made.reach)
     step = arrived(before, memory, replace(answer, lost=lost))
     step = replace(step, measures={OVERLAP: kept}) if kept > 0.0 else step
+    kappa = float(getattr(solver, "kappa", 0.0))
+    if kappa > 0.0 and answer.solution is not None:
+        step = replace(step, relaxation=SMOOTHED.format(kappa))
     return Carried(step, before.problem, answer.solution, before.candidates.only(before.chosen))
 
 

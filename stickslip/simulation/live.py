@@ -87,6 +87,7 @@ class Live:
     def _begin(self, start: Any) -> None:
         how = self._h, self._scheme, start, self._solver, self._select, self._control
         begun, steps = begun_steps(self._prepared, *how)
+        _require_steps(self._solver, steps.scheme)
         steps.every = self._record
         self._steps: Any = steps
         self._edges: Edges | None = getattr(steps, "edges", None)
@@ -425,3 +426,17 @@ class Live:
         if self._writer is None:
             return self._tail()
         return self._writer.end(complete, partial(self._write, now=True), self._tail)
+
+
+def _require_steps(solver: Any, scheme: Any) -> None:
+    """Refuse a solver of whole steps where the scheme makes none."""
+    if getattr(solver, "takes_tangents", True) or getattr(scheme, "makes_steps", False):
+        return
+    kappa = float(getattr(solver, "kappa", 0.0))
+    asked = f"{type(solver).__name__} with kappa = {kappa:g}" if kappa else type(solver).__name__
+    name, _ = registry.described(scheme)
+    raise ModelError(
+        f"{asked} solves whole steps, which scheme='variational' makes of worlds; {name} makes contact"
+        f" problems: give a world and scheme='variational', or another solver"
+        + (", or leave kappa out" if kappa else "")
+    )

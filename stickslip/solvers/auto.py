@@ -40,9 +40,9 @@ from numpy.typing import ArrayLike
 from stickslip.compilation.timing import timed
 from stickslip.kernels import cones, first_phase, schedule
 from stickslip.kernels.body_problems import is_jointed
-from stickslip.options import Options, iterations_option, tolerance_option
+from stickslip.options import Options, iterations_option, kappa_option, tolerance_option
 from stickslip.problem.box import BoxProblem
-from stickslip.problem.checks import Array, frozen
+from stickslip.problem.checks import Array, ProblemError, frozen
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.exhaustion import count_bases
 from stickslip.problem.program import ConeProgram
@@ -81,10 +81,24 @@ class Auto(Options):
 
     takes_steps: ClassVar[bool] = True
     """Whether `solve` takes a StepProblem whole."""
-    compiled_steps: ClassVar[bool] = True
-    """Whether schemes may make steps in compiled code, which solves small problems as `one_call.py` does."""
     tolerance: float = tolerance_option()
     max_iterations: int = iterations_option(5000, "Newton and interior-point steps")
+    kappa: float = kappa_option()
+
+    @property
+    def compiled_steps(self) -> bool:
+        """Whether schemes may make steps in compiled code, which solves small problems by `one_call.py`."""
+        return not self.kappa > 0.0
+
+    @property
+    def takes_tangents(self) -> bool:
+        """Whether it takes the tangent problems of a step, too."""
+        return not self.kappa > 0.0
+
+    @property
+    def other_law(self) -> bool:
+        """Whether the law smoothed with kappa is asked for."""
+        return self.kappa > 0.0
 
     def solve(
         self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
@@ -96,6 +110,11 @@ class Auto(Options):
         """
         if isinstance(problem, StepProblem):
             return self._step(problem)
+        if self.kappa > 0.0:
+            raise ProblemError(
+                f"kappa = {self.kappa:g} is of whole steps, which scheme='variational' makes of worlds, and"
+                f" this is a {type(problem).__name__}; leave kappa out"
+            )
         if isinstance(problem, ConeProgram):
             return make("clarabel", tolerance=self.tolerance).solve(problem)
         known = isinstance(problem, Problem)
@@ -133,8 +152,8 @@ class Auto(Options):
 
     def _step(self, problem: StepProblem) -> Solution:
         """A whole step; the answer is one of its tangent problem."""
-        first = self.on_path(0.0).solve(problem)  # type: ignore[arg-type]
-        if first.ok or first.status is Status.APPROXIMATE or problem.model == "pyramid":
+        first = self.on_path(self.kappa).solve(problem)  # type: ignore[arg-type]
+        if first.ok or first.status is Status.APPROXIMATE or problem.model == "pyramid" or self.kappa > 0.0:
             return first.with_(solver="auto")
         best, v, r = first, first.v, first.r
         tried = [Stage("ipm-step", first.iterations, 0.0, first.residuals.error)]

@@ -23,13 +23,13 @@ from stickslip.compilation.timing import timed
 from stickslip.kernels.variational import interior_point as kernels
 from stickslip.kernels.variational import law
 from stickslip.kernels.variational.layout import StepWires
-from stickslip.options import Options, iterations_option, option, tolerance_option
+from stickslip.options import Options, iterations_option, kappa_option, tolerance_option
 from stickslip.problem.checks import Array, ProblemError, frozen
 from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.residuals import Residuals, examine
 from stickslip.problem.solution import Solution, Status
 from stickslip.problem.step_graph import step_graph
-from stickslip.problem.step_problem import RELAXATIONS, StepPoint, StepProblem
+from stickslip.problem.step_problem import RELAXATIONS, SMOOTHED, StepPoint, StepProblem
 from stickslip.problem.step_tangent import StepBlocks, step_arrays, step_blocks, tangent_problem
 from stickslip.solvers.registry import Progress
 
@@ -57,10 +57,7 @@ class StepInteriorPoint(Options):
     """Whether it takes the tangent problems of one, too."""
     tolerance: float = tolerance_option()
     max_iterations: int = iterations_option(200)
-    kappa: float = option(
-        0.0, "point of the central path to stop at: γ s of gaps, β∘η of friction in N s m/s; 0 is its end",
-        unit="N s m", low=0.0, open_high=True,
-    )  # fmt: skip
+    kappa: float = kappa_option()
 
     def solve(
         self, problem: StepProblem, *, guess: ArrayLike | None = None, progress: Progress | None = None
@@ -166,7 +163,7 @@ class _Found:
 def _relaxed(problem: StepProblem, kappa: float) -> str:
     """Which law is solved in the place of Coulomb's; empty where it is Coulomb's."""
     if kappa > 0.0:
-        return f"the law smoothed with kappa = {kappa:g}"
+        return SMOOTHED.format(kappa)
     if problem.model == "pyramid" and (problem.contacts.law[:, :2] > 0.0).any():
         return RELAXATIONS["pyramid"]
     if problem.model == "impact" and (problem.contacts.law[:, :3] > 0.0).any():

@@ -56,6 +56,32 @@ def test_kappa_relaxes_a_run_by_as_much_as_it_is():
     assert errors[0] > 3.0 * errors[1] > 9.0 * errors[2] > 0.0
 
 
+def test_the_default_solver_takes_kappa(tmp_path):
+    """The bits of ipm-step; and a run that goes on with it."""
+    how = {"scheme": "variational", "solver_options": {"kappa": 1e-4}}
+    run = ss.simulate(sliding_box(), until=0.02, h=5e-3, **how)
+    step = ss.simulate(sliding_box(), until=0.02, h=5e-3, solver="ipm-step", **how)
+    assert run.verdict is RELAXED
+    assert run.relaxation == "the law smoothed with kappa = 0.0001"
+    np.testing.assert_array_equal(run.q, step.q)
+    ss.simulate(sliding_box(), until=0.01, h=5e-3, **how).save(tmp_path / "run.h5")
+    rest = ss.simulate(sliding_box(), until=0.02, start=ss.read_trajectory(tmp_path / "run.h5").checkpoint())
+    np.testing.assert_array_equal(rest.q[-1], run.q[-1])
+    assert rest.verdict is RELAXED
+
+
+@pytest.mark.parametrize("scheme", [None, "moreau-jean", "event-driven"])
+def test_schemes_without_smoothed_steps_say_so(scheme):
+    """Before the run begins, for worlds and for systems; and for a problem."""
+    words = r"Auto with kappa = 0.0001 solves whole steps, which scheme='variational' makes of worlds"
+    with pytest.raises(ss.ModelError, match=words):
+        ss.simulate(sliding_box(), until=0.02, h=5e-3, scheme=scheme, solver_options={"kappa": 1e-4})
+    with pytest.raises(ss.ModelError, match="or another solver"):
+        ss.simulate(sliding_box().as_system(), until=0.02, h=5e-3, scheme="variational", solver="ipm-step")
+    with pytest.raises(ss.ProblemError, match="leave kappa out"):
+        ss.solve(ss.scenes.make("incline-problem"), kappa=1e-4)
+
+
 def test_a_run_goes_on_with_the_options_of_its_solver(tmp_path):
     world, options = sliding_box(), {"algorithm": "nt-f", "polish": 7}
     whole = ss.simulate(world, until=0.02, h=5e-3, solver="ipm", solver_options=options)
@@ -72,8 +98,9 @@ def test_a_run_goes_on_with_the_options_of_its_solver(tmp_path):
     ("how", "error", "words"),
     [
         ({"solver": "ipm", "solver_options": {"algoritm": "nt-f"}}, TypeError, "no option 'algoritm'; it"),
-        ({"solver_options": {"kappa": 1e-3}}, TypeError, "auto has no option 'kappa'; it has: tol"),
-        ({"solver_options": {"kappa": 1e-3}}, TypeError, "solvers that have it: ipm-step"),
+        ({"solver_options": {"facets": 6}}, TypeError, "auto has no option 'facets'; it has: tol"),
+        ({"solver": "nsgs", "solver_options": {"kappa": 1e-3}}, TypeError, "that have it: auto, ipm-step"),
+        ({"solver_options": {"kappa": 1e-3}}, ss.ModelError, "Auto with kappa = 0.001 solves whole steps"),
         ({"solver": ss.solvers.NSGS(), "solver_options": {"tolerance": 1e-3}}, TypeError, "its options"),
         ({"tolerance": 1e-6, "solver_options": {"tolerance": 1e-3}}, TypeError, "tolerance is given twice"),
         ({"solver": "ipm", "solver_options": {"law": "exakt"}}, ValueError, "law must be one of"),
