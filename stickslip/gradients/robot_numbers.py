@@ -1,4 +1,4 @@
-"""How restitution of contacts and limits follows the numbers of a robot that its steps are differentiated by."""
+"""How restitution of contacts and limits of a robot follows that of its geoms and joints."""
 
 import numpy as np
 

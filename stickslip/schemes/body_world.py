@@ -7,7 +7,7 @@ A `World` is a plain value. Whoever makes many steps of one (a run, a derivative
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.interrupts import Interrupts
+from stickslip.names import LISTED, alternatives
 from stickslip.robots.robot import Robot
 from stickslip.simulation.batches.member import How, Member
 from stickslip.simulation.batches.models import GROUP, Models, rows_of
 from stickslip.simulation.checkpoint import Checkpoint
-from stickslip.state import Array, IntArray, ModelError, State
+from stickslip.state import Array, IntArray, ModelError, State, UnknownNameError
 from stickslip.threads import Team, allowed_threads, checked_number
 
 MOST = 2**20
@@ -79,7 +80,7 @@ class Batch:
         another one."""
         first = 0 if isinstance(self.model, Robot) else k - k % self._group
         like = self._members[first].prepared if first < min(k, len(self._members)) else None
-        return self._models.prepared(k, like)
+        return self._models.prepared(k, first, like)
 
     # 1. Where it is.
 
@@ -250,7 +251,9 @@ class Batch:
         if found.dtype == bool and found.shape == (self.n,):
             found = np.flatnonzero(found)
         if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
-            raise ModelError(f"members is {members!r}; expected numbers of members, or a mask of shape ({self.n},)")
+            raise ModelError(
+                f"members is {members!r}; expected numbers of members, or a mask of shape ({self.n},)"
+            )
         chosen = [int(k) for k in found]
         for k in chosen:
             if not 0 <= k < self.n:
@@ -274,7 +277,10 @@ class BatchInputs(MutableMapping[str, Any]):
         self._members = members
 
     def __getitem__(self, name: str) -> Array:
-        return np.array([one.inputs[name] for one in self._members])
+        known = [one.inputs for one in self._members]
+        if name not in known[0]:
+            raise UnknownNameError(f"no input {name!r}; {alternatives(name, tuple(known[0]), most=LISTED)}")
+        return np.array([one[name] for one in known])
 
     def __setitem__(self, name: str, value: ArrayLike) -> None:
         n, own = len(self._members), self._members[0].inputs

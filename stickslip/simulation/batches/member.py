@@ -161,9 +161,7 @@ class Member:
         clock, to = self.clock, self.index + 1
         how = self.how.on_failure, self._good, interrupts.run
         try:
-            taken = steps_to(
-                clock.at(to), clock.length(to), self._steps, self.state, self._recall, *how
-            )
+            taken = steps_to(clock.at(to), clock.length(to), self._steps, self.state, self._recall, *how)
             state = self.state
             for k, one in enumerate(taken, 1):
                 t = clock.at(to) if k == len(taken) else one.state.t
@@ -233,5 +231,3 @@ class Member:
     def _hold(self, status: MemberStatus, reason: str) -> None:
         self._settle()
         self.status, self.reason = status, reason
-
-

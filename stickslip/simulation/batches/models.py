@@ -65,30 +65,33 @@ class Models:
         except ModelError as error:
             raise ModelError(f"member {k}: {error}") from None
 
-    def prepared(self, k: int, like: Any = None) -> Any:
-        """The model of a member, as its steps take it; like: that of another one. Two worlds of a group find
-        their contacts in the same workspace where both have the same shapes and materials."""
+    def prepared(self, k: int, other: int, like: Any) -> Any:
+        """The model of a member, as its steps take it; like: that of another member, None for none. Two
+        worlds find their contacts in the same workspace where both have the same shapes and materials."""
         model = self.made(k)
         if isinstance(model, Robot):
             return PreparedRobot(model, like=like)
-        if like is None or not isinstance(model, World) or not set(self.numbers[k]) <= set(BEYOND_CONTACTS):
+        own = {*self.numbers[k], *self.numbers[other]}
+        if like is None or not isinstance(model, World) or not own <= set(BEYOND_CONTACTS):
             return prepared_model(model)
         found = PreparedWorld(model, like)
-        if model is self.model and like.world is self.model:
+        if not own:
             found.bodies = like.bodies
         return found
 
 
 def rows_of(what: str, given: ArrayLike, n: int, shape: tuple[int, ...]) -> Array:
-    """Numbers for n members, shape (n, *shape), from as many or from one row for all; finite."""
+    """Numbers for n members, shape (n, *shape), from as many, or from one row or one number for all."""
     try:
         found = np.array(given, float)
     except (TypeError, ValueError):
         raise ModelError(f"{what} is {given!r}; expected numbers") from None
-    if found.shape == shape or (found.shape == () and n == 0):
+    if found.shape in (shape, ()):
         found = np.broadcast_to(found, (n, *shape)).copy()
     if found.shape != (n, *shape):
-        raise ModelError(f"{what} has shape {found.shape}; expected {(n, *shape)}, or {shape} for all")
+        raise ModelError(
+            f"{what} has shape {found.shape}; expected {(n, *shape)}, or {shape} for all members"
+        )
     if not np.isfinite(found).all():
         k = int(np.argmin(np.isfinite(found).reshape(n, -1).all(axis=1)))
         raise ModelError(f"{what} is not finite: row {k} is {found[k]}")
