@@ -101,7 +101,6 @@ class _Tools:
         )  # fmt: skip
         return _Tools(layout, stop, layout.stopped_by(stop), method, layout.work(system))
 
-
     @property
     def calls_python(self) -> bool:
         """Whether steps call functions in Python."""

@@ -179,8 +179,8 @@ def test_controls_of_robots():
     assert np.array_equal(batch.controls[:, 0], [0.0, 0.1])
     batch.inputs["close_a"] = [8.0, 9.0]
     assert np.array_equal(batch.inputs["close_a"], batch.controls[:, 1])
-    with pytest.raises(ss.ModelError, match="no input 'close'.*close_a"):
-        batch.inputs["close"]  # noqa: B018
+    with pytest.raises(ss.ModelError, match=r"no input 'close'.*close_a"):
+        batch.inputs["close"]
     assert np.array_equal(batch.data[1].qpos, live.data.qpos)
     assert np.array_equal(batch.data[1].xpos, live.data.xpos)
 

@@ -53,7 +53,7 @@ class How(NamedTuple):
     tolerance: float
     """Of the judge's residuals [-]."""
     on_failure: str
-    """What is done about a step that misses its tolerance: `raise` (the member is held), `accept`, `halve`."""
+    """What is done about a step that misses its tolerance: `accept`, `halve`, or `raise`, which holds."""
     compiled_only: bool
 
 
@@ -76,7 +76,7 @@ class Member:
         self.state, self.clock = begun.state, replace(begun.clock, index=0)
         self._recall: Callable[[], Memory] = lambda: begun.memory
         self.index = self._settled = begun.clock.index
-        """Steps since the clock's origin, and at the last step that is taken in: the lane may have made more."""
+        """Steps since the clock's origin, and of those taken in: the lane may have made more."""
         self._lane: Any = None
         self._residual = self._worst = 0.0
         self.status, self.reason = MemberStatus.GOING, ""

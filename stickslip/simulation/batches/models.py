@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from stickslip.mechanics.parameters import BEYOND_CONTACTS, Parameters
 from stickslip.mechanics.world import World
 from stickslip.names import alternatives
-from stickslip.robots.numbers import ROBOT_NUMBERS, numbers_in, robot_with
+from stickslip.robots.numbers import numbers_in, robot_with
 from stickslip.robots.robot import Robot
 from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.robot_prepared import PreparedRobot
