@@ -68,16 +68,16 @@ class PreparedRobot:
         self.data = mujoco.MjData(m)
         """MuJoCo's: controls, applied forces and poses of mocap bodies may be written between steps."""
         self._frame = np.zeros(FRAME, np.uint8)
-        self.traits = Held(self._traits(), None if like is None else like.traits)
+        self.traits: Held = Held(self._traits(), None if like is None else like.traits)
         """`Traits`."""
-        self.motion = Held(self._motion(), None if like is None else like.motion)
+        self.motion: Held = Held(self._motion(), None if like is None else like.motion)
         """`Motion`."""
-        self.engine = Held(self._engine(), None if like is None else like.engine)
+        self.engine: Held = Held(self._engine(), None if like is None else like.engine)
         """`Engine`."""
-        self.scratch = Held(scratch_for(0, 0), None if like is None else like.scratch)
+        self.scratch: Held = Held(scratch_for(0, 0), None if like is None else like.scratch)
         """`Scratch` of one step."""
         still = Carried(False, np.zeros((m.nbody, 6)), np.zeros(0))
-        self.still = Held(still, None if like is None else like.still)
+        self.still: Held = Held(still, None if like is None else like.still)
         """`Carried` where no mocap body moves."""
         self._settings: Held | None = None if like is None else like._settings
         self._mocaps = int(m.nmocap)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from stickslip.interrupts import Interrupts
 from stickslip.names import LISTED, alternatives
 from stickslip.robots.robot import Robot
-from stickslip.simulation.batches.member import How, Member
+from stickslip.simulation.batches.member import NEVER, How, Member
 from stickslip.simulation.batches.models import GROUP, Models, rows_of
 from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.state import Array, IntArray, ModelError, State, UnknownNameError
@@ -52,9 +52,7 @@ class Batch:
         self, model: Any, n: int, *, how: How, threads: int | None = None, start: Any = None,
         parameters: dict[str, ArrayLike] | None = None, seed: int | None = None,
     ):  # fmt: skip
-        if not isinstance(n, Integral) or isinstance(n, bool) or not 1 <= n <= MOST:
-            raise ModelError(f"n is {n!r}; how many members is a whole number from 1 to {MOST}")
-        self.model, self.n = model, int(n)
+        self.model, self.n = model, _count(n, "members", MOST)
         self.threads = allowed_threads() if threads is None else checked_number(threads)
         """Most that steps are made on."""
         self._how, self._models = how, Models(model, self.n)
@@ -66,7 +64,8 @@ class Batch:
             self._members.append(self._made(k))
         if how.compiled_only and not self._members[0].is_compiled:
             raise ModelError("compiled_only: steps of this model are not made in compiled code")
-        self._seed, self._random = seed, ()
+        self._seed = seed
+        self._random: tuple[np.random.Generator, ...] = ()
 
     def _made(self, k: int) -> Member:
         """A member at its start."""
@@ -178,10 +177,9 @@ class Batch:
 
         An interrupt leaves every member at the end of a step, not all of the same.
         """
-        if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
-            raise ModelError(f"n is {n!r}; how many steps is a whole number from 1")
+        steps = _count(n, "steps", NEVER)
         going = [one for one in self._members if one.is_going]
-        last = {id(one): one.index + int(n) for one in going}
+        last = {id(one): one.index + steps for one in going}
         with Interrupts() as interrupts, Team(self.threads) as team:
             while going:
                 team.run([partial(_advance, group, last, interrupts) for group in self._groups(going)])
@@ -296,6 +294,13 @@ class BatchInputs(MutableMapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._members[0].inputs)
+
+
+def _count(n: Any, what: str, most: int) -> int:
+    """How many members or steps, checked."""
+    if not isinstance(n, Integral) or isinstance(n, bool) or not 1 <= int(n) <= most:
+        raise ModelError(f"n is {n!r}; how many {what} is a whole number from 1 to {most}")
+    return int(n)
 
 
 def _stacked(rows: Sequence[Array]) -> Array:
