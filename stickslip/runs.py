@@ -177,7 +177,7 @@ class Batch(Members):
                        `batch.status`, `accept` the step, or `halve` it, and hold the member if that does
                        not help
         compiled_only  hold a member whose step the compiled code leaves; by default Python makes that step,
-                       as in a single run, while the other members wait
+                       as in a single run
         """
         one = model.system if isinstance(model, Family) else model
         known = ("scheme", "solver", "solver_options", "tolerance")

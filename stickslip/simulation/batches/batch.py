@@ -181,15 +181,8 @@ class Batch:
         going = [one for one in self._members if one.is_going]
         last = {id(one): one.index + steps for one in going}
         with Interrupts() as interrupts, Team(self.threads) as team:
-            while going:
-                team.run([partial(_advance, group, last, interrupts) for group in self._groups(going)])
-                for one in going:
-                    if not one.is_free and interrupts.error is None:
-                        one.advance(last[id(one)], interrupts)
-                    if one.is_left and one.is_going and interrupts.error is None:
-                        one.leave(interrupts)
-                interrupts.check()
-                going = [one for one in going if one.is_going and one.index < last[id(one)]]
+            team.run([partial(_carry, group, last, interrupts) for group in self._groups(going)])
+            _carry([one for one in going if not one.is_free], last, interrupts)
         return self.state
 
     def _groups(self, members: Iterable[Member]) -> list[list[Member]]:
@@ -308,7 +301,7 @@ def _stacked(rows: Sequence[Array]) -> Array:
     return np.concatenate(rows).reshape(len(rows), -1)
 
 
-def _advance(group: Sequence[Member], last: dict[int, int], interrupts: Interrupts) -> None:
-    """Carry members of a group on; one thread does it."""
-    for one in group:
-        one.advance(last[id(one)], interrupts)
+def _carry(members: Sequence[Member], last: dict[int, int], interrupts: Interrupts) -> None:
+    """Carry members on, one after the other."""
+    for one in members:
+        one.carry(last[id(one)], interrupts)

@@ -80,8 +80,6 @@ class Member:
         self._lane: Any = None
         self._residual = self._worst = 0.0
         self.status, self.reason = MemberStatus.GOING, ""
-        self.is_left = False
-        """Whether compiled code has left the next step."""
         self.is_free = bool(steps.free)
         """Whether its steps are made without the interpreter's lock."""
 
@@ -140,19 +138,18 @@ class Member:
 
     # 2. What goes on.
 
-    def advance(self, last: int, interrupts: Interrupts) -> None:
-        """Steps in compiled calls up to number `last` of the clock, until one is left or an interrupt comes;
+    def carry(self, last: int, interrupts: Interrupts) -> None:
+        """Steps up to number `last` of the clock, until it is held or an interrupt comes; where it is free,
         any thread may do it."""
-        self.is_left = False
+        own = QUIET if self.is_free else interrupts
         try:
-            while self.index < last and interrupts.error is None:
-                if not self._together(last, QUIET if self.is_free else interrupts):
-                    self.is_left = True
-                    return
+            while self.is_going and self.index < last and interrupts.error is None:
+                if not self._together(last, own):
+                    self._leave(own)
         except ModelError as error:
             self._hold(MemberStatus.REFUSED, str(error))
 
-    def leave(self, interrupts: Interrupts) -> None:
+    def _leave(self, interrupts: Interrupts) -> None:
         """The next step, which compiled code has left: made in Python, or the member is held."""
         self._settle()
         if self.how.compiled_only:
@@ -170,8 +167,6 @@ class Member:
         except Missed as missed:
             why = str(SimulationFailure(missed.t, missed.step, None, missed.more))
             return self._hold(MemberStatus.UNSOLVED, why)
-        except ModelError as error:
-            return self._hold(MemberStatus.REFUSED, str(error))
         self.state, self._recall = state, partial(attrgetter("memory"), taken[-1])
         self.index = self._settled = to
         self._lane, self._residual = None, float(taken[-1].natural_scaled)
