@@ -97,7 +97,9 @@ def beside(name: str, n: int, steps: int, settle: int, repeats: int) -> None:
         },
         repeats,
     )  # fmt: skip
-    us = {key: 1e6 * value / steps / (1 if key in ("by one", "at once") else n) for key, value in times.items()}
+    us = {
+        key: 1e6 * value / steps / (1 if key in ("by one", "at once") else n) for key, value in times.items()
+    }
     same = all(
         np.array_equal(getattr(batches[1].state, part), getattr(batches[2].state, part)) for part in "qv"
     )

@@ -81,14 +81,17 @@ class Models:
 
 
 def rows_of(what: str, given: ArrayLike, n: int, shape: tuple[int, ...]) -> Array:
-    """Numbers for n members, shape (n, *shape), from as many, or from one row or one number for all."""
+    """Numbers for n members, shape (n, *shape): from as many, axes of length 1 stretched, or from one row or
+    one number for all."""
     try:
         found = np.array(given, float)
     except (TypeError, ValueError):
         raise ModelError(f"{what} is {given!r}; expected numbers") from None
-    if found.shape in (shape, ()):
-        found = np.broadcast_to(found, (n, *shape)).copy()
-    if found.shape != (n, *shape):
+    full = (n, *shape)
+    stretched = found.ndim == len(full) and all(a in (1, b) for a, b in zip(found.shape, full, strict=True))
+    if stretched or found.shape in (shape, ()):
+        found = np.broadcast_to(found, full).copy()
+    if found.shape != full:
         raise ModelError(
             f"{what} has shape {found.shape}; expected {(n, *shape)}, or {shape} for all members"
         )
