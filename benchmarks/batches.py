@@ -33,9 +33,9 @@ def boxes() -> tuple[ss.World, str]:
     for k in range(BOXES):
         x, z = 0.01 * (k % 2), SIDE * (k + 0.5)
         builder.body(f"box {k}", ss.Cuboid((SIDE, SIDE, SIDE)), position=(x, 0, z), mass=8.0, material="wood")
-        half = SIDE / 2.0
         bodies.append(
-            f'<body pos="{x} 0 {z}"><freejoint/><geom type="box" size="{half} {half} {half}" mass="8"/></body>'
+            f'<body pos="{x} 0 {z}"><freejoint/>'
+            f'<geom type="box" size="{SIDE / 2} {SIDE / 2} {SIDE / 2}" mass="8"/></body>'
         )
     text = f"""<mujoco><option timestep="{H}"/><default><geom friction=".5 .005 .0001"/></default><worldbody>
     <geom type="plane" size="9 9 .1"/>{"".join(bodies)}</worldbody></mujoco>"""
@@ -108,10 +108,11 @@ def beside(name: str, n: int, steps: int, settle: int, repeats: int) -> None:
         f" thread, {us['two']:.1f} on two; single {us['by one']:.1f} one by one, {us['at once']:.1f} at once;"
         f" MuJoCo's rollout {us['rollout one']:.1f} and {us['rollout two']:.1f}"
     )
+    held = np.count_nonzero(batches[1].status)
     print(
         f"{'':{len(name)}}  two threads {us['one'] / us['two']:.2f} times one; batch on two over single steps"
         f" {us['two'] / us['by one']:.2f}, on one {us['one'] / us['by one']:.2f}; over rollout on two"
-        f" {us['two'] / us['rollout two']:.2f}; same bits: {same}; held {np.count_nonzero(batches[1].status)};"
+        f" {us['two'] / us['rollout two']:.2f}; same bits: {same}; held {held};"
         f" residual {batches[1].worst.max():.0e}",
         flush=True,
     )

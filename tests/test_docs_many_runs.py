@@ -19,5 +19,5 @@ def test_the_batches_of_the_docs(tmp_path, monkeypatch, capsys):
     assert names["state"].q[stopped, 7] == pytest.approx(way[stopped], rel=5e-3)
     batch = names["batch"]
     assert batch.t.tolist() == [0.1, 0.0, 0.1, 0.0]
-    assert batch.parameters["mu"].ravel().tolist() == [0.4, 0.9, 0.4, 0.9]
+    assert batch.parameters["mu"][:, -1].tolist() == [0.4, 0.9, 0.4, 0.9]
     assert not np.count_nonzero(batch.status)
