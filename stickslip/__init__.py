@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from stickslip.problem import judge as judge
     from stickslip.problem.fingerprint import fingerprint as fingerprint
     from stickslip.robots import Robot as Robot
+    from stickslip.runs import Batch as Batch
     from stickslip.runs import live as live
     from stickslip.runs import simulate as simulate
     from stickslip.shapes import Capsule as Capsule

@@ -43,9 +43,11 @@ class Interrupts:
     stays ignored, and a handler that raises nothing ends nothing.
     """
 
-    __slots__ = ("_handlers", "_stop", "error", "open")
+    __slots__ = ("_handlers", "_stop", "error", "hears", "open")
 
-    def __init__(self) -> None:
+    def __init__(self, hears: bool = True) -> None:
+        """hears: whether compiled code asks for signals; it must not where it works without the lock."""
+        self.hears = hears
         self.error: BaseException | None = None
         """What ends the work: the first exception noted."""
         self.open = False
@@ -100,7 +102,7 @@ class Interrupts:
         """For compiled code that begins (`kernels/callables.py`): whether to stop, and the address of a
         function that runs handlers of signals [-], shape (2,); `into` an array of before, or a new one."""
         self._stop = np.empty(2, np.int64) if into is None else into
-        self._stop[0], self._stop[1] = self.error is not None, CHECK_SIGNALS
+        self._stop[0], self._stop[1] = self.error is not None, CHECK_SIGNALS if self.hears else 0
         return self._stop
 
     def check(self) -> None:

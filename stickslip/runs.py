@@ -1,4 +1,4 @@
-"""`simulate` and `live`: runs of any model, where names of solvers become solvers."""
+"""`simulate`, `live` and `Batch`: runs of any model, where names of solvers become solvers."""
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -10,10 +10,13 @@ from numpy.typing import ArrayLike
 from stickslip import DEFAULT_SOLVER, SYSTEM_TOLERANCE, WORLD_TOLERANCE
 from stickslip.arguments import check_simulated
 from stickslip.mechanics.world import World
+from stickslip.names import alternatives
 from stickslip.robots.robot import Robot
 from stickslip.schemes import registry as schemes
 from stickslip.schemes.adaptive import Adaptive
-from stickslip.simulation.clock import FORCES, choice, stride
+from stickslip.simulation.batches.batch import Batch as Members
+from stickslip.simulation.batches.member import How
+from stickslip.simulation.clock import FORCES, choice, length, stride
 from stickslip.simulation.live import Live
 from stickslip.simulation.loop import simulate as carry
 from stickslip.simulation.record import Record
@@ -22,6 +25,7 @@ from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.writing import FLUSH
 from stickslip.solvers import registry
 from stickslip.state import ModelError
+from stickslip.systems.family import Family
 from stickslip.systems.system import NonsmoothSystem
 
 
@@ -129,6 +133,68 @@ def live(
         model, h=stride(h, grid, adaptive), scheme=scheme, record=record, on_failure=on_failure, start=start,
         flush=flush, control=control, **how,
     )  # fmt: skip
+
+
+ON_FAILURE_OF_BATCH = ("hold", "accept", "halve")
+"""What a batch may do about a step that misses its tolerance."""
+
+
+class Batch(Members):
+    """n simulations of one structure at once: arrays in, arrays out, with a leading axis of members.
+
+        batch = ss.Batch(world, 256, h=1e-3, threads=2, parameters={"mu": mu})  # mu (256, pairs)
+        batch.inputs["motor"] = efforts  # shape (256,)
+        state = batch.step(10)  # .t (256,), .q (256, nq), .v (256, nv)
+
+    Steps are made in compiled code without the interpreter's lock, one member after the other on each
+    thread. Every member has the bits of `ss.live` of its own model, whatever the number of threads.
+    """
+
+    def __init__(
+        self,
+        model: NonsmoothSystem | World | Robot | Family,
+        n: int,
+        *,
+        h: float | None = None,
+        threads: int | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None,
+        start: Any = None,
+        seed: int | None = None,
+        on_failure: str = "hold",
+        compiled_only: bool = False,
+        **how: Any,
+    ):
+        """h, start and what else `live` takes of scheme, solver, solver_options and tolerance are as there.
+
+        model          a world, a robot, a system, or a `Family` of systems, whose numbers are its parameters
+        n              number of members
+        threads        most threads; 1 unless given or allowed by `ss.use_threads`
+        parameters     numbers of the members by name, of a world those of `Parameters`, of a robot mass,
+                       friction, restitution and limit_restitution: a row for each member, or one for all
+        start          a State or a Checkpoint for all members, one for each, or a `BatchState`
+        seed           of the random numbers of the members, `batch.random`
+        on_failure     what to do about a step that misses its tolerance: `hold` the member, flagged in
+                       `batch.status`, `accept` the step, or `halve` it, and hold the member if that does
+                       not help
+        compiled_only  hold a member whose step the compiled code leaves; by default Python makes that step,
+                       as in a single run
+        """
+        one = model.system if isinstance(model, Family) else model
+        known = ("scheme", "solver", "solver_options", "tolerance")
+        for name in how:
+            if name not in known:
+                raise TypeError(f"Batch has no argument {name!r}; {alternatives(name, known)}")
+        scheme, options = how.pop("scheme", None), how.pop("solver_options", None)
+        first = start[0] if isinstance(start, list | tuple) and start else start
+        made = _how(one, how.pop("solver", None), options, first, how.pop("tolerance", None), "solver", None)
+        failing = choice("on_failure", on_failure, ON_FAILURE_OF_BATCH)
+        stepping = How(
+            None if h is None else length("h", h), scheme, made["solver"], made["solver_name"],
+            made["tolerance"], "raise" if failing == "hold" else failing, bool(compiled_only),
+        )  # fmt: skip
+        super().__init__(
+            model, n, how=stepping, threads=threads, start=start, parameters=dict(parameters or {}), seed=seed
+        )
 
 
 def _how(

@@ -189,7 +189,7 @@ def test_every_public_name_is_there_and_documented(door):
 
 
 def test_stickslip_itself_has_some_forty_names():
-    assert len([name for name, home in table("stickslip").items() if home != "stickslip"]) <= 48
+    assert len([name for name, home in table("stickslip").items() if home != "stickslip"]) <= 50
 
 
 def test_a_name_that_is_not_there():

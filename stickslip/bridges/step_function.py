@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from stickslip.gradients.charts import JointChart, to_coordinates, to_displacements
-from stickslip.gradients.robot_numbers import ROBOT_NUMBERS, robot_with
 from stickslip.gradients.step import checked_kappa, checked_solver, scheme_to_differentiate
 from stickslip.gradients.system_step import scheme_of_system
 from stickslip.gradients.trajectory import gradient_along
@@ -21,9 +20,10 @@ from stickslip.gradients.trajectory_schedule import checked_kept
 from stickslip.gradients.trajectory_sensitivity import sensitivity_along
 from stickslip.gradients.trajectory_steps import CONTROLS, Steps, checked_controls
 from stickslip.gradients.trajectory_system import SystemSteps
-from stickslip.mechanics.parameters import Parameters
+from stickslip.mechanics.parameters import BEYOND_CONTACTS, Parameters
 from stickslip.mechanics.world import World
 from stickslip.names import alternatives
+from stickslip.robots.numbers import ROBOT_NUMBERS, robot_with
 from stickslip.robots.robot import Robot
 from stickslip.schemes.body_step import BodyScheme
 from stickslip.schemes.body_world import PreparedWorld
@@ -187,10 +187,6 @@ class ArraysFunction(ABC):
         """Times, lengths and shares of the steps from t on."""
         count = self.steps
         return np.array([t + k * self.h for k in range(count + 1)]), np.full(count, self.h), np.ones(count)
-
-
-BEYOND_CONTACTS = ("gravity", "mass", "inertia", *CONTROLS)
-"""Parameters that change nothing of what a detector tells: where bodies touch, and of what materials."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -9,6 +9,8 @@ MuJoCo 3.17 has all functions that are used here, but gaps of cylinders and elli
 it where 4.0 reaches 1e-12 (tests/detection/test_general.py), so it is refused.
 """
 
+import threading
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -30,21 +32,61 @@ class MujocoError(ImportError):
 
 
 class Warnings:
-    """What MuJoCo warns of while a `with` lasts; by itself it writes warnings to a file of its own."""
+    """What MuJoCo warns of in this thread while a `with` lasts; by itself it writes warnings to a file."""
 
-    __slots__ = ("_before", "_mujoco", "found")
+    __slots__ = ("_outer", "found")
 
     def __init__(self) -> None:
         self.found: list[str] = []
-        self._mujoco: Any = _library()
 
     def __enter__(self) -> list[str]:
-        self._before = self._mujoco.get_mju_user_warning()
-        self._mujoco.set_mju_user_warning(self.found.append)
+        _handler.begin()
+        self._outer, _thread.found = _thread.found, self.found
         return self.found
 
     def __exit__(self, *_: Any) -> None:
-        self._mujoco.set_mju_user_warning(self._before)
+        _thread.found = self._outer
+        _handler.end()
+
+
+class _Thread(threading.local):
+    """Where warnings of this thread go."""
+
+    found: list[str] | None = None
+
+
+class _Handler:
+    """MuJoCo's handler of warnings, which is one for all threads, while any of them listens."""
+
+    def __init__(self) -> None:
+        self._lock, self._listeners = threading.Lock(), 0
+        self._before: Callable[[str], Any] | None = None
+
+    def begin(self) -> None:
+        """One more listens."""
+        mujoco: Any = _library()
+        with self._lock:
+            if not self._listeners:
+                self._before = mujoco.get_mju_user_warning()
+                mujoco.set_mju_user_warning(self._hear)
+            self._listeners += 1
+
+    def end(self) -> None:
+        """One less listens; the last one puts back the handler of before."""
+        mujoco: Any = _library()
+        with self._lock:
+            self._listeners -= 1
+            if not self._listeners:
+                mujoco.set_mju_user_warning(self._before)
+
+    def _hear(self, text: str) -> None:
+        if _thread.found is not None:
+            _thread.found.append(text)
+        elif self._before is not None:
+            self._before(text)
+
+
+_thread, _handler = _Thread(), _Handler()
 
 
 @cache

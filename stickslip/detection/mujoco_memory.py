@@ -6,6 +6,7 @@ steps go through MuJoCo's Python functions.
 
 import ctypes
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,19 +25,17 @@ PROBE = 0.12345678901234567
 def memory_of(mujoco: Any, model: Any, data: Any) -> MujocoMemory | None:
     """Addresses in `model` and `data`; None where MuJoCo does not have them as it says."""
     try:
-        from mujoco.introspect.structs import STRUCTS
-
-        option = _offset(STRUCTS, "mjModel", "opt")
-        contact = {name: _offset(STRUCTS, "mjContact", name) for name in ("dist", "pos", "frame", "geom")}
+        option = _offset("mjModel", "opt")
+        contact = {name: _offset("mjContact", name) for name in ("dist", "pos", "frame", "geom")}
         found = MujocoMemory(
             function=function_of(mujoco, "mj_collision"),
             model=int(model._address),
             data=int(data._address),
-            margin=int(model._address) + option + _offset(STRUCTS, "mjOption", "o_margin"),
-            flags=int(model._address) + option + _offset(STRUCTS, "mjOption", "disableflags"),
-            contacts=int(data._address) + _offset(STRUCTS, "mjData", "ncon"),
-            contact=int(data._address) + _offset(STRUCTS, "mjData", "contact"),
-            stride=_size(STRUCTS, "mjContact")[0],
+            margin=int(model._address) + option + _offset("mjOption", "o_margin"),
+            flags=int(model._address) + option + _offset("mjOption", "disableflags"),
+            contacts=int(data._address) + _offset("mjData", "ncon"),
+            contact=int(data._address) + _offset("mjData", "contact"),
+            stride=_size("mjContact")[0],
             dist=contact["dist"],
             pos=contact["pos"],
             normal=contact["frame"],
@@ -53,15 +52,13 @@ def addresses_of(
     """Addresses of fields of the data, offsets within a contact and, as `stride`, its size; None where MuJoCo
     does not have them as it says. `flags` are those of what is up to date."""
     try:
-        from mujoco.introspect.structs import STRUCTS
-
         base = int(data._address)
         names = {"flags": "flg_energypos"}
-        found = {name: base + _offset(STRUCTS, "mjData", names.get(name, name)) for name in fields}
+        found = {name: base + _offset("mjData", names.get(name, name)) for name in fields}
         for name in contact:
             whole = name == "stride"
-            found[name] = _size(STRUCTS, "mjContact")[0] if whole else _offset(STRUCTS, "mjContact", name)
-        known = {name: base + _offset(STRUCTS, "mjData", name) for name in ("qpos", "qvel", "qacc", "M")}
+            found[name] = _size("mjContact")[0] if whole else _offset("mjContact", name)
+        known = {name: base + _offset("mjData", name) for name in ("qpos", "qvel", "qacc", "M")}
     except (ImportError, KeyError, AttributeError):
         return None
     same = (
@@ -73,10 +70,8 @@ def addresses_of(
 
 def set_arena(mujoco: Any, model: Any, size: int) -> None:
     """Data that is made of a model has so many bytes for contacts and constraints."""
-    from mujoco.introspect.structs import STRUCTS
-
     np.empty(size, np.uint8)  # a MemoryError where there is not so much: MuJoCo would end the process
-    place = ctypes.c_int64.from_address(int(model._address) + _offset(STRUCTS, "mjModel", "narena"))
+    place = ctypes.c_int64.from_address(int(model._address) + _offset("mjModel", "narena"))
     if place.value != model.narena:
         raise RuntimeError(f"MuJoCo {mujoco.__version__} keeps its models elsewhere than it says")
     place.value = size
@@ -120,16 +115,18 @@ def guard_of(mujoco: Any, frame: Any) -> Guard:
     return guard_at(int(frame.ctypes.data), set_handler)
 
 
+@cache
 def _library(mujoco: Any) -> Any:
     """The library that the module has loaded."""
     return ctypes.CDLL(str(next(Path(mujoco.__file__).parent.glob("libmujoco.*"))))
 
 
-def _offset(structs: Any, name: str, field: str) -> int:
+@cache
+def _offset(name: str, field: str) -> int:
     """Of a field of a structure [bytes]."""
     at = 0
-    for each in structs[name].fields:
-        size, align = _size_of(structs, each.type)
+    for each in _structs()[name].fields:
+        size, align = _size_of(each.type)
         at = -(-at // align) * align
         if each.name == field:
             return at
@@ -137,23 +134,31 @@ def _offset(structs: Any, name: str, field: str) -> int:
     raise KeyError(f"{name}.{field}")
 
 
-def _size(structs: Any, name: str) -> tuple[int, int]:
+@cache
+def _size(name: str) -> tuple[int, int]:
     """(bytes, alignment) of a structure."""
     at, widest = 0, 1
-    for each in structs[name].fields:
-        size, align = _size_of(structs, each.type)
+    for each in _structs()[name].fields:
+        size, align = _size_of(each.type)
         at, widest = -(-at // align) * align + size, max(widest, align)
     return -(-at // widest) * widest, widest
 
 
-def _size_of(structs: Any, kind: Any) -> tuple[int, int]:
+def _size_of(kind: Any) -> tuple[int, int]:
     """(bytes, alignment) of a type in MuJoCo's description."""
     what = type(kind).__name__
     if what == "PointerType":
         return 8, 8
     if what == "ArrayType":
-        size, align = _size_of(structs, kind.inner_type)
+        size, align = _size_of(kind.inner_type)
         return size * int(np.prod(kind.extents)), align
     if kind.name in SIZES:
         return SIZES[kind.name], SIZES[kind.name]
-    return _size(structs, kind.name)
+    return _size(kind.name)
+
+
+def _structs() -> Any:
+    """MuJoCo's description of its structures."""
+    from mujoco.introspect.structs import STRUCTS
+
+    return STRUCTS

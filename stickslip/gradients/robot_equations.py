@@ -22,14 +22,15 @@ import numpy as np
 
 from stickslip.detection.mujoco_library import load_mujoco
 from stickslip.gradients.charts import JointChart
-from stickslip.gradients.robot_numbers import BOUNCES as OF_IMPACTS
-from stickslip.gradients.robot_numbers import numbers_of, restitution_of_blocks
+from stickslip.gradients.robot_numbers import restitution_of_blocks
 from stickslip.kernels import cones
 from stickslip.kernels.robots.impulses import DEEPEST, NEGLIGIBLE
 from stickslip.kernels.robots.layout import CONTACT, EQUALITY, LIMIT, Free, Rows
 from stickslip.kernels.robots.rows import MOST_OF_A_PAIR
 from stickslip.kernels.robots.steps import problem_of_step
 from stickslip.problem.sets import ProductSet, blocks_of, spans
+from stickslip.robots.numbers import BOUNCES as OF_IMPACTS
+from stickslip.robots.numbers import numbers_of
 from stickslip.schemes.robot_prepared import PreparedRobot
 from stickslip.schemes.robots import restore
 from stickslip.schemes.step import Memory, Step

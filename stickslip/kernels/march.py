@@ -15,20 +15,21 @@ from stickslip.kernels import march_layout as at
 from stickslip.kernels import march_motion as motion
 from stickslip.kernels import residuals, small_contacts
 from stickslip.kernels.callables import STOP, call, function_at, is_stopped
-from stickslip.kernels.jit import entry, handed, jit, jit_inlined
+from stickslip.kernels.jit import entry, handed, jit, jit_inlined, jit_without_lock
 
 SOLVER = "iiffiifffxfff"
 """Arguments of `small_contacts.solve_into`, a letter each."""
 solver_at = function_at(SOLVER)
 
 
-def runner(*arguments):
-    """`march` with the solver of small problems, for arguments of these types alone."""
+def runner(free, *arguments):
+    """`march` with the solver of small problems, for arguments of these types alone; free: without the
+    interpreter's lock, where neither signals nor functions in Python are asked."""
     solver = handed(small_contacts.solve_into, SOLVER).address
     with warnings.catch_warnings():
         # Numba calls functions as arguments experimental when it compiles their callers.
         warnings.filterwarnings("ignore", "First-class function type feature is experimental")
-        return partial(entry(march, solver, *arguments), solver)
+        return partial(entry(march_freely if free else march, solver, *arguments), solver)
 
 
 @jit
@@ -75,6 +76,12 @@ def march(address, model, method, work, times, record, first, most):
         if stop[STOP] != 0:
             return made, at.STOPPED
     return most, at.DONE
+
+
+@jit_without_lock
+def march_freely(address, model, method, work, times, record, first, most):
+    """`march` without the interpreter's lock."""
+    return march(address, model, method, work, times, record, first, most)
 
 
 @jit_inlined

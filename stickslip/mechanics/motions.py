@@ -63,6 +63,11 @@ class Motions:
             motions[k] = Input(value)
         return replace(self, motions=tuple(motions))
 
+    @property
+    def written(self) -> bool:
+        """Whether some are functions."""
+        return any(callable(one) for one in self.motions)
+
     @cached_property
     def numbers(self) -> IntArray:
         """Of the bodies [-], shape (k,)."""

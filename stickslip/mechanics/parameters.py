@@ -28,6 +28,8 @@ SIZES: dict[type, tuple[str, ...]] = {
     Ellipsoid: ("radii",), ConvexHull: ("size",), HeightField: ("size",),
 }  # fmt: skip
 """Shapes, and the fields with their lengths."""
+BEYOND_CONTACTS = ("gravity", "mass", "inertia", "effort", "wrench")
+"""Those that change nothing of what a detector tells: where bodies touch, and of what materials."""
 SYMMETRIC = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 """Which entries of an inertia the six numbers of `Parameters.inertia` are."""
 

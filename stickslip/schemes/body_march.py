@@ -239,7 +239,10 @@ class BodyMarch:
             strip.settings, index, every, end, strip.carried, strip.room, strip.steps, steps,
         )  # fmt: skip
         if self.call[1] is not finder:
-            self.call = entry(kernels.march, *arguments), finder
+            known, key = self.prepared.entries, (finder, self.solve, bodies.forces is None)
+            if key not in known:
+                known[key] = entry(kernels.march, *arguments)
+            self.call = known[key], finder
         warned = detector.warned()
         with warned:
             found = self.call[0](*arguments)

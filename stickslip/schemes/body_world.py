@@ -7,7 +7,7 @@ A `World` is a plain value. Whoever makes many steps of one (a run, a derivative
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -123,6 +123,8 @@ class PreparedWorld:
         bodies touch and what joints hold is then that of the other."""
         self.world = world
         self._like: PreparedWorld | None = None if like is None else (like._like or like)
+        self.entries: dict[Any, Any] = {} if like is None else like.entries
+        """What calls of kernels go to, by what the types of their arguments depend on."""
 
     @classmethod
     def of(cls, world: "World | PreparedWorld") -> "PreparedWorld":

@@ -85,8 +85,8 @@ class _Tools:
     model: Model
     method: Method
     work: Work
-    run: Any = None
-    """The kernel."""
+    runs: dict[bool, Any] = field(default_factory=dict)
+    """The kernel, with the interpreter's lock (False) and without it (True)."""
 
     @staticmethod
     def of(prepared: PreparedSystem, scheme: "MoreauJean", h: float, tolerance: float) -> "_Tools | None":
@@ -100,6 +100,11 @@ class _Tools:
             float(h), float(tolerance), float(scheme.newton_tolerance), int(scheme.newton_max),
         )  # fmt: skip
         return _Tools(layout, stop, layout.stopped_by(stop), method, layout.work(system))
+
+    @property
+    def calls_python(self) -> bool:
+        """Whether steps call functions in Python."""
+        return any(isinstance(one, Callback) for one in self.layout.kept)
 
 
 @dataclass(eq=False, slots=True)
@@ -117,6 +122,8 @@ class Strip:
     """q, v and z of the record, not to be written to [m, rad, m/s, or any], shape (rows + 1, n) each."""
     state: State
     """At the end of the last step."""
+    run: Any
+    """The kernel."""
     steps: int = 0
     """How many are made."""
     closed: bool = False
@@ -136,7 +143,7 @@ class Strip:
         most = min(most, self.clock.size - 1 - first)
         try:
             given = (tools.model, tools.method, tools.work, self.clock, record, first, most)
-            done, _ = tools.run(*given)
+            done, _ = self.run(*given)
         finally:
             current.interrupts = outer
         if done:
@@ -151,7 +158,7 @@ class Strip:
         if self.state is not state or self.closed or row == self.clock.size:
             return None
         tools.stop.fill(0)
-        if not tools.run(tools.model, tools.method, tools.work, self.clock, self.record, first, 1)[0]:
+        if not self.run(tools.model, tools.method, tools.work, self.clock, self.record, first, 1)[0]:
             return None
         y, (q, v, z) = self.record.y[row], self.ends
         if not math.isfinite(y.dot(y)):
@@ -163,7 +170,7 @@ class Strip:
     @property
     def calls_python(self) -> bool:
         """Whether steps call functions in Python."""
-        return any(isinstance(one, Callback) for one in self.tools.layout.kept)
+        return self.tools.calls_python
 
     def state_after(self, step: int) -> State:
         """The state after so many steps."""
@@ -203,13 +210,20 @@ def strip(
         np.empty((steps, system.blocks)), np.zeros(steps), np.zeros(steps), np.zeros(steps, np.int64),
         np.zeros(steps, np.int64),
     )  # fmt: skip
-    if tools.run is None:  # compiles or loads the kernel, which signals may end
+    free = not interrupts.hears and not tools.calls_python
+    if free not in tools.runs:  # compiles or loads the kernel, which signals may end
         given = (tools.model, tools.method, tools.work, clock, record, 0, 0)
-        tools.run = interrupts.run(runner, *given)
+        tools.runs[free] = interrupts.run(runner, free, *given)
     ends = q.view(), v.view(), z.view()
     for one in ends:
         one.flags.writeable = False
-    return Strip(tools, record, clock, state, ends, state)
+    return Strip(tools, record, clock, state, ends, state, tools.runs[free])
+
+
+def is_free(scheme: "MoreauJean", prepared: PreparedSystem, h: float, tolerance: float) -> bool:
+    """Whether steps of length h [s] are made in compiled calls that call nothing of Python."""
+    tools = prepared.part(_Tools.of, scheme, h, tolerance) if JIT else None
+    return tools is not None and not tools.calls_python
 
 
 def march(

@@ -48,9 +48,12 @@ FUNCTIONS = {
 class PreparedRobot:
     """A robot with data of MuJoCo's, which is at one state at a time."""
 
-    def __init__(self, robot: Robot, spare: bool = True):
-        """spare: with more memory for contacts than the model says; what is not used costs nothing."""
+    def __init__(self, robot: Robot, spare: bool = True, like: "PreparedRobot | None" = None):
+        """spare: with more memory for contacts than the model says; what is not used costs nothing. like:
+        another, of a robot of the same structure, whose types and entries of kernels are taken over."""
         self.robot = robot
+        self.entries: dict[str, Any] = {} if like is None else like.entries
+        """What calls of kernels with these types go to, by name."""
         self._mujoco = mujoco = load_mujoco()
         self.model = m = copy.copy(robot.model)
         """MuJoCo's, with margins as wide as contacts are looked for."""
@@ -65,17 +68,18 @@ class PreparedRobot:
         self.data = mujoco.MjData(m)
         """MuJoCo's: controls, applied forces and poses of mocap bodies may be written between steps."""
         self._frame = np.zeros(FRAME, np.uint8)
-        self.traits = Held(self._traits())
+        self.traits: Held = Held(self._traits(), None if like is None else like.traits)
         """`Traits`."""
-        self.motion = Held(self._motion())
+        self.motion: Held = Held(self._motion(), None if like is None else like.motion)
         """`Motion`."""
-        self.engine = Held(self._engine())
+        self.engine: Held = Held(self._engine(), None if like is None else like.engine)
         """`Engine`."""
-        self.scratch = Held(scratch_for(0, 0))
+        self.scratch: Held = Held(scratch_for(0, 0), None if like is None else like.scratch)
         """`Scratch` of one step."""
-        self.still = Held(Carried(False, np.zeros((m.nbody, 6)), np.zeros(0)))
+        still = Carried(False, np.zeros((m.nbody, 6)), np.zeros(0))
+        self.still: Held = Held(still, None if like is None else like.still)
         """`Carried` where no mocap body moves."""
-        self._settings: Held | None = None
+        self._settings: Held | None = None if like is None else like._settings
         self._mocaps = int(m.nmocap)
         self.looks_around = False
         """Whether margins are wider for mocap bodies that move."""
@@ -201,6 +205,11 @@ class PreparedRobot:
     def guarded(self) -> bool:
         """Whether compiled steps come back from MuJoCo's errors, and know of its warnings."""
         return bool(self.engine.guard.handler)
+
+    @property
+    def free(self) -> bool:
+        """Whether compiled steps call nothing of Python."""
+        return self.guarded and self.drive is None
 
     @property
     def crowded(self) -> bool:

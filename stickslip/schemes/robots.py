@@ -36,7 +36,7 @@ from stickslip.state import Array, ModelError, State, state_of
 
 _NOT_FINITE = "from t = {:.9g} s on the velocities of the robot are not finite; take a smaller h"
 ROWS, TOGETHER = 1000, 500
-"""Steps that a room is for, and most of a call: no signal is heard within it."""
+"""Steps that a room is for unless it is told, and most of a call: no signal is heard within it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,14 +177,13 @@ class RobotStrip:
 class RobotMarch:
     """Makes steps of one run in compiled calls."""
 
-    def __init__(self, prepared: PreparedRobot, solver: Solver):
+    def __init__(self, prepared: PreparedRobot, solver: Solver, rows: int = ROWS):
+        """rows: steps that a room is for."""
         self.prepared, self.tolerance = prepared, float(getattr(solver, "tolerance", 0.0))
+        self.rows = rows
         self.strip: RobotStrip | None = None
         self.contacts = 8
         """Of the last step, about."""
-        self._call: Any = None
-        self._start: Any = None
-        self._next: Any = None
         self._places: list[_Place] = []
         """Of the last two strips."""
 
@@ -232,7 +231,8 @@ class RobotMarch:
     def lane(self) -> Callable[[State, int, int, float], State | None] | None:
         """Makes one more step of the last strip, which ends at a given time [s]: its end, or None where
         `make` has to see to it. None where that is so of all steps."""
-        prepared, strip, call = self.prepared, self.strip, self._call
+        prepared, strip = self.prepared, self.strip
+        call = prepared.entries.get("march")
         if strip is None or call is None or prepared.drive is not None or not prepared.guarded:
             return None
         if prepared.looks_around:
@@ -266,8 +266,8 @@ class RobotMarch:
         for place in self._places:
             if place.is_free():
                 index, run = strip.index + strip.steps, place.fitted(strip.run.settings, strip.run.scratch)
-                self._next(run.room, strip.run.room, strip.steps)
-                self.strip = RobotStrip(place.room, run, index, strip.h, ROWS, place.times, state)
+                self.prepared.entries["follow"](run.room, strip.run.room, strip.steps)
+                self.strip = RobotStrip(place.room, run, index, strip.h, self.rows, place.times, state)
                 return True
         return False
 
@@ -275,14 +275,15 @@ class RobotMarch:
         """How many of at most so many more steps of a strip were made, the first of which ends at t [s], and
         how that ended. What is raised leaves data that is at no state."""
         prepared = self.prepared
-        if self._call is None:
-            self._call = entry(kernels.march, run, strip.steps, steps, t)
+        call = prepared.entries.get("march")
+        if call is None:
+            call = prepared.entries["march"] = entry(kernels.march, run, strip.steps, steps, t)
         prepared.at = None
         if prepared.guarded:
-            found: tuple[int, int] = self._call(run, strip.steps, steps, t)
+            found: tuple[int, int] = call(run, strip.steps, steps, t)
         else:
             with Warnings() as said:
-                found = self._call(run, strip.steps, steps, t)
+                found = call(run, strip.steps, steps, t)
             prepared.check_said(strip.state.t, said)
         return found
 
@@ -302,34 +303,36 @@ class RobotMarch:
         last = before.last_after(before.steps) if before is not None and follows else last_of(recall())
         scratch, place = self.prepared.scratch, self._place(last, settings)
         given = place.fitted(settings, scratch).room, state.t, state.q, state.v, state.z, *last
-        if self._start is None:
-            self._start = entry(begin_room, *given)
-            self._next = entry(follow_room, place.run.room, place.run.room, 0)
-        self._start(*given)
-        return RobotStrip(place.room, place.run, index, h, ROWS, place.times, state)
+        entries = self.prepared.entries
+        if "begin" not in entries:
+            entries["follow"] = entry(follow_room, place.run.room, place.run.room, 0)
+            entries["begin"] = entry(begin_room, *given)
+        entries["begin"](*given)
+        return RobotStrip(place.room, place.run, index, h, self.rows, place.times, state)
 
     def _place(self, last: LastImpulses, settings: Held) -> "_Place":
         """Where steps are written to: where older ones were, if nobody has arrays of these any more.
 
         Steps that write to new memory take ten times as long as others, so that two places are made at first.
         """
-        most = ROWS * (self.contacts + 8)
+        most = self.rows * (self.contacts + 8)
         for one in self._places:
             if one.most >= most and one.room.impulse.size >= 2 * last.r.size and one.is_free():
                 return one
-        like = self._places[-1].run if self._places else None
+        like = self._places[-1].run if self._places else self.prepared.entries.get("run")
         for _ in range(1 if self._places else 2):
-            made = _Place(self.prepared, most + last.r.size, settings, like)
-            self._places, like = [*self._places[-1:], made], made.run
+            made = _Place(self.prepared, self.rows, most + last.r.size, settings, like)
+            self._places = [*self._places[-1:], made]
+            like = self.prepared.entries["run"] = made.run
         return self._places[-1]
 
 
 class _Place:
     """A room, and the run of steps that are written to it."""
 
-    def __init__(self, prepared: PreparedRobot, most: int, settings: Held, like: Held | None):
-        """like: a run."""
-        self.room, self.most = room_for(prepared, ROWS, most), most
+    def __init__(self, prepared: PreparedRobot, rows: int, most: int, settings: Held, like: Held | None):
+        """For so many steps, and contacts of all of them. like: a run."""
+        self.room, self.most = room_for(prepared, rows, most), most
         room = Held(self.room, like=None if like is None else like.room)
         self.run = Held(kernels.Run(*prepared.begin(), settings, prepared.still, room), like=like)
         self.times = self.room.t.view()  # Python writes to it

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from stickslip.doors import door
 
 if TYPE_CHECKING:
+    from stickslip.simulation.batches.batch import BatchState as BatchState
+    from stickslip.simulation.batches.member import MemberStatus as MemberStatus
     from stickslip.simulation.checkpoint import Checkpoint as Checkpoint
     from stickslip.simulation.contacts import ContactTable as ContactTable
     from stickslip.simulation.contacts import WorldContacts as WorldContacts

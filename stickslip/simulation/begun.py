@@ -15,13 +15,14 @@ from stickslip.schemes.equations_scheme import ByEquations
 from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.registry import SchemeChoice
 from stickslip.schemes.starts import check_start
-from stickslip.schemes.step import Memory, first_state
+from stickslip.schemes.step import Memory, first_state, frozen_state
 from stickslip.simulation import paces
 from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.simulation.clock import Clock, Stride, checked_clock
 from stickslip.simulation.model import Model
 from stickslip.simulation.world_model import WorldModel
 from stickslip.state import Array, BoolArray, ModelError, State
+from stickslip.systems.system import NonsmoothSystem
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -116,20 +117,29 @@ def checked_state(world: World, state: State) -> State:
     return found
 
 
+def _given(system: NonsmoothSystem, state: State) -> State:
+    """A state of a system that the user gives, as a copy that cannot be written to."""
+    system.check_state(state)
+    q, v, z = (np.array(one, float) for one in (state.q, state.v, state.z))
+    return frozen_state(float(state.t), q, v, z)
+
+
 def begun_system(
     prepared: PreparedSystem, h: Stride | None, scheme: SchemeChoice | None, start: Any
 ) -> Begun:
     """The scheme, and the state, memory and clock that a run of a system begins with."""
     system = prepared.system
-    if start is None:
-        found, state = registry.chosen_for_system(scheme, system), first_state(system)
+    if start is None or isinstance(start, State):
+        found = registry.chosen_for_system(scheme, system)
+        state = first_state(system) if start is None else _given(system, start)
         begun = begun_new(found, state, h, prepared)
         check_start(prepared, state, begun.clock.h, found)
         return begun
     if not isinstance(start, Checkpoint) or not isinstance(start.model, Model):
         what = "of a world" if isinstance(start, Checkpoint) else type(start).__name__
         raise ModelError(
-            f"start is {what}; expected a checkpoint of a system, such as trajectory.checkpoint(-1)"
+            f"start is {what}; expected a checkpoint of a system, such as trajectory.checkpoint(-1), or a"
+            " State to begin with"
         )
     # The scheme is asked nothing about a system that may not be its own; levels do not matter here.
     start.model.check_same(Model.of(system, (Level.VELOCITY,) * len(system.interactions)))

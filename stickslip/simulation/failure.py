@@ -1,6 +1,8 @@
 """Steps that missed their tolerance: what is done about them, and a run that was told to stop at one."""
 
 from collections.abc import Callable
+from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from stickslip.schemes.step import Memory, Step
@@ -35,6 +37,25 @@ class SimulationFailure(RuntimeError):  # noqa: N818 (a failure is not an error 
             f"the step of h = {step.h:.6g} s from t = {t:.9g} s missed its tolerance{more}: {reason};"
             f" on_failure={goes_on}"
         )
+
+
+def steps_to(
+    t: float, h: float, steps: Any, state: State, recall: Callable[[], Memory], on_failure: str,
+    good: Callable[[Any], bool], run: Callable[..., Any],
+) -> tuple[Any, ...]:  # fmt: skip
+    """The step of length h [s] from `state` to t [s], cut at edges, or what `on_failure` makes of it. run:
+    calls what signals may cut short; the rest as `in_its_place` has it."""
+    taken: tuple[Any, ...] = ()
+    edges = getattr(steps, "edges", None)
+    ends = (t,) if edges is None else edges.cuts(state.t, t)
+    for end in ends:
+        step = run(steps.step, state, recall(), h if len(ends) == 1 else end - state.t)
+        made = (step,)
+        if not good(step):
+            made = run(in_its_place, step, on_failure, good, steps, state, recall)
+        taken += made
+        state, recall = made[-1].state, partial(attrgetter("memory"), made[-1])
+    return taken
 
 
 def in_its_place(

@@ -42,7 +42,7 @@ from stickslip.simulation.clock import (
     takes_status,
 )
 from stickslip.simulation.contacts import WorldContacts
-from stickslip.simulation.failure import Missed, SimulationFailure, in_its_place
+from stickslip.simulation.failure import Missed, SimulationFailure, steps_to
 from stickslip.simulation.inputs import Inputs
 from stickslip.simulation.joint_view import JointState, joint_state
 from stickslip.simulation.record import Record, Watch
@@ -340,17 +340,8 @@ class Live:
     def _one(self, h: float, t: float, index: int, closes: bool, interrupts: Interrupts) -> None:
         """One step of the clock, which ends at t, cut at edges: steps as they are, or what `on_failure` makes
         of them."""
-        state, recall = self.state, self._recall
-        taken: tuple[Any, ...] = ()
-        ends = (t,) if self._edges is None else self._edges.cuts(state.t, t)
-        for end in ends:
-            step = interrupts.run(self._steps.step, state, recall(), h if len(ends) == 1 else end - state.t)
-            made = (step,)
-            if not self._good(step):
-                how = (self._on_failure, self._good, self._steps, state, recall)
-                made = interrupts.run(in_its_place, step, *how)
-            taken += made
-            state, recall = made[-1].state, partial(attrgetter("memory"), made[-1])
+        how = self._on_failure, self._good, interrupts.run
+        taken = steps_to(t, h, self._steps, self.state, self._recall, *how)
         self._keep(taken, t, index, closes, interrupts)
 
     def _pair(self, until: float, interrupts: Interrupts) -> None:

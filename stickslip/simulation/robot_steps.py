@@ -18,7 +18,7 @@ from stickslip.robots.linkage import input_values
 from stickslip.schemes import registry
 from stickslip.schemes.robot_drive import mocap_twists
 from stickslip.schemes.robot_prepared import PreparedRobot
-from stickslip.schemes.robots import RobotMarch, RobotStrip, memory_of, restore
+from stickslip.schemes.robots import ROWS, RobotMarch, RobotStrip, memory_of, restore
 from stickslip.schemes.step import Memory, Solver, Step
 from stickslip.simulation.begun import Begun, begun_from, begun_new
 from stickslip.simulation.body_rows import (
@@ -73,8 +73,9 @@ class RobotSteps:
 
     def __init__(
         self, prepared: PreparedRobot, model: RobotModel, begun: Begun, solver: Solver,
-        control: Control | None,
+        control: Control | None, rows: int = ROWS,
     ):  # fmt: skip
+        """rows: steps that there is memory for at a time."""
         self.prepared, self.scheme, self.solver, self.model = prepared, begun.scheme, solver, model
         self.every = 1
         """Every how many steps are recorded."""
@@ -83,11 +84,16 @@ class RobotSteps:
         self._inputs = 0 if world is None else len(input_values(world))
         """Controls that are inputs of the world."""
         compiled = bool(getattr(solver, "compiled_steps", False))
-        self._march = RobotMarch(prepared, solver) if compiled else None
+        self._march = RobotMarch(prepared, solver, rows) if compiled else None
         self._growing: _Together | None = None
         """The last steps made together, which more may follow."""
 
     # 1. The step.
+
+    @property
+    def free(self) -> bool:
+        """Whether steps made together call nothing of Python: threads make them side by side."""
+        return self._march is not None and self.control is None and self.prepared.free
 
     def step(self, state: State, memory: Memory, h: float) -> Step:
         """The step of length h that begins at `state`."""

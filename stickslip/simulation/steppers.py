@@ -8,6 +8,7 @@ from stickslip.robots.robot import Robot
 from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.robot_prepared import PreparedRobot
+from stickslip.schemes.robots import ROWS
 from stickslip.schemes.step import Selector, Solver
 from stickslip.simulation.begun import Begun, begun_system, begun_world
 from stickslip.simulation.clock import Stride
@@ -30,13 +31,14 @@ def prepared_model(model: NonsmoothSystem | World | Robot) -> Any:
 
 def begun_steps(
     prepared: Any, h: Stride | None, scheme: Any, start: Any, solver: Solver, select: Selector | None,
-    control: Callable[[Any], Any] | None,
+    control: Callable[[Any], Any] | None, rows: int = ROWS,
 ) -> tuple[Begun, Steps]:  # fmt: skip
-    """Where a run of a prepared model begins, and what makes its steps."""
+    """Where a run of a prepared model begins, and what makes its steps; rows: of a robot, steps that there is
+    memory for at a time."""
     if isinstance(prepared, PreparedRobot):
         robot = RobotModel.of_robot(prepared.robot)
         begun = begun_robot(prepared, robot, h, scheme, start)
-        return begun, RobotSteps(prepared, robot, begun, solver, control)
+        return begun, RobotSteps(prepared, robot, begun, solver, control, rows)
     if isinstance(prepared, PreparedWorld):
         model = WorldModel.of(prepared.world)
         begun = begun_world(prepared, model, h, scheme, start)

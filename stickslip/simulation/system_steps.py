@@ -14,7 +14,7 @@ from stickslip.problem.checks import all_finite
 from stickslip.problem.contact import Level
 from stickslip.problem.solution import Verdict
 from stickslip.schemes import registry
-from stickslip.schemes.march import March, Strip
+from stickslip.schemes.march import March, Strip, is_free
 from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.step import CONTACT_WORK, Memory, Selector, Solver, Step, frozen_state
 from stickslip.schemes.work import contact_work
@@ -97,8 +97,16 @@ class SystemSteps:
         self._growing: _Growing | None = None
         """The last of those, which more may follow."""
         self._tolerance = float(getattr(solver, "tolerance", 0.0))
+        self._h = begun.clock.h
 
     # 1. The step.
+
+    @property
+    def free(self) -> bool:
+        """Whether steps made together call nothing of Python: threads make them side by side."""
+        if self._strip is None or self.edges is not None:
+            return False
+        return is_free(self.scheme, self.prepared, self._h, self._tolerance)
 
     def step(self, state: State, memory: Memory, h: float) -> Step:
         """The step of length h that begins at `state`."""

@@ -101,6 +101,11 @@ class WorldSteps:
 
     # 1. The step.
 
+    @property
+    def free(self) -> bool:
+        """Whether steps made together call nothing of the user's: threads make them side by side."""
+        return self._march is not None and not self._looks and not self.prepared.world.motions.written
+
     def step(self, state: State, memory: Memory, h: float) -> Step:
         """The step of length h that begins at `state`."""
         return self.scheme.step(self.prepared, state, memory, h, self.solver)  # type: ignore[no-any-return]

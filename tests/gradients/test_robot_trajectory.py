@@ -6,7 +6,7 @@ import pytest
 from robot_models import FLOOR, ball, pendulum, scene
 
 import stickslip as ss
-from stickslip.gradients.robot_numbers import robot_with
+from stickslip.robots.numbers import robot_with
 from stickslip.state import ModelError
 
 PUSHER = scene(

@@ -1,0 +1,1 @@
+"""Many simulations of one structure at once: `Batch`."""

@@ -1,0 +1,307 @@
+"""Many simulations of one structure at once, on threads: arrays in, arrays out, members first."""
+
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from numbers import Integral
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.interrupts import Interrupts
+from stickslip.names import LISTED, alternatives
+from stickslip.robots.robot import Robot
+from stickslip.simulation.batches.member import NEVER, How, Member
+from stickslip.simulation.batches.models import GROUP, Models, rows_of
+from stickslip.simulation.checkpoint import Checkpoint
+from stickslip.state import Array, IntArray, ModelError, State, UnknownNameError
+from stickslip.threads import Team, allowed_threads, checked_number
+
+MOST = 2**20
+"""Members of a batch."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class BatchState:
+    """Where the members of a batch are; row k of every array is member k."""
+
+    t: Array
+    """Times [s], shape (n,)."""
+    q: Array
+    """Coordinates, as `State.q` [m, rad, or any], shape (n, nq)."""
+    v: Array
+    """Velocities, as `State.v` [m/s, rad/s], shape (n, nv)."""
+    z: Array
+    """Discrete parameters; of robots activations, controls and mocap poses [any], shape (n, nz)."""
+
+    def __len__(self) -> int:
+        return self.t.size
+
+    def __getitem__(self, k: int) -> State:
+        """That of one member."""
+        return State(float(self.t[k]), self.q[k], self.v[k], self.z[k])
+
+
+class Batch:
+    """n simulations of one structure; see `stickslip.Batch`, which knows solvers by name."""
+
+    def __init__(
+        self, model: Any, n: int, *, how: How, threads: int | None = None, start: Any = None,
+        parameters: dict[str, ArrayLike] | None = None, seed: int | None = None,
+    ):  # fmt: skip
+        self.model, self.n = model, _count(n, "members", MOST)
+        self.threads = allowed_threads() if threads is None else checked_number(threads)
+        """Most that steps are made on."""
+        self._how, self._models = how, Models(model, self.n)
+        self._group = max(1, min(GROUP, -(-self.n // GROUP)))
+        self._starts = self._each(range(self.n), start)
+        self._models.give(range(self.n), parameters or {})
+        self._members: list[Member] = []
+        for k in range(self.n):
+            self._members.append(self._made(k))
+        if how.compiled_only and not self._members[0].is_compiled:
+            raise ModelError("compiled_only: steps of this model are not made in compiled code")
+        self._seed = seed
+        self._random: tuple[np.random.Generator, ...] = ()
+
+    def _made(self, k: int) -> Member:
+        """A member at its start."""
+        try:
+            return Member(self._prepared(k), self._how, self._starts[k])
+        except ModelError as error:
+            raise ModelError(f"member {k}: {error}") from None
+
+    def _prepared(self, k: int) -> Any:
+        """The model of a member, as its steps take it: beside that of the first of its group, if that is
+        another one."""
+        first = 0 if isinstance(self.model, Robot) else k - k % self._group
+        like = self._members[first].prepared if first < min(k, len(self._members)) else None
+        return self._models.prepared(k, first, like)
+
+    # 1. Where it is.
+
+    def __len__(self) -> int:
+        return self.n
+
+    @property
+    def state(self) -> BatchState:
+        """Where all members are: copies."""
+        states = [one.state for one in self._members]
+        t = np.array([one.t for one in states])
+        return BatchState(t, *(_stacked(list(map(attrgetter(name), states))) for name in "qvz"))
+
+    @property
+    def t(self) -> Array:
+        """Times reached [s], shape (n,)."""
+        return np.array([one.state.t for one in self._members])
+
+    @property
+    def steps(self) -> IntArray:
+        """Steps since the origin of each one's clock [-], shape (n,)."""
+        return np.array([one.index for one in self._members])
+
+    @property
+    def residual(self) -> Array:
+        """Largest unit-free natural residual of the last step of each [-], by the judge, shape (n,)."""
+        return np.array([one.residual for one in self._members])
+
+    @property
+    def worst(self) -> Array:
+        """Largest residual of all steps of each since it was reset [-], shape (n,)."""
+        return np.array([one.worst for one in self._members])
+
+    @property
+    def status(self) -> IntArray:
+        """What each does: numbers of `MemberStatus`, 0 for those that go on [-], shape (n,)."""
+        return np.array([int(one.status) for one in self._members])
+
+    @property
+    def reasons(self) -> dict[int, str]:
+        """Why members are held, by number."""
+        return {k: one.reason for k, one in enumerate(self._members) if not one.is_going}
+
+    @property
+    def inputs(self) -> "BatchInputs":
+        """What may be set between steps, by name: arrays with a row for each member, or one value for all."""
+        return BatchInputs(self._members)
+
+    @property
+    def controls(self) -> Array:
+        """Of robots: controls of all actuators [any], shape (n, nu); they may be set."""
+        return np.stack([one.data().ctrl for one in self._robots()])
+
+    @controls.setter
+    def controls(self, values: ArrayLike) -> None:
+        members = self._robots()
+        rows = rows_of("controls", values, self.n, (members[0].prepared.model.nu,))
+        for one, row in zip(members, rows, strict=True):
+            one.data().ctrl[:] = row
+
+    @property
+    def data(self) -> tuple[Any, ...]:
+        """Of robots: MuJoCo's data of each, at the state reached, as `Live.data`."""
+        return tuple(one.data() for one in self._robots())
+
+    @property
+    def random(self) -> tuple[np.random.Generator, ...]:
+        """A stream of random numbers for each member, spawned from the seed of the batch."""
+        if self._seed is None:
+            raise ModelError("the batch has no random numbers: give Batch(..., seed=...)")
+        if not self._random:
+            spawned = np.random.SeedSequence(self._seed).spawn(self.n)
+            self._random = tuple(map(np.random.default_rng, spawned))
+        return self._random
+
+    @property
+    def parameters(self) -> dict[str, Array]:
+        """Numbers of the members that differ from the model's, by name [any], shape (n, ...)."""
+        default, own = self._models.default, self._models.numbers
+        names = [name for name in default if any(name in one for one in own)]
+        return {name: np.stack([one.get(name, default[name]) for one in own]) for name in names}
+
+    def model_of(self, k: int) -> Any:
+        """The model of a member, for a run of its own."""
+        return self._models.made(self._checked([k])[0])
+
+    def checkpoint(self, k: int) -> Checkpoint:
+        """Where a member is: `ss.live(batch.model_of(k), start=batch.checkpoint(k))` goes on by itself."""
+        return self._members[self._checked([k])[0]].checkpoint()
+
+    # 2. What goes on.
+
+    def step(self, n: int = 1) -> BatchState:
+        """n steps of every member that is not held; the states at their ends.
+
+        An interrupt leaves every member at the end of a step, not all of the same.
+        """
+        steps = _count(n, "steps", NEVER)
+        going = [one for one in self._members if one.is_going]
+        last = {id(one): one.index + steps for one in going}
+        with Interrupts() as interrupts, Team(self.threads) as team:
+            team.run([partial(_carry, group, last, interrupts) for group in self._groups(going)])
+            _carry([one for one in going if not one.is_free], last, interrupts)
+        return self.state
+
+    def _groups(self, members: Iterable[Member]) -> list[list[Member]]:
+        """Those whose steps threads can make, so that one thread has all that share a workspace."""
+        place = {id(one): k // self._group for k, one in enumerate(self._members)}
+        free = (one for one in members if one.is_free)
+        return [list(group) for _, group in groupby(free, lambda one: place[id(one)])]
+
+    def reset(
+        self, members: Sequence[int] | ArrayLike | None = None, start: Any = None, *,
+        q: ArrayLike | None = None, v: ArrayLike | None = None, z: ArrayLike | None = None,
+        parameters: dict[str, ArrayLike] | None = None,
+    ) -> None:  # fmt: skip
+        """Let members begin anew, all of them unless given: those that were held go on.
+
+        start       a State or a Checkpoint for all of them, one for each, or a `BatchState`; where they began
+                    at first unless given
+        q, v, z     in the place of those of the start, a row for each of them or one for all
+        parameters  numbers that they have from here on; those that are not given stay
+        """
+        chosen = self._checked(range(self.n) if members is None else members)
+        starts = self._each(chosen, start) if start is not None else [self._starts[k] for k in chosen]
+        if parameters:
+            self._models.give(chosen, parameters)
+            for k in chosen:
+                self._members[k].prepared = self._prepared(k)
+        given = {name: one for name, one in (("q", q), ("v", v), ("z", z)) if one is not None}
+        rows: dict[str, Array] = {}
+        for k, begin in zip(chosen, starts, strict=True):
+            self._members[k].begin(begin)
+        if not given:
+            return
+        for name, value in given.items():
+            shape = getattr(self._members[0].state, name).shape
+            rows[name] = rows_of(name, value, len(chosen), shape)
+        for i, k in enumerate(chosen):
+            before = self._members[k].state
+            arrays = {name: rows[name][i] if name in rows else getattr(before, name) for name in "qvz"}
+            self._members[k].begin(State(before.t, **arrays))
+
+    def _each(self, members: Sequence[int], start: Any) -> list[Any]:
+        """Starts of some members."""
+        if start is None or isinstance(start, State | Checkpoint):
+            return [start] * len(members)
+        if not isinstance(start, BatchState | list | tuple):
+            raise ModelError(
+                f"start is {type(start).__name__}; expected a State, a Checkpoint, one for each member, or a"
+                " BatchState"
+            )
+        if len(start) != len(members):
+            raise ModelError(f"start has {len(start)} entries; expected one for each of {len(members)}")
+        return [start[k] for k in range(len(members))]
+
+    def _checked(self, members: Any) -> list[int]:
+        """Numbers of members; a mask will do."""
+        found = np.atleast_1d(np.asarray(members))
+        if found.dtype == bool and found.shape == (self.n,):
+            found = np.flatnonzero(found)
+        if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+            raise ModelError(
+                f"members is {members!r}; expected numbers of members, or a mask of shape ({self.n},)"
+            )
+        chosen = [int(k) for k in found]
+        for k in chosen:
+            if not 0 <= k < self.n:
+                raise ModelError(f"no member {k}; there are {self.n}, counted from 0")
+        return chosen
+
+    def _robots(self) -> list[Member]:
+        if not isinstance(self.model, Robot):
+            raise AttributeError("controls and data are of robots: this is another kind of model")
+        return self._members
+
+    def __repr__(self) -> str:
+        held = sum(not one.is_going for one in self._members)
+        return f"Batch of {self.n} on {self.threads} threads, t = {self.t.max():.6g} s, {held} held"
+
+
+class BatchInputs(MutableMapping[str, Any]):
+    """The inputs of the members of a batch, by name: arrays whose row k is of member k."""
+
+    def __init__(self, members: Sequence[Member]):
+        self._members = members
+
+    def __getitem__(self, name: str) -> Array:
+        known = [one.inputs for one in self._members]
+        if name not in known[0]:
+            raise UnknownNameError(f"no input {name!r}; {alternatives(name, tuple(known[0]), most=LISTED)}")
+        return np.array([one[name] for one in known])
+
+    def __setitem__(self, name: str, value: ArrayLike) -> None:
+        n, own = len(self._members), self._members[0].inputs
+        shape = np.shape(own[name]) if name in own else np.shape(value)[1:]
+        for one, row in zip(self._members, rows_of(f"input {name!r}", value, n, shape), strict=True):
+            one.set_inputs({name: row})
+
+    def __delitem__(self, name: str) -> None:
+        raise TypeError(f"input {name!r} cannot be removed; set it to another value")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._members[0].inputs)
+
+    def __len__(self) -> int:
+        return len(self._members[0].inputs)
+
+
+def _count(n: Any, what: str, most: int) -> int:
+    """How many members or steps, checked."""
+    if not isinstance(n, Integral) or isinstance(n, bool) or not 1 <= int(n) <= most:
+        raise ModelError(f"n is {n!r}; how many {what} is a whole number from 1 to {most}")
+    return int(n)
+
+
+def _stacked(rows: Sequence[Array]) -> Array:
+    # Joined as bytes of one kind, which is several times faster than np.stack of many small arrays.
+    return np.concatenate(rows).reshape(len(rows), -1)
+
+
+def _carry(members: Sequence[Member], last: dict[int, int], interrupts: Interrupts) -> None:
+    """Carry members on, one after the other."""
+    for one in members:
+        one.carry(last[id(one)], interrupts)

@@ -1,0 +1,23 @@
+"""What the page on many runs shows runs as it stands, and what it says of the runs holds."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "many-runs.md"
+
+
+def test_the_batches_of_the_docs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    for code in re.findall(r"```python\n(.*?)```", PAGE.read_text().split("\n## Sweeps")[0], re.DOTALL):
+        exec(compile(code, PAGE.name, "exec"), names)
+    way = 1.5**2 / (2 * 9.81 * names["mu"])
+    stopped = 1.5 / (9.81 * names["mu"]) < 0.8
+    assert names["state"].q[stopped, 7] == pytest.approx(way[stopped], rel=5e-3)
+    batch = names["batch"]
+    assert batch.t.tolist() == [0.1, 0.0, 0.1, 0.0]
+    assert batch.parameters["mu"][:, -1].tolist() == [0.4, 0.9, 0.4, 0.9]
+    assert not np.count_nonzero(batch.status)
