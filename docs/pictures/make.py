@@ -9,7 +9,7 @@ from pathlib import Path
 
 import stickslip as ss
 from stickslip import scenes
-from stickslip.view import Curve, Figure, Panel, draw, draw_animation, draw_world
+from stickslip.view import Curve, Figure, Panel, draw, draw_world, export_animation
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -25,7 +25,7 @@ def example(name):
 def falling_bodies(path):
     """56 bodies of seven shapes fall into a box, at half speed."""
     run = ss.simulate(scenes.make("soup").system, until=1.4, h=5e-3)
-    draw_animation(run, path, speed=0.5, size=(5.6, 3.4))
+    export_animation(run, path, fps=20, speed=0.5, size=(5.6, 3.4))
 
 
 def quadruped(path):
