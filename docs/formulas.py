@@ -5,9 +5,9 @@ TeX between dollar signs is converted by docutils when the docs are built.
 
 from typing import Any
 
-from docutils import nodes
-from docutils.utils.math import MathError
-from docutils.utils.math.latex2mathml import tex2mathml
+from docutils import nodes  # type: ignore[import-untyped]
+from docutils.utils.math import MathError  # type: ignore[import-untyped]
+from docutils.utils.math.latex2mathml import tex2mathml  # type: ignore[import-untyped]
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 

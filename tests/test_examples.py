@@ -83,8 +83,7 @@ def test_pictures_of_readme_and_docs_exist_and_are_light():
 
 
 def test_every_picture_is_made_by_an_example_or_a_script():
-    """A picture is named after its example, or docs/pictures/make.py names it; plot-... are made in the page on
-    plots."""
+    """A picture has the name of its example, or docs/pictures/make.py names it; docs/plots.md has plot-..."""
     page = (ROOT / "docs" / "plots.md").read_text(encoding="utf-8")
     script = (ROOT / "docs" / "pictures" / "make.py").read_text(encoding="utf-8")
     for picture in (ROOT / "docs" / "pictures").glob("*.*"):
