@@ -17,7 +17,9 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def blocks(path, language="python"):
-    return re.findall(rf"```{language}\n(.*?)```", path.read_text(), re.DOTALL)
+    """The fenced blocks of a page in one language."""
+    fences = re.findall(r"^```([^\n]*)\n(.*?)^```$", path.read_text(), re.DOTALL | re.MULTILINE)
+    return [text for name, text in fences if name == language]
 
 
 def test_the_code_of_the_readme_prints_what_is_shown(capsys):
