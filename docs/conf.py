@@ -12,7 +12,7 @@ project = "stickslip"
 author = "the authors of stickslip"
 release = version = __version__
 
-extensions = ["myst_nb", "reference_pages", "gallery_pages"]
+extensions = ["myst_nb", "reference_pages", "gallery_pages", "formulas"]
 exclude_patterns = ["_build"]
 nb_execution_mode = "off"  # outputs are those in the notebooks, which a test executes
 nitpicky = True
@@ -20,6 +20,8 @@ language = "en"
 
 # Headings are link targets as on a git host; `(11.71)` and `x'` are mathematics, not quotations.
 myst_heading_anchors = 4
+myst_enable_extensions = ["dollarmath"]
+html_math_renderer = "mathml"
 smartquotes = False
 highlight_language = "text"  # blocks that name no language are commands and formulas
 

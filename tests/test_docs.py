@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from shown_pages import check_page
 
 import stickslip as ss
 from stickslip.schemes import registry as schemes
@@ -16,28 +17,31 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def blocks(path, language="python"):
-    return re.findall(rf"```{language}\n(.*?)```", path.read_text(), re.DOTALL)
+    """The fenced blocks of a page in one language."""
+    fences = re.findall(r"^```([^\n]*)\n(.*?)^```$", path.read_text(), re.DOTALL | re.MULTILINE)
+    return [text for name, text in fences if name == language]
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "docs" / "start.md"], ids=lambda p: p.name)
-def test_examples_run_one_after_the_other(page, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    names: dict = {}
+def test_the_code_of_the_readme_prints_what_is_shown(capsys):
+    page, names = ROOT / "README.md", {}
     for code in blocks(page):
         exec(compile(code, page.name, "exec"), names)
     assert names["solution"].ok
-    if page.name == "start.md":
-        assert names["jammed"].status.name == "INFEASIBLE"
-        assert names["run"].ok.all()
-        assert names["boxes"].ok.all()
-        assert "<html" in (tmp_path / "dominoes.html").read_text()[:2000].lower()
-        assert all((tmp_path / name).stat().st_size > 10_000 for name in ("energy.svg", "cones.png"))
-    if page.name == "README.md":
-        printed = capsys.readouterr().out
-        shown = re.search(r"```\n(auto: SOLVED.*?)```", page.read_text(), re.DOTALL).group(1)
-        without_time = re.compile(r"  time .*\n")
-        assert without_time.sub("", printed).startswith(without_time.sub("", shown))
-        assert names["run"].ok.all()
+    shown = "".join(re.findall(r"```\n((?:auto: SOLVED|certified).*?)```", page.read_text(), re.DOTALL))
+    without_time = re.compile(r"  time .*\n")
+    assert without_time.sub("", capsys.readouterr().out) == without_time.sub("", shown)
+    assert len(page.read_text().splitlines()) <= 150
+
+
+def test_the_code_of_the_start_prints_what_is_shown(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = check_page("start.md")
+    assert names["solution"].ok
+    assert names["jammed"].status.name == "INFEASIBLE"
+    assert names["run"].ok.all()
+    assert names["boxes"].ok.all()
+    assert "<html" in (tmp_path / "dominoes.html").read_text()[:2000].lower()
+    assert all((tmp_path / name).stat().st_size > 10_000 for name in ("energy.svg", "cones.png"))
 
 
 def test_start_begins_with_five_lines_and_choose_with_ten_sentences():
@@ -72,17 +76,14 @@ def test_the_runs_of_the_docs(tmp_path, monkeypatch):
     assert names["record"].t == 0.5
 
 
-def test_the_simulation_of_the_docs(tmp_path, monkeypatch, capsys):
+def test_the_simulation_of_the_docs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    page, names = ROOT / "docs" / "simulate.md", {}
-    for code in blocks(page):
-        exec(compile(code, "simulate.md", "exec"), names)
+    names = check_page("simulate.md")
     run, later = names["run"], names["later"]
-    assert str(run) + "\n" == capsys.readouterr().out
     np.testing.assert_allclose(run.energy - run.contact_work, run.energy[0], rtol=1e-12)
     np.testing.assert_array_equal(later.q[0], run.q[-1])
     np.testing.assert_array_equal(names["same"].q, run.q[:1001])
-    shown = re.findall(r"^\| `([\w-]+)` \|", page.read_text(), re.MULTILINE)
+    shown = re.findall(r"^\| `([\w-]+)` \|", (ROOT / "docs" / "simulate.md").read_text(), re.MULTILINE)
     assert sorted(shown) == schemes.names()
 
 

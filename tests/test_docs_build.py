@@ -227,4 +227,4 @@ solver  another
 def test_the_code_of_the_first_page_runs(capsys):
     (code,) = re.findall(r"```python\n(.*?)```", (DOCS / "index.md").read_text(), re.DOTALL)
     exec(compile(code, "index.md", "exec"), {})
-    assert "dissipated 500 J" in capsys.readouterr().out
+    assert "500 J dissipated" in capsys.readouterr().out
