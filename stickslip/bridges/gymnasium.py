@@ -5,12 +5,15 @@ from stickslip.bridges.gymnasium import exact  # this import registers the tasks
 
 env = gymnasium.make("stickslip/Ant-v0")
 env = exact(MyEnv())  # of `gymnasium.envs.mujoco.MujocoEnv`
+envs = gymnasium.make_vec("stickslip/Ant-v0", num_envs=16, threads=2)
 """
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from stickslip.bridges.gymnasium_vector import ExactVectorEnv as ExactVectorEnv
+from stickslip.bridges.gymnasium_vector import vector_of
 from stickslip.bridges.step_function import needed
 from stickslip.bridges.substeps import Contact, Substeps
 from stickslip.state import ModelError
@@ -114,8 +117,10 @@ def _register(task: str) -> type:
     gymnasium.register(
         f"stickslip/{task}-v0", f"{__name__}:{name}", reward_threshold=spec.reward_threshold,
         max_episode_steps=spec.max_episode_steps, kwargs=dict(spec.kwargs),
+        vector_entry_point=f"{__name__}:{task}VectorEnv",
     )  # fmt: skip
     return type(name, (ExactContact, original), {"__module__": __name__, "__doc__": doc})
 
 
 globals().update({f"{_task}Env": _register(_task) for _task in TASKS})
+globals().update({f"{_task}VectorEnv": partial(vector_of, f"stickslip/{_task}-v0") for _task in TASKS})

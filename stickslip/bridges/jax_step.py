@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.bridges.step_function import ArraysFunction, function_of, needed
+from stickslip.bridges.batch_function import StepArrays, arrays_function
+from stickslip.bridges.step_function import needed
 from stickslip.mechanics.world import World
 from stickslip.robots.robot import Robot
 from stickslip.schemes.step import Solver
@@ -33,14 +34,14 @@ def jax_step(
     (q, v, *inputs) -> (q, v).
 
     `how` are the fields of `ArraysFunction`: scheme, inputs, steps, path, continues, kappa, on_kink,
-    checkpoints. The steps themselves are made outside of JAX, on the processor, one after the other under
-    `vmap`; it is differentiated once, forwards (`jvp`, `jacfwd`) or backwards (`grad`, `vjp`, `jacrev`).
-    Everything is in double precision: JAX must be told so (`jax_enable_x64`), and arrays of less are taken
-    as doubles.
+    checkpoints; and `batch`: so many members, whose axis comes first in q, v and what is not one for all.
+    The steps themselves are made outside of JAX, on the processor, one after the other under `vmap`; it is
+    differentiated once, forwards (`jvp`, `jacfwd`) or backwards (`grad`, `vjp`, `jacrev`). Everything is in
+    double precision: JAX must be told so (`jax_enable_x64`), and arrays of less are taken as doubles.
     """
     jax = needed("jax")
     jnp = needed("jax.numpy")
-    function = function_of(world, h, solver, how)
+    function = arrays_function(world, h, solver, how)
     derivative = _derivative()
     results = _results(function)
 
@@ -69,7 +70,7 @@ def jax_step(
     return checked
 
 
-def _results(function: ArraysFunction) -> tuple[Any, Any]:
+def _results(function: StepArrays) -> tuple[Any, Any]:
     """Shapes and types of what a function gives, as JAX has them."""
     jax = needed("jax")
     return tuple(jax.ShapeDtypeStruct(shape, np.float64) for shape in function.results)  # type: ignore[return-value]
@@ -86,7 +87,7 @@ def _derivative() -> Any:
     def again(*_: Any, **__: Any) -> Any:
         raise ModelError("steps have first derivatives only")
 
-    def forwards(*both: Any, function: ArraysFunction) -> list[Any]:
+    def forwards(*both: Any, function: StepArrays) -> list[Any]:
         def made(*both: Any) -> tuple[Array, Array]:
             given = [np.asarray(one) for one in both]
             (q, v, *inputs), changes = given[: len(given) // 2], given[len(given) // 2 :]
@@ -94,10 +95,10 @@ def _derivative() -> Any:
 
         return list(jax.pure_callback(made, _results(function), *both, vmap_method="sequential"))
 
-    def shapes(*both: Any, function: ArraysFunction) -> list[Any]:
+    def shapes(*both: Any, function: StepArrays) -> list[Any]:
         return [jax.core.ShapedArray(one.shape, one.dtype) for one in _results(function)]
 
-    def backwards(weights: Any, *both: Any, function: ArraysFunction) -> list[Any]:
+    def backwards(weights: Any, *both: Any, function: StepArrays) -> list[Any]:
         arguments = both[: len(both) // 2]
         wanted = _results(function)
         full = [
@@ -118,7 +119,7 @@ def _derivative() -> Any:
         asked = [weight if ad.is_undefined_primal(change) else None for weight, change in pairs]
         return [*(None for _ in arguments), *asked]
 
-    def mapped(both: Any, axes: Any, function: ArraysFunction) -> Any:
+    def mapped(both: Any, axes: Any, function: StepArrays) -> Any:
         moving = [jax.numpy.moveaxis(one, axis, 0) for one, axis in _moving(both, axes)]
 
         def one_of(rows: Any) -> Any:

@@ -51,6 +51,10 @@ class Contact(Options):
     )
 
 
+ROWS = 32
+"""Steps that there is memory for at a time: that of many environments stays small."""
+
+
 class Substeps:
     """Makes steps on a model, and leaves data as MuJoCo's `mj_step` and `mj_rnePostConstraint` would."""
 
@@ -66,7 +70,7 @@ class Substeps:
         self.contact, self.prepared = contact, PreparedRobot(robot, spare=False)  # data is copied
         self._scheme = ReducedMoreauJean()
         self._solver: Any = registry.make("auto", tolerance=contact.tolerance)
-        self._march = RobotMarch(self.prepared, self._solver)
+        self._march = RobotMarch(self.prepared, self._solver, ROWS)
         self._state: State | None = None
         self._memory: Memory = {}
         self.residual = 0.0

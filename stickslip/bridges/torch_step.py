@@ -8,7 +8,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from stickslip.bridges.step_function import ArraysFunction, function_of, needed
+from stickslip.bridges.batch_function import StepArrays, arrays_function
+from stickslip.bridges.step_function import needed
 from stickslip.mechanics.world import World
 from stickslip.robots.robot import Robot
 from stickslip.schemes.step import Solver
@@ -27,12 +28,13 @@ def torch_step(
     (q, v, *inputs) -> (q, v).
 
     `how` are the fields of `ArraysFunction`: scheme, inputs, steps, path, continues, kappa, on_kink,
-    checkpoints. Tensors live on the processor. Everything is in double precision: tensors of less are taken
-    as doubles, what comes back is double, and gradients are of the type of what they belong to. It is
-    differentiated backwards, once; under `torch.func.vmap` steps are made one after the other.
+    checkpoints; and `batch`: so many members, whose axis comes first in q, v and what is not one for all.
+    Tensors live on the processor. Everything is in double precision: tensors of less are taken as doubles,
+    what comes back is double, and gradients are of the type of what they belong to. It is differentiated
+    backwards, once; under `torch.func.vmap` steps are made one after the other.
     """
     torch = needed("torch")
-    function = function_of(world, h, solver, how)
+    function = arrays_function(world, h, solver, how)
     autograd = _autograd_function()
 
     def step(q: Any, v: Any, *inputs: Any) -> tuple[Any, Any]:
@@ -56,7 +58,7 @@ def _autograd_function() -> Any:
 
     class _Mapped(torch.autograd.Function):  # type: ignore[misc,name-defined,unused-ignore]
         @classmethod
-        def vmap(cls, info: Any, in_dims: Any, function: ArraysFunction, *tensors: Any) -> Any:
+        def vmap(cls, info: Any, in_dims: Any, function: StepArrays, *tensors: Any) -> Any:
             rows = [
                 cls.apply(
                     function,
@@ -72,7 +74,7 @@ def _autograd_function() -> Any:
 
     class _Transposed(_Mapped):
         @staticmethod
-        def forward(function: ArraysFunction, dq: Any, dv: Any, *arguments: Any) -> tuple[Any, ...]:
+        def forward(function: StepArrays, dq: Any, dv: Any, *arguments: Any) -> tuple[Any, ...]:
             q, v, *inputs = map(_plain, arguments)
             found = function.transposed(q, v, inputs, _plain(dq), _plain(dv))
             return tuple(torch.from_numpy(one) for one in found)
@@ -87,7 +89,7 @@ def _autograd_function() -> Any:
 
     class _Step(_Mapped):
         @staticmethod
-        def forward(function: ArraysFunction, *arguments: Any) -> tuple[Any, Any]:
+        def forward(function: StepArrays, *arguments: Any) -> tuple[Any, Any]:
             q, v = function.value(*map(_plain, arguments))
             return torch.from_numpy(q), torch.from_numpy(v)
 

@@ -1,0 +1,117 @@
+"""Steps of n members as one function of plain arrays, with a leading axis of members."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from stickslip.bridges.step_function import ArraysFunction, function_of
+from stickslip.mechanics.world import World
+from stickslip.robots.robot import Robot
+from stickslip.schemes.step import Solver
+from stickslip.state import Array, ModelError
+from stickslip.systems.family import Family
+from stickslip.systems.system import NonsmoothSystem
+
+
+@dataclass(frozen=True, eq=False)
+class BatchFunction:
+    """(q, v, *inputs) -> (q, v) of n members: each argument has a row for each member, or is one for all.
+
+    Row k is what the function of a single member gives of the rows k, bit for bit. Weights of what is one for
+    all are sums over the members in their order, so that they are the same in every run.
+    """
+
+    one: ArraysFunction
+    """Of a single member."""
+    n: int
+    """Number of members."""
+
+    @property
+    def inputs(self) -> Sequence[str]:
+        """Names of what comes after q and v."""
+        return self.one.inputs
+
+    @property
+    def results(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Shapes of q and v that it gives."""
+        q, v = self.one.results
+        return (self.n, *q), (self.n, *v)
+
+    def check(self, shapes: Sequence[tuple[int, ...]]) -> None:
+        """Refuse arguments whose number or shapes cannot be."""
+        names = ("q", "v", *self.inputs)
+        if len(shapes) == len(names):
+            for name, shape in zip(names, shapes, strict=True):
+                known = self.one.shapes(name)
+                if not self._has_rows(name, shape) and tuple(shape) not in known:
+                    wanted = " or ".join(str(each) for own in known for each in ((self.n, *own), own))
+                    raise ModelError(f"{name} has shape {tuple(shape)}, expected {wanted}")
+        else:
+            self.one.check(shapes)
+
+    def value(self, *arguments: Array) -> tuple[Array, Array]:
+        """q and v of all members after the steps."""
+        found = [self.one.value(*row) for row in self._rows(arguments)]
+        return _stacked(found)
+
+    def transposed(self, q: Array, v: Array, inputs: Sequence[Array], dq: Array, dv: Array) -> list[Array]:
+        """Weights of q, v and the inputs, from weights of what it gives there."""
+        arguments = (q, v, *inputs)
+        found = [np.zeros(np.shape(one)) for one in arguments]
+        rows = self._has_rows_of(arguments)
+        for k, (own_q, own_v, *own) in enumerate(self._rows(arguments)):
+            weights = self.one.transposed(own_q, own_v, own, dq[k], dv[k])
+            for whole, part, has_rows in zip(found, weights, rows, strict=True):
+                if has_rows:
+                    whole[k] = part
+                else:
+                    whole += part
+        return found
+
+    def tangent(self, q: Array, v: Array, inputs: Sequence[Array], *changes: Array) -> tuple[Array, Array]:
+        """Changes of what it gives there, from changes of q, v and the inputs."""
+        pairs = zip(self._rows((q, v, *inputs)), self._rows(changes), strict=True)
+        return _stacked([self.one.tangent(row[0], row[1], row[2:], *change) for row, change in pairs])
+
+    def _rows(self, arguments: Sequence[Array]) -> list[list[Array]]:
+        """The arguments of each member."""
+        rows = self._has_rows_of(arguments)
+        return [
+            [np.asarray(one[k] if has_rows else one) for one, has_rows in zip(arguments, rows, strict=True)]
+            for k in range(self.n)
+        ]
+
+    def _has_rows_of(self, arguments: Sequence[Array]) -> list[bool]:
+        names = ("q", "v", *self.inputs)
+        return [self._has_rows(name, np.shape(one)) for name, one in zip(names, arguments, strict=True)]
+
+    def _has_rows(self, name: str, shape: tuple[int, ...]) -> bool:
+        """Whether an argument of a shape has a row for each member."""
+        return tuple(shape) in [(self.n, *own) for own in self.one.shapes(name)]
+
+
+StepArrays = ArraysFunction | BatchFunction
+"""What frameworks make a function of theirs of."""
+
+
+def arrays_function(
+    thing: World | NonsmoothSystem | Family | Robot, h: float, solver: Solver, how: dict[str, Any]
+) -> StepArrays:
+    """The function of steps of a model; `batch` among `how` is the number of members, None for a single one
+    without an axis of members."""
+    fields = dict(how)
+    n: Any = fields.pop("batch", None)
+    one = function_of(thing, h, solver, fields)
+    if n is None:
+        return one
+    if not isinstance(n, Integral) or isinstance(n, bool) or int(n) < 1:
+        raise ModelError(f"batch is {n!r}; how many members is a whole number from 1, or None")
+    return BatchFunction(one, int(n))
+
+
+def _stacked(rows: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+    q, v = zip(*rows, strict=True)
+    return np.stack(q), np.stack(v)
