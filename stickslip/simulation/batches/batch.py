@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from stickslip.interrupts import Interrupts
 from stickslip.names import LISTED, alternatives
 from stickslip.robots.robot import Robot
-from stickslip.simulation.batches.member import NEVER, How, Member
+from stickslip.simulation.batches.member import NEVER, How, Member, carry_together
 from stickslip.simulation.batches.models import GROUP, Models, rows_of
 from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.state import Array, IntArray, ModelError, State, UnknownNameError
@@ -181,8 +181,8 @@ class Batch:
         going = [one for one in self._members if one.is_going]
         last = {id(one): one.index + steps for one in going}
         with Interrupts() as interrupts, Team(self.threads) as team:
-            team.run([partial(_carry, group, last, interrupts) for group in self._groups(going)])
-            _carry([one for one in going if not one.is_free], last, interrupts)
+            team.run([partial(carry_together, group, last, interrupts) for group in self._groups(going)])
+            carry_together([one for one in going if not one.is_free], last, interrupts)
         return self.state
 
     def _groups(self, members: Iterable[Member]) -> list[list[Member]]:
@@ -299,9 +299,3 @@ def _count(n: Any, what: str, most: int) -> int:
 def _stacked(rows: Sequence[Array]) -> Array:
     # Joined as bytes of one kind, which is several times faster than np.stack of many small arrays.
     return np.concatenate(rows).reshape(len(rows), -1)
-
-
-def _carry(members: Sequence[Member], last: dict[int, int], interrupts: Interrupts) -> None:
-    """Carry members on, one after the other."""
-    for one in members:
-        one.carry(last[id(one)], interrupts)

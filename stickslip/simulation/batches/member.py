@@ -1,6 +1,6 @@
 """One simulation of a batch: what a live run holds, without its records."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from enum import IntEnum
 from functools import partial
@@ -13,6 +13,7 @@ from stickslip.interrupts import Interrupts
 from stickslip.problem.solution import Verdict
 from stickslip.schemes import registry
 from stickslip.schemes.body_world import PreparedWorld
+from stickslip.schemes.robots import march_together
 from stickslip.schemes.step import Memory, Solver
 from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.simulation.clock import OFF_CLOCK
@@ -40,6 +41,28 @@ class MemberStatus(IntEnum):
     """It is held: its next step has an error of the model, or of MuJoCo."""
     LEFT = 3
     """It is held: compiled code left its next step, and the batch has `compiled_only`."""
+
+
+def carry_together(members: Sequence["Member"], last: Mapping[int, int], interrupts: Interrupts) -> None:
+    """Carry members of a batch up to numbers of their clocks, by `id`: several robots in each compiled call,
+    other models one after the other."""
+    left = list(members)
+    while left and interrupts.error is None:
+        ready = [(one, strip) for one in left if (strip := one.ready()) is not None]
+        most = [min(last[id(one)] - one.index, strip.most - strip.steps) for one, strip in ready]
+        made: list[int] = []
+        if ready:
+            times = [
+                one.clock.times(one.index + 1, one.index + n) for (one, _), n in zip(ready, most, strict=True)
+            ]
+            made = march_together([one.prepared for one, _ in ready], [s for _, s in ready], most, times)
+        left = []
+        for (one, strip), steps in zip(ready, made, strict=True):
+            one.follow(strip, steps)
+            if steps and one.index < last[id(one)]:
+                left.append(one)
+    for one in members:
+        one.carry(last[id(one)], interrupts)
 
 
 class How(NamedTuple):
@@ -137,6 +160,20 @@ class Member:
         )  # fmt: skip
 
     # 2. What goes on.
+
+    def ready(self) -> Any:
+        """Where steps of several robots in one call may follow; None where steps are made by `carry`."""
+        ready = getattr(self._steps, "ready", None)
+        if ready is None or not self.is_free or not self.is_going or self.clock.grid:
+            return None
+        strip = self._steps.strip
+        if strip is not None and strip.steps == strip.most:
+            self._settle()  # it goes on in another strip
+        return ready(self.state)
+
+    def follow(self, strip: Any, steps: int) -> None:
+        """So many steps were made in such a call."""
+        self.state, self.index = strip.state, self.index + steps
 
     def carry(self, last: int, interrupts: Interrupts) -> None:
         """Steps up to number `last` of the clock, until it is held or an interrupt comes; where it is free,
