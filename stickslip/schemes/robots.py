@@ -342,16 +342,17 @@ class RobotMarch:
 
 def march_together(
     prepared: Sequence[PreparedRobot], strips: Sequence[RobotStrip], most: Sequence[int],
-    times: Sequence[Array],
+    at: Sequence[Callable[[int], float]], index: Sequence[int],
 ) -> list[int]:  # fmt: skip
     """How many steps were made after those of each strip, of robots of one structure that are `ready`.
 
-    most: how many at most of each. times: their ends [s], shape (most,) each. A robot that makes none is as
-    before, or at no state.
+    most: how many at most of each. at: times [s] at indices of their clocks, which are at `index`. A robot
+    that makes none is as before, or at no state.
     """
     n = len(strips)
     ints = np.array([[one.run.address for one in strips], [one.steps for one in strips], most], np.int64)
-    first, made, ended = np.array([one[0] for one in times]), np.empty(n, np.int64), np.empty(n, np.int64)
+    first = np.array([time(k + 1) for time, k in zip(at, index, strict=True)])
+    made, ended = np.empty(n, np.int64), np.empty(n, np.int64)
     arguments = strips[0].run, *ints, first, made, ended
     call = prepared[0].entries.get("many")
     if call is None:
@@ -360,19 +361,19 @@ def march_together(
     for robot in prepared:
         robot.at = None
     call(*arguments)
-    for robot, strip, state, ends, done, ending in zip(
-        prepared, strips, before, times, made.tolist(), ended.tolist(), strict=True
+    steps = made.tolist()
+    for k, (robot, strip, done, ending) in enumerate(
+        zip(prepared, strips, steps, ended.tolist(), strict=True)
     ):
+        robot.at = before[k]
         if done:
-            room, row = strip.room, strip.steps + done
-            strip.times[strip.steps + 1 : row + 1] = ends[:done]
-            t = float(ends[done - 1])
-            robot.data.time = t
-            strip.steps, strip.state = row, state_of(t, room.q[row], room.v[row], room.z[row])
-        robot.at = strip.state if done else state
+            room, row, t = strip.room, strip.steps + done, at[k](index[k] + done)
+            strip.times[row] = robot.data.time = t
+            strip.steps = row
+            strip.state = robot.at = state_of(t, room.q[row], room.v[row], room.z[row])
         if ending in (kernels.FAILED, kernels.NOT_FINITE):
             robot.leave_failure()  # of a step that comes next, and fails again
-    return made.tolist()  # type: ignore[no-any-return]
+    return steps  # type: ignore[no-any-return]
 
 
 class _Place:

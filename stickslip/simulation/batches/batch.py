@@ -70,7 +70,7 @@ class Batch:
     def _made(self, k: int) -> Member:
         """A member at its start."""
         try:
-            return Member(self._prepared(k), self._how, self._starts[k])
+            return Member(self._prepared(k), self._how, self._starts[k], k // self._group)
         except ModelError as error:
             raise ModelError(f"member {k}: {error}") from None
 
@@ -179,17 +179,17 @@ class Batch:
         """
         steps = _count(n, "steps", NEVER)
         going = [one for one in self._members if one.is_going]
-        last = {id(one): one.index + steps for one in going}
+        for one in going:
+            one.goal = one.index + steps
         with Interrupts() as interrupts, Team(self.threads) as team:
-            team.run([partial(carry_together, group, last, interrupts) for group in self._groups(going)])
-            carry_together([one for one in going if not one.is_free], last, interrupts)
+            team.run([partial(carry_together, group, interrupts) for group in self._groups(going)])
+            carry_together([one for one in going if not one.is_free], interrupts)
         return self.state
 
     def _groups(self, members: Iterable[Member]) -> list[list[Member]]:
         """Those whose steps threads can make, so that one thread has all that share a workspace."""
-        place = {id(one): k // self._group for k, one in enumerate(self._members)}
         free = (one for one in members if one.is_free)
-        return [list(group) for _, group in groupby(free, lambda one: place[id(one)])]
+        return [list(group) for _, group in groupby(free, attrgetter("group"))]
 
     def reset(
         self, members: Sequence[int] | ArrayLike | None = None, start: Any = None, *,

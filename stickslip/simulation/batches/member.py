@@ -43,26 +43,24 @@ class MemberStatus(IntEnum):
     """It is held: compiled code left its next step, and the batch has `compiled_only`."""
 
 
-def carry_together(members: Sequence["Member"], last: Mapping[int, int], interrupts: Interrupts) -> None:
-    """Carry members of a batch up to numbers of their clocks, by `id`: several robots in each compiled call,
-    other models one after the other."""
-    left = list(members)
+def carry_together(members: Sequence["Member"], interrupts: Interrupts) -> None:
+    """Carry members of a batch to their goals: several robots in each compiled call, other models one after
+    the other."""
+    left = members
     while left and interrupts.error is None:
         ready = [(one, strip) for one in left if (strip := one.ready()) is not None]
-        most = [min(last[id(one)] - one.index, strip.most - strip.steps) for one, strip in ready]
-        made: list[int] = []
-        if ready:
-            times = [
-                one.clock.times(one.index + 1, one.index + n) for (one, _), n in zip(ready, most, strict=True)
-            ]
-            made = march_together([one.prepared for one, _ in ready], [s for _, s in ready], most, times)
-        left = []
-        for (one, strip), steps in zip(ready, made, strict=True):
-            one.follow(strip, steps)
-            if steps and one.index < last[id(one)]:
-                left.append(one)
+        if not ready:
+            break
+        left, strips = zip(*ready, strict=True)
+        most = [min(one.goal - one.index, strip.most - strip.steps) for one, strip in ready]
+        at, index = [one.clock.at for one in left], [one.index for one in left]
+        made = march_together([one.prepared for one in left], strips, most, at, index)
+        for one, strip, steps in zip(left, strips, made, strict=True):
+            one.state, one.index = strip.state, one.index + steps
+        left = [one for one, steps in zip(left, made, strict=True) if steps and one.index < one.goal]
     for one in members:
-        one.carry(last[id(one)], interrupts)
+        if one.index < one.goal:
+            one.carry(interrupts)
 
 
 class How(NamedTuple):
@@ -83,9 +81,10 @@ class How(NamedTuple):
 class Member:
     """A simulation that goes on when it is told to."""
 
-    def __init__(self, prepared: Any, how: How, start: Any):
-        """prepared: the model, as its steps take it; start: None, a state or a checkpoint."""
-        self.prepared, self.how = prepared, how
+    def __init__(self, prepared: Any, how: How, start: Any, group: int):
+        """prepared: the model, as its steps take it; start: None, a state or a checkpoint; group: that of
+        those who share a workspace."""
+        self.prepared, self.how, self.group = prepared, how, group
         self._accepts_relaxed = bool(getattr(how.solver, "other_law", False))
         self.begin(start)
 
@@ -100,6 +99,8 @@ class Member:
         self._recall: Callable[[], Memory] = lambda: begun.memory
         self.index = self._settled = begun.clock.index
         """Steps since the clock's origin, and of those taken in: the lane may have made more."""
+        self.goal = self.index
+        """Where it is to go, as an index of the clock."""
         self._lane: Any = None
         self._residual = self._worst = 0.0
         self.status, self.reason = MemberStatus.GOING, ""
@@ -171,17 +172,13 @@ class Member:
             self._settle()  # it goes on in another strip
         return ready(self.state)
 
-    def follow(self, strip: Any, steps: int) -> None:
-        """So many steps were made in such a call."""
-        self.state, self.index = strip.state, self.index + steps
-
-    def carry(self, last: int, interrupts: Interrupts) -> None:
-        """Steps up to number `last` of the clock, until it is held or an interrupt comes; where it is free,
-        any thread may do it."""
+    def carry(self, interrupts: Interrupts) -> None:
+        """Steps to the goal, until it is held or an interrupt comes; where it is free, any thread may do
+        it."""
         own = QUIET if self.is_free else interrupts
         try:
-            while self.is_going and self.index < last and interrupts.error is None:
-                if not self._together(last, own):
+            while self.is_going and self.index < self.goal and interrupts.error is None:
+                if not self._together(self.goal, own):
                     self._leave(own)
         except ModelError as error:
             self._hold(MemberStatus.REFUSED, str(error))
