@@ -8,9 +8,10 @@ of a hundred rows, thirty times as much on a busy machine, and their sums round 
 limit takes 16 µs.
 """
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar, copy_context
+from contextvars import Context, ContextVar, copy_context
 from functools import cache, wraps
 from itertools import count, pairwise
 from queue import SimpleQueue
@@ -73,15 +74,15 @@ class Team:
         with Team() as team:
             results = team.run([partial(kernel, arrays, first, end) for first, end in ranges(n, 8)])
 
-    size: threads in all; those allowed here (`use_threads`) unless given. A team of one starts none. BLAS is
+    size: threads in all; those allowed here (`use_threads`) unless given. A team of one starts none. Threads
+    stay for the next team. BLAS is
     on one thread meanwhile, and tasks are allowed one thread, whatever the size of the team.
     """
 
     def __init__(self, size: int | None = None):
         self.size = allowed_threads() if size is None else checked_number(size)
         """Threads, with the one that calls."""
-        self._threads: list[Thread] = []
-        self._orders: SimpleQueue[_Round[Any] | None] = SimpleQueue()
+        self._helpers: list[_Helper] = []
         self._round: _Round[Any] | None = None
 
     def __enter__(self) -> Self:
@@ -92,11 +93,8 @@ class Team:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for _ in self._threads:
-            self._orders.put(None)
-        for thread in self._threads:
-            thread.join()
-        self._threads.clear()
+        _idle.extend(self._helpers)
+        self._helpers.clear()
         _allowed.reset(self._token)
         _blas.release()
 
@@ -114,13 +112,11 @@ class Team:
         helpers = min(self.size, len(tasks)) - 1
         if helpers <= 0:
             return [task() for task in tasks]
-        while len(self._threads) < helpers:
-            thread = Thread(target=copy_context().run, args=(self._work,), name="stickslip", daemon=True)
-            thread.start()
-            self._threads.append(thread)
+        while len(self._helpers) < helpers:
+            self._helpers.append(_helper())
         current = self._round = _Round(tasks)
-        for _ in range(helpers):
-            self._orders.put(current)
+        for helper in self._helpers[:helpers]:
+            helper.orders.put((copy_context(), current))
         interrupt: BaseException | None = None
         try:
             current.work()
@@ -143,13 +139,38 @@ class Team:
             except BaseException as error:
                 current.is_stopping, found = True, error
 
+
+class _Helper:
+    """A thread that works for one team after the other: to begin one takes as long as many small tasks."""
+
+    def __init__(self) -> None:
+        self.orders: SimpleQueue[tuple[Context, _Round[Any]]] = SimpleQueue()
+        """Rounds that it is to work on, each in a context of the team."""
+        Thread(target=self._work, name="stickslip", daemon=True).start()
+
     def _work(self) -> None:
-        """What a helper does: round after round."""
-        while (current := self._orders.get()) is not None:
+        """What the thread does as long as the process lives: it keeps nothing between two rounds."""
+        while True:
+            context, current = self.orders.get()
             try:
-                current.work()
+                context.run(current.work)
             finally:
                 current.over.put(None)
+                del context, current
+
+
+_idle: list[_Helper] = []
+"""Threads that work for no team."""
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_idle.clear)  # a child process has none of these threads
+
+
+def _helper() -> _Helper:
+    """A thread that is idle, or a new one."""
+    try:
+        return _idle.pop()
+    except IndexError:
+        return _Helper()
 
 
 class _Round(Generic[Result]):

@@ -39,6 +39,8 @@ def modules(tree):
 def test_the_check_of_every_example_holds(path, capsys):
     if path.stem == "view_it":
         pytest.importorskip("viser", reason="the viewer's extra is not installed")
+    if path.stem == "friction_from_batch":
+        pytest.importorskip("torch", reason="the extra torch is not installed")
     example = loaded(path)
     found = example.main()
     example.check(*found) if isinstance(found, tuple) else example.check(found)

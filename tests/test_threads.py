@@ -124,12 +124,15 @@ def test_a_number_that_is_none(number):
         stickslip.use_threads(number).__enter__()
 
 
-def test_no_thread_is_left_over():
-    before = active_count()
+def test_threads_stay_for_the_next_team():
+    """So many as the largest team needs; they are not made anew, and a team of one needs none."""
     with Team(3) as team:
         team.run([lambda: None] * 3)
-        assert active_count() == before + 2
-    assert active_count() == before
+        known = active_count()
+    for size in (1, 2, 3):
+        with Team(size) as team:
+            team.run([lambda: None] * 3)
+            assert active_count() == known
 
 
 def test_ranges_cover_all_and_none_is_empty():

@@ -37,7 +37,7 @@ NO_END = -1
 """In the place of an index of the clock: no step is recorded but those of every so many."""
 NO_INPUTS: Array = frozen(np.zeros(0))
 MOST_SKIPPED = 64
-"""Steps made one by one after calls that could not make any, at most."""
+"""Steps made one by one after several calls in a row that could not make any, at most."""
 
 
 @dataclass(eq=False, slots=True)
@@ -228,7 +228,7 @@ class BodyMarch:
     def _leave(self, more: int) -> None:
         """Let the next steps be made by themselves, so many more than `make` is at."""
         self.misses += 1
-        self.skip = min(2**self.misses, MOST_SKIPPED) - 1 + more
+        self.skip = min(2 ** (self.misses - 1), MOST_SKIPPED) - 1 + more
 
     def _made(self, strip: Strip, index: int, every: int, end: int, steps: int) -> tuple[Any, bool]:
         """What the kernel says of at most so many more steps of a strip, and whether MuJoCo warned."""

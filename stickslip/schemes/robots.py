@@ -4,7 +4,7 @@ Velocities are implicit in dampers, springs and servos, contact is hard. Many st
 call (`RobotMarch`); one that its solver leaves is made here, with the solver that was asked for.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from sys import getrefcount
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from stickslip.kernels.robots import layout as at
 from stickslip.kernels.robots import steps as kernels
 from stickslip.kernels.robots.impulses import guess, remember, whole
 from stickslip.kernels.robots.layout import LastImpulses, Room
+from stickslip.kernels.robots.many import march_many
 from stickslip.kernels.robots.outputs import begin_room, follow_room, write_contacts
 from stickslip.kernels.robots.rows import find_missed
 from stickslip.kernels.steps.tables import empty_contacts, empty_joints
@@ -205,8 +206,8 @@ class RobotMarch:
         if carried.moving or prepared.drive is not None:
             run, steps = Held(run.values._replace(carried=carried), like=run), 1
         done, ending = self._made(run, strip, steps, at(index + 1))
-        if ending == kernels.NOT_FINITE:
-            raise ModelError(_NOT_FINITE.format(at(index + done)))
+        if ending == kernels.NOT_FINITE and not done:
+            raise ModelError(_NOT_FINITE.format(at(index)))
         if ending == kernels.FAILED and not done:
             prepared.check_said(state.t)
         self.strip = strip
@@ -223,7 +224,7 @@ class RobotMarch:
                 prepared.check_memory()
             return self.make(state, recall, h, at, index, most)
         self._follow(strip, [at(k) for k in range(index + 1, index + done + 1)])
-        if ending == kernels.FAILED:
+        if ending in (kernels.FAILED, kernels.NOT_FINITE):
             prepared.leave_failure()  # of a step that comes next, and fails again
         return strip, done
 
@@ -257,6 +258,18 @@ class RobotMarch:
             return after
 
         return follow
+
+    def ready(self, state: State) -> RobotStrip | None:
+        """A strip that steps from `state` may follow in a call for several robots (`march_together`); None
+        where `make` has to see to the next step."""
+        prepared, strip = self.prepared, self.strip
+        if strip is None or prepared.at is not state or strip.state is not state or strip.closed:
+            return None
+        if not prepared.free or prepared.model.nmocap or prepared.looks_around:
+            return None
+        if strip.steps == strip.most and not self.renew(state):
+            return None
+        return self.strip
 
     def renew(self, state: State) -> bool:
         """Whether the strip is full and ends at `state`, and another one follows, with all as it was."""
@@ -325,6 +338,42 @@ class RobotMarch:
             self._places = [*self._places[-1:], made]
             like = self.prepared.entries["run"] = made.run
         return self._places[-1]
+
+
+def march_together(
+    prepared: Sequence[PreparedRobot], strips: Sequence[RobotStrip], most: Sequence[int],
+    at: Sequence[Callable[[int], float]], index: Sequence[int],
+) -> list[int]:  # fmt: skip
+    """How many steps were made after those of each strip, of robots of one structure that are `ready`.
+
+    most: how many at most of each. at: times [s] at indices of their clocks, which are at `index`. A robot
+    that makes none is as before, or at no state.
+    """
+    n = len(strips)
+    ints = np.array([[one.run.address for one in strips], [one.steps for one in strips], most], np.int64)
+    first = np.array([time(k + 1) for time, k in zip(at, index, strict=True)])
+    made, ended = np.empty(n, np.int64), np.empty(n, np.int64)
+    arguments = strips[0].run, *ints, first, made, ended
+    call = prepared[0].entries.get("many")
+    if call is None:
+        call = prepared[0].entries["many"] = entry(march_many, *arguments)
+    before = [one.at for one in prepared]
+    for robot in prepared:
+        robot.at = None
+    call(*arguments)
+    steps = made.tolist()
+    for k, (robot, strip, done, ending) in enumerate(
+        zip(prepared, strips, steps, ended.tolist(), strict=True)
+    ):
+        robot.at = before[k]
+        if done:
+            room, row, t = strip.room, strip.steps + done, at[k](index[k] + done)
+            strip.times[row] = robot.data.time = t
+            strip.steps = row
+            strip.state = robot.at = state_of(t, room.q[row], room.v[row], room.z[row])
+        if ending in (kernels.FAILED, kernels.NOT_FINITE):
+            robot.leave_failure()  # of a step that comes next, and fails again
+    return steps  # type: ignore[no-any-return]
 
 
 class _Place:

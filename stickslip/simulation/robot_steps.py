@@ -154,6 +154,15 @@ class RobotSteps:
         return self._taken(*made, index, every, end)
 
     @property
+    def strip(self) -> RobotStrip | None:
+        """The last steps made together."""
+        return None if self._march is None else self._march.strip
+
+    def ready(self, state: State) -> RobotStrip | None:
+        """A strip that steps from `state` may follow in a call for several robots."""
+        return None if self._march is None or self.control is not None else self._march.ready(state)
+
+    @property
     def lane(self) -> Callable[[State, int, int, float], State | None] | None:
         """Makes one more step after those of the last strip, to be kept when `followed` is asked; None where
         the user's function is asked before every step."""

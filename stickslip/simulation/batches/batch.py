@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from stickslip.interrupts import Interrupts
 from stickslip.names import LISTED, alternatives
 from stickslip.robots.robot import Robot
-from stickslip.simulation.batches.member import NEVER, How, Member
+from stickslip.simulation.batches.member import NEVER, How, Member, carry_together
 from stickslip.simulation.batches.models import GROUP, Models, rows_of
 from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.state import Array, IntArray, ModelError, State, UnknownNameError
@@ -70,7 +70,7 @@ class Batch:
     def _made(self, k: int) -> Member:
         """A member at its start."""
         try:
-            return Member(self._prepared(k), self._how, self._starts[k])
+            return Member(self._prepared(k), self._how, self._starts[k], k // self._group)
         except ModelError as error:
             raise ModelError(f"member {k}: {error}") from None
 
@@ -179,17 +179,17 @@ class Batch:
         """
         steps = _count(n, "steps", NEVER)
         going = [one for one in self._members if one.is_going]
-        last = {id(one): one.index + steps for one in going}
+        for one in going:
+            one.goal = one.index + steps
         with Interrupts() as interrupts, Team(self.threads) as team:
-            team.run([partial(_carry, group, last, interrupts) for group in self._groups(going)])
-            _carry([one for one in going if not one.is_free], last, interrupts)
+            team.run([partial(carry_together, group, interrupts) for group in self._groups(going)])
+            carry_together([one for one in going if not one.is_free], interrupts)
         return self.state
 
     def _groups(self, members: Iterable[Member]) -> list[list[Member]]:
         """Those whose steps threads can make, so that one thread has all that share a workspace."""
-        place = {id(one): k // self._group for k, one in enumerate(self._members)}
         free = (one for one in members if one.is_free)
-        return [list(group) for _, group in groupby(free, lambda one: place[id(one)])]
+        return [list(group) for _, group in groupby(free, attrgetter("group"))]
 
     def reset(
         self, members: Sequence[int] | ArrayLike | None = None, start: Any = None, *,
@@ -299,9 +299,3 @@ def _count(n: Any, what: str, most: int) -> int:
 def _stacked(rows: Sequence[Array]) -> Array:
     # Joined as bytes of one kind, which is several times faster than np.stack of many small arrays.
     return np.concatenate(rows).reshape(len(rows), -1)
-
-
-def _carry(members: Sequence[Member], last: dict[int, int], interrupts: Interrupts) -> None:
-    """Carry members on, one after the other."""
-    for one in members:
-        one.carry(last[id(one)], interrupts)

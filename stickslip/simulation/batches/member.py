@@ -1,6 +1,6 @@
 """One simulation of a batch: what a live run holds, without its records."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from enum import IntEnum
 from functools import partial
@@ -13,6 +13,7 @@ from stickslip.interrupts import Interrupts
 from stickslip.problem.solution import Verdict
 from stickslip.schemes import registry
 from stickslip.schemes.body_world import PreparedWorld
+from stickslip.schemes.robots import march_together
 from stickslip.schemes.step import Memory, Solver
 from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.simulation.clock import OFF_CLOCK
@@ -42,6 +43,26 @@ class MemberStatus(IntEnum):
     """It is held: compiled code left its next step, and the batch has `compiled_only`."""
 
 
+def carry_together(members: Sequence["Member"], interrupts: Interrupts) -> None:
+    """Carry members of a batch to their goals: several robots in each compiled call, other models one after
+    the other."""
+    left = members
+    while left and interrupts.error is None:
+        ready = [(one, strip) for one in left if (strip := one.ready()) is not None]
+        if not ready:
+            break
+        left, strips = zip(*ready, strict=True)
+        most = [min(one.goal - one.index, strip.most - strip.steps) for one, strip in ready]
+        at, index = [one.clock.at for one in left], [one.index for one in left]
+        made = march_together([one.prepared for one in left], strips, most, at, index)
+        for one, strip, steps in zip(left, strips, made, strict=True):
+            one.state, one.index = strip.state, one.index + steps
+        left = [one for one, steps in zip(left, made, strict=True) if steps and one.index < one.goal]
+    for one in members:
+        if one.index < one.goal:
+            one.carry(interrupts)
+
+
 class How(NamedTuple):
     """How the members of a batch make their steps."""
 
@@ -60,9 +81,10 @@ class How(NamedTuple):
 class Member:
     """A simulation that goes on when it is told to."""
 
-    def __init__(self, prepared: Any, how: How, start: Any):
-        """prepared: the model, as its steps take it; start: None, a state or a checkpoint."""
-        self.prepared, self.how = prepared, how
+    def __init__(self, prepared: Any, how: How, start: Any, group: int):
+        """prepared: the model, as its steps take it; start: None, a state or a checkpoint; group: that of
+        those who share a workspace."""
+        self.prepared, self.how, self.group = prepared, how, group
         self._accepts_relaxed = bool(getattr(how.solver, "other_law", False))
         self.begin(start)
 
@@ -77,6 +99,8 @@ class Member:
         self._recall: Callable[[], Memory] = lambda: begun.memory
         self.index = self._settled = begun.clock.index
         """Steps since the clock's origin, and of those taken in: the lane may have made more."""
+        self.goal = self.index
+        """Where it is to go, as an index of the clock."""
         self._lane: Any = None
         self._residual = self._worst = 0.0
         self.status, self.reason = MemberStatus.GOING, ""
@@ -138,13 +162,23 @@ class Member:
 
     # 2. What goes on.
 
-    def carry(self, last: int, interrupts: Interrupts) -> None:
-        """Steps up to number `last` of the clock, until it is held or an interrupt comes; where it is free,
-        any thread may do it."""
+    def ready(self) -> Any:
+        """Where steps of several robots in one call may follow; None where steps are made by `carry`."""
+        ready = getattr(self._steps, "ready", None)
+        if ready is None or not self.is_free or not self.is_going or self.clock.grid:
+            return None
+        strip = self._steps.strip
+        if strip is not None and strip.steps == strip.most:
+            self._settle()  # it goes on in another strip
+        return ready(self.state)
+
+    def carry(self, interrupts: Interrupts) -> None:
+        """Steps to the goal, until it is held or an interrupt comes; where it is free, any thread may do
+        it."""
         own = QUIET if self.is_free else interrupts
         try:
-            while self.is_going and self.index < last and interrupts.error is None:
-                if not self._together(last, own):
+            while self.is_going and self.index < self.goal and interrupts.error is None:
+                if not self._together(self.goal, own):
                     self._leave(own)
         except ModelError as error:
             self._hold(MemberStatus.REFUSED, str(error))
