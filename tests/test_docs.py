@@ -67,9 +67,7 @@ def test_the_factorisations_of_the_docs(capsys):
 
 def test_the_runs_of_the_docs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names = {}
-    for code in blocks(ROOT / "docs" / "runs.md"):
-        exec(compile(code, "runs.md", "exec"), names)
+    names = check_page("runs.md")
     angle = names["live"].joint("knee").position
     assert 4000.0 * angle == pytest.approx(-0.5 * 98.1 * np.cos(angle), rel=1e-2)
     assert (names["more"].complete, len(names["more"])) == (True, 801)
