@@ -16,8 +16,8 @@ def _mathml(node: nodes.Element, *, block: bool) -> str:
     tex = node.astext()
     try:
         return str(tex2mathml(tex, as_block=block))
-    except MathError as error:
-        raise ExtensionError(f"{node.source}: {error} in the formula {tex!r}") from error
+    except (MathError, AttributeError) as error:  # the latter where braces do not match
+        raise ExtensionError(f"{node.source}: the formula {tex!r} is not understood: {error}") from error
 
 
 def _inline(self: Any, node: nodes.Element) -> None:

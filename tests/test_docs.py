@@ -67,9 +67,7 @@ def test_the_factorisations_of_the_docs(capsys):
 
 def test_the_runs_of_the_docs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names = {}
-    for code in blocks(ROOT / "docs" / "runs.md"):
-        exec(compile(code, "runs.md", "exec"), names)
+    names = check_page("runs.md")
     angle = names["live"].joint("knee").position
     assert 4000.0 * angle == pytest.approx(-0.5 * 98.1 * np.cos(angle), rel=1e-2)
     assert (names["more"].complete, len(names["more"])) == (True, 801)
@@ -87,14 +85,11 @@ def test_the_simulation_of_the_docs(tmp_path, monkeypatch):
     assert sorted(shown) == schemes.names()
 
 
-def test_the_bodies_of_the_docs_run(tmp_path, monkeypatch, capsys):
+def test_the_bodies_of_the_docs_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names: dict = {}
-    for code in blocks(ROOT / "docs" / "bodies.md"):
-        exec(compile(code, "bodies.md", "exec"), names)
+    names = check_page("bodies.md")
     run, door = names["run"], names["door"]
     assert run.ok.all()
-    assert str(run) in capsys.readouterr().out
     assert (ss.read_trajectory("boxes.h5").q == run.q).all()
     assert door.ok.all()
     assert -0.1 - 1e-6 <= door.sensors["angle"][:, 0].min() <= door.sensors["angle"][:, 0].max() <= 0.5 + 1e-6
@@ -103,10 +98,8 @@ def test_the_bodies_of_the_docs_run(tmp_path, monkeypatch, capsys):
     assert felt.max() > 500.0
 
 
-def test_the_equations_of_the_docs_run(capsys):
-    names: dict = {}
-    for code in blocks(ROOT / "docs" / "equations.md"):
-        exec(compile(code, "equations.md", "exec"), names)
+def test_the_equations_of_the_docs_run():
+    names = check_page("equations.md")
     assert names["run"].ok.all()
     assert names["system"].check_jacobians(0.0, [0.7], [0.2]) < 1e-6
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -27,7 +28,7 @@ def module(name):
     return loaded
 
 
-links, docstrings = module("links"), module("docstrings")
+links, docstrings, formulas = module("links"), module("docstrings"), module("formulas")
 gallery = module("gallery_pages")
 
 
@@ -138,6 +139,21 @@ def test_every_command_is_in_the_reference(reference):
             assert f"stickslip-{name}" in reference["commands"].anchors
     assert "stickslip-bench-run" in reference["commands"].anchors
     assert "--tolerance" in reference["commands"].text
+
+
+def test_every_picture_has_an_alternative_text(site):
+    for path in site.rglob("*.html"):
+        for tag in re.findall(r"<img\b[^>]*>", path.read_text()):
+            assert re.search(r'\balt="[^"]+"', tag), f"{path.name}: {tag}"
+
+
+def test_formulas_are_mathml_and_broken_ones_are_told(site):
+    page = (site / "model.html").read_text()
+    assert page.count("<math") > 20
+    assert not re.search(r"<script[^>]*mathjax", page, re.IGNORECASE)
+    node = SimpleNamespace(astext=lambda: "\\nosuch", source="page.md")
+    with pytest.raises(Exception, match=r"page\.md: the formula .* is not understood"):
+        formulas._mathml(node, block=True)
 
 
 def test_links_of_the_site_lead_somewhere(site):
