@@ -64,6 +64,11 @@ def own_thing(place: str) -> Any:
     return getattr(module, name)
 
 
+def source_at(place: str) -> str:
+    """First twelve digits of the hash of the file of a user's own class or function."""
+    return hashlib.sha256(_file(_parts(place)[0]).read_bytes()).hexdigest()[:12]
+
+
 def takes(function: Any, name: str) -> bool:
     """Whether a function or a class can be called with an argument of that name."""
     found = _parameters(function).values()
@@ -193,8 +198,7 @@ def make(contestant: Contestant, tolerance: float) -> Any:
 def source_of(contestant: Contestant) -> str:
     """What exactly runs beside stickslip, as `RunRecord.source` says it."""
     if contestant.place:
-        content = _file(_parts(contestant.place)[0]).read_bytes()
-        return hashlib.sha256(content).hexdigest()[:12]
+        return source_at(contestant.place)
     if is_peer(contestant):
         from stickslip.bench.siconos.peer import find_siconos
 
