@@ -41,6 +41,8 @@ IDLE = 1800.0
 """A campaign that has sent nothing for so long is taken for dead [s]."""
 KEPT = 2**30
 """Bytes of files that are kept, at most; those of one problem in any case."""
+MACHINE = ("system", "processor", "cores", "memory")
+"""What of an environment decides about times alone."""
 ANSWERED = 1.0
 """A worker that has several items to do says what it has after so long [s]."""
 
@@ -55,8 +57,9 @@ class DaskError(RuntimeError):
 class Dask:
     """Does work on the workers of Dask, one item at a time on each."""
 
-    def __init__(self, address: str | None = None, workers: int = 1):
-        """`address`: of a scheduler, whose workers are all taken; None: a cluster of `workers` processes."""
+    def __init__(self, address: str | None = None, workers: int = 1, times: bool = True):
+        """`address`: of a scheduler, whose workers are all taken; None: a cluster of `workers` processes.
+        times: whether times will be compared, so that workers must be alike."""
         try:
             import distributed  # noqa: F401
         except ImportError:
@@ -68,7 +71,7 @@ class Dask:
         """Where work is done; the same on all workers."""
         if address is not None:
             with self._client() as client:
-                places = _places(client, address)
+                places = _places(client, address, times)
             self.workers, self.environment = len(places), next(iter(places.values()))
 
     def run(self, jobs: Sequence[Any], limits: Limits, told: Told | None = None) -> Iterator[Any]:
@@ -228,8 +231,9 @@ def _present(client: Any) -> list[str]:
         raise DaskError(f"the Dask scheduler does not answer any more: {error}") from None
 
 
-def _places(client: Any, address: str) -> dict[str, Environment]:
-    """The environments of all workers by address, which must be one and the same."""
+def _places(client: Any, address: str, times: bool) -> dict[str, Environment]:
+    """The environments of all workers by address, which must be one and the same, but for the machine where
+    no times are compared."""
     try:
         said = client.run(arrive)
     except Exception as error:
@@ -243,9 +247,10 @@ def _places(client: Any, address: str) -> dict[str, Environment]:
     (first, one), *others = places.items()
     for name, other in others:
         unlike = [key for key, value in asdict(one).items() if value != asdict(other)[key]]
+        unlike = [key for key in unlike if times or key not in MACHINE]
         if unlike:
             raise DaskError(
-                f"the workers {first} and {name} of Dask differ in {', '.join(unlike)}, so their times"
+                f"the workers {first} and {name} of Dask differ in {', '.join(unlike)}, so their runs"
                 " may not stand in one table; use workers that are alike"
             )
     return places

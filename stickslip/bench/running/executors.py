@@ -11,7 +11,7 @@ from stickslip.bench.records import Executor, JobError, Limits, Record, Told, Wo
 from stickslip.bench.running.process import Closed, WarmProcess
 from stickslip.names import alternatives
 
-KNOWN = ("processes", "dask", "dask://HOST:PORT", "tcp://HOST:PORT")
+KNOWN = ("processes", "dask", "dask://HOST:PORT", "tcp://HOST:PORT", "here")
 """What may be typed."""
 Event = tuple[str, Work | Record | BaseException | None]
 """What a worker says: its name, and the work that it begins, a record, why it cannot go on, or that it is
@@ -46,6 +46,28 @@ class Processes:
         """The record of every item, as they end; closing the iterator ends all processes at once."""
         count = min(self.workers, len(jobs))
         yield from run_jobs([WarmProcess(f"process {k + 1}") for k in range(count)], jobs, limits, told)
+
+
+class Here:
+    """Does work in this process, one item after the other and without limits: for a debugger."""
+
+    workers = 1
+
+    def run(self, jobs: Sequence[Any], limits: Limits, told: Told | None = None) -> Iterator[Any]:
+        """The record of every item; a `JobError` of those that cannot be done after all others."""
+        from stickslip.bench.running.calls import untold
+        from stickslip.bench.running.worker import maker_of
+
+        impossible: list[JobError] = []
+        for job in jobs:
+            if told is not None:
+                told("here", job)
+            try:
+                maker = maker_of(job.maker)
+                yield maker.make(job, limits, maker.read(job), untold)
+            except JobError as error:
+                impossible.append(error)
+        _tell_impossible(impossible)
 
 
 def run_jobs(
@@ -85,6 +107,11 @@ def run_jobs(
         for thread in threads:
             if thread.ident is not None:
                 thread.join()
+    _tell_impossible(impossible)
+
+
+def _tell_impossible(impossible: Sequence[JobError]) -> None:
+    """Raise what was found after all others have been done."""
     if impossible:
         more = f" (and {len(impossible) - 1} more jobs that cannot be run)" if len(impossible) > 1 else ""
         raise JobError(f"{impossible[0]}{more}")
@@ -151,15 +178,18 @@ def _work(k: int, worker: Worker, shares: Shares, limits: Limits, events: "Simpl
         events.put((worker.name, None))
 
 
-def executor(text: str, workers: int = 1) -> Executor:
+def executor(text: str, workers: int = 1, times: bool = True) -> Executor:
     """The executor that `text` names.
 
     `processes` and `dask` start so many workers on this machine, and end them; of a scheduler that runs
-    already all workers are taken. A `ValueError` for texts that name none, a `DaskError` where Dask is
-    absent or does not answer.
+    already all workers are taken; `here` is this process. times: whether times of records will be compared,
+    so that workers of Dask must be alike and not only have the same versions. A `ValueError` for texts that
+    name none, a `DaskError` where Dask is absent or does not answer.
     """
     if text == "processes":
         return Processes(workers)
+    if text == "here":
+        return Here()
     try:
         parts = urlsplit(text)
         known = parts.scheme in ("dask", "tcp") and parts.hostname and parts.port and parts.path in ("", "/")
@@ -169,4 +199,4 @@ def executor(text: str, workers: int = 1) -> Executor:
         raise ValueError(f"no executor {text!r}; {alternatives(text, KNOWN)}")
     from stickslip.bench.running.dask_executor import Dask
 
-    return Dask(f"tcp://{parts.netloc}" if known else None, workers)
+    return Dask(f"tcp://{parts.netloc}" if known else None, workers, times)
