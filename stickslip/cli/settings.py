@@ -12,7 +12,6 @@ from stickslip.cli.errors import InputError, refused
 from stickslip.names import alternatives, suggestion
 from stickslip.options import parsed
 
-
 MOST = 100_000
 """Most values of a parameter that is varied."""
 

@@ -76,8 +76,9 @@ def sweep(
     scene
         The scene, as `stickslip run` lists them, or file.py:function.
     vary
-        A parameter and its values: name=first:last:count, name=a,b,c, or a distribution, name=uniform:LOW:HIGH,
-        log-uniform:LOW:HIGH, normal:MEAN:DEVIATION, integers:LOW:HIGH; repeat for more parameters.
+        A parameter and its values: name=first:last:count, name=a,b,c, or a distribution,
+        name=uniform:LOW:HIGH, log-uniform:LOW:HIGH, normal:MEAN:DEVIATION, integers:LOW:HIGH; repeat for more
+        parameters.
     points
         A file .csv with a column for each parameter and a row for each run.
     samples
@@ -89,7 +90,7 @@ def sweep(
     seed
         Of samples and of runs; 0 by default.
     measure
-        What is measured, commas between: usual (facts, energy and runout, those that there are), facts,
+        What is measured, commas between: usual (energy, runout and share of facts that hold), facts,
         final, energy, runout, speed, penetration, or file.py:function.
     scheme
         Time scheme; that of the scene by default.

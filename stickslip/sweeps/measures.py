@@ -22,6 +22,9 @@ LONGEST = 200
 """Most letters of the name of a number."""
 
 
+HOLD = "share of facts that hold [-]"
+
+
 class Measured(NamedTuple):
     """A run to be measured."""
 
@@ -36,7 +39,7 @@ def facts(of: Measured) -> dict[str, float]:
         raise ModelError("facts are measured of scenes; this model has none")
     found = list(of.facts(of.run))
     return {fact.claim: fact.measured for fact in found} | {
-        "share of facts that hold [-]": float(np.mean([fact.ok for fact in found])) if found else math.nan
+        HOLD: float(np.mean([fact.ok for fact in found])) if found else math.nan
     }
 
 
@@ -101,13 +104,14 @@ def penetration(of: Measured) -> dict[str, float]:
 
 
 def usual(of: Measured) -> dict[str, float]:
-    """Facts, energies and runout, those that the model has."""
+    """The share of facts that hold, energies and runout, those that the model has."""
     found: dict[str, float] = {}
-    for measure in (facts, energy, runout):
+    for measure in (energy, runout, facts):
         try:
-            found |= measure(of)
+            numbers = measure(of)
         except ModelError:
             continue
+        found |= numbers if measure is not facts else {HOLD: numbers[HOLD]}
     return found
 
 

@@ -34,6 +34,9 @@ def bad(*, what="fine", height=1.0):
         raise RuntimeError("no such ball")
     if what == "dies":
         os.kill(os.getpid(), signal.SIGKILL)
+    if what == "parent":
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(600.0)
     if what == "hangs":
         time.sleep(600.0)
     if what == "hungry":
