@@ -203,7 +203,7 @@ def made_row(job: Run, measures: tuple[Measure, ...], clock: Clock) -> Row:
     except (TypeError, ValueError) as error:
         if is_own(job.make):
             raise
-        raise Failure(Outcome.REFUSED, sentence(error)) from None
+        raise Failure(Outcome.REFUSED, str(error)) from None
     if model is None:
         run = made
     else:
