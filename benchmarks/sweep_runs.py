@@ -5,7 +5,8 @@
     python benchmarks/sweep_runs.py --short --runs 100000  runs of ten steps: what the sweep itself takes
 
 "outside simulation" is the share of the time of all processes, wall time times their number, in which
-none of their runs is simulated: making models, measuring, messages, starting, writing.
+none of their runs is simulated: making models, measuring, messages, writing. It is told of the whole sweep, and
+from the first row on, without the time in which processes start and load kernels.
 """
 
 import argparse
@@ -51,7 +52,7 @@ class Watch:
 
     def _look(self):
         me = psutil.Process()
-        while not self._end.wait(0.5):
+        while not self._end.wait(5.0):  # looking at processes takes milliseconds
             self.own = max(self.own, me.memory_info().rss / 2**20)
             for child in me.children(recursive=True):
                 try:
@@ -66,10 +67,16 @@ def sweep(runs: int, executor: str, workers: int, out: Path, of_short: bool, mea
     else:
         given, how = {"e": Uniform(0.5, 0.8), "height": Uniform(0.5, 2.0)}, {}
     cpu, start = time.process_time(), time.perf_counter()
+    first: list[float] = []
+
+    def told(what, done, size):
+        if done and not first:
+            first.append(time.perf_counter() - start)
+
     with Watch() as watch:
         result = ss.sweep(
             short if of_short else "bouncing-ball", given, measure, samples=runs, executor=executor,
-            workers=workers, out=out, **how,
+            workers=workers, out=out, progress=told, **how,
         )  # fmt: skip
     wall, cpu = time.perf_counter() - start, time.process_time() - cpu
     whole = wall * workers
@@ -77,6 +84,8 @@ def sweep(runs: int, executor: str, workers: int, out: Path, of_short: bool, mea
     compiled = float(result.compile_seconds.sum())
     outside = f"outside simulation {1.0 - inside / whole:.1%}, of which making and measuring"
     outside += f" {(run - inside) / whole:.1%}, loading kernels {compiled / whole:.1%}"
+    later = 1.0 - inside / (workers * (wall - first[0]))
+    outside += f"; from the first row on, after {first[0]:.1f} s, {later:.1%}"
     size = out.stat().st_size
     print(f"{executor}: {runs} runs, measure {measure}, {wall:.1f} s, {1e3 * run / runs:.2f} ms a run")
     print(f"    {outside}; the client takes {1e3 * cpu / runs:.2f} ms of processor a run")

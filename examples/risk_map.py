@@ -45,7 +45,7 @@ def way(run: ss.Trajectory) -> dict[str, float]:
     }
 
 
-def main(count: int = 32, executor: str = "here") -> SweepResult:
+def main(count: int = 16, executor: str = "here") -> SweepResult:
     """Samples of where rocks start and of rolling friction, and the way of each rock."""
     parameters = {"release": Uniform(5.0, 25.0), "mu_roll": Uniform(0.06, 0.2)}
     return ss.sweep(
