@@ -5,8 +5,8 @@
     python benchmarks/sweep_runs.py --short --runs 100000  runs of ten steps: what the sweep itself takes
 
 "outside simulation" is the share of the time of all processes, wall time times their number, in which
-none of their runs is simulated: making models, measuring, messages, writing. It is told of the whole sweep, and
-from the first row on, without the time in which processes start and load kernels.
+none of their runs is simulated: making models, measuring, messages, writing. It is told of the whole sweep,
+and from the first row on, without the time in which processes start and load kernels.
 """
 
 import argparse
