@@ -88,8 +88,8 @@ def _summary(result: SweepResult) -> Iterator[str]:
 def _chosen(result: SweepResult, names: Sequence[str]) -> list[str]:
     """The measures that are drawn."""
     if names:
-        found = [result.column(name) for name in names]
-        return [name for name, column in result.measures.items() if any(column is each for each in found)]
+        wanted = [result.column(name) for name in names]
+        return [name for name, column in result.measures.items() if any(column is each for each in wanted)]
     found = {name: _finite(column) for name, column in result.measures.items()}
     differ = [name for name, each in found.items() if each.size and np.ptp(each) > SAME * np.abs(each).max()]
     return differ[:MEASURES]
