@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from stickslip import simulation as simulation
     from stickslip import solvers as solvers
     from stickslip import studies as studies
+    from stickslip import sweeps as sweeps
     from stickslip import systems as systems
     from stickslip import view as view
     from stickslip.differentiation import differentiate as differentiate
@@ -97,6 +98,7 @@ if TYPE_CHECKING:
     from stickslip.state import ModelError as ModelError
     from stickslip.state import State as State
     from stickslip.studies.bifurcation import bifurcation as bifurcation
+    from stickslip.sweeps.sweep import sweep as sweep
     from stickslip.systems import FirstOrder as FirstOrder
     from stickslip.systems import FirstOrderLinear as FirstOrderLinear
     from stickslip.systems import Interaction as Interaction

@@ -102,6 +102,20 @@ class Curve:
 
 
 @dataclass(frozen=True, eq=False)
+class HeatMap:
+    """Numbers over a rectangle, cell by cell, as colours."""
+
+    x: Array
+    """Edges of the cells along x, in the unit of the panel [-], shape (across + 1,)."""
+    y: Array
+    """Edges of the cells along y, in the unit of the panel [-], shape (up + 1,)."""
+    values: Array
+    """A number for each cell; NaN leaves it empty [-], shape (up, across)."""
+    label: str
+    """Quantity and unit of the numbers."""
+
+
+@dataclass(frozen=True, eq=False)
 class Panel:
     """One pair of axes."""
 
@@ -125,6 +139,8 @@ class Panel:
     """Ends of the y axis, in the unit of y; what the curves need if None."""
     equal: bool = False
     """Whether a length along x is drawn as long as along y, in fine lines: for views of bodies."""
+    heat: HeatMap | None = None
+    """Numbers as colours, behind the curves."""
 
 
 @dataclass(frozen=True, eq=False)

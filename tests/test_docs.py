@@ -146,7 +146,7 @@ def test_commands_shown_exist(page):
     from stickslip.cli.main import VERBS
 
     for text in blocks(page, "") + re.findall(r"`([^`\n]+)`", page.read_text()):
-        for verb in re.findall(r"^(?:\$ )?stickslip ([a-z]+)", text, re.MULTILINE):
+        for verb in re.findall(r"^(?:\$ )?stickslip ([a-z-]+)", text, re.MULTILINE):
             assert verb in (*VERBS, "bench"), f"{page.name}: stickslip {verb}"
 
 

@@ -23,3 +23,17 @@ def test_the_batches_of_the_docs(tmp_path, monkeypatch, capsys):
     assert batch.parameters["mu"][:, -1].tolist() == [0.4, 0.9, 0.4, 0.9]
     assert not np.count_nonzero(batch.status)
     assert float(names["slope"][-1]) == pytest.approx(-3 * 9.81 * 0.2**2 / 2, rel=1e-9)
+
+
+def test_the_sweeps_of_the_docs(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("pandas")
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    for code in re.findall(r"```python\n(.*?)```", PAGE.read_text().split("\n## Sweeps")[1], re.DOTALL):
+        exec(compile(code, PAGE.name, "exec"), names)
+    found = names["found"]
+    assert found.complete
+    assert found.solved.all()
+    assert len(names["frame"]) == 16
+    # All that the ball had is gone when it rests.
+    assert names["lost"] == pytest.approx(9.81 * found.parameters["height"], rel=1e-3)

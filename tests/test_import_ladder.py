@@ -44,6 +44,7 @@ BELOW = {
     "bench": {"problem", "solvers", "files", "scenes", "simulation", "schemes"},
     "studies": {"bench", "gradients", "scenes", "files", "simulation", "solvers", "schemes", *SCHEMES}
     - {"robots"},
+    "sweeps": {"bench", "scenes", "files", "simulation", "solvers", "schemes", *SCHEMES},
     "view": {"mechanics", "simulation", "files", "problem"},
     "export": {"view", "mechanics", "simulation", "files", "problem"},
     "forces": {"mechanics"},
@@ -72,6 +73,7 @@ LOOKS_UP = {
     "simulation/trajectory.py": {"export", "files", "view"},
     "simulation/contacts.py": {"files", "view"},
     "files/runs.py": {"runs"},
+    "files/problems.py": {"sweeps"},
 }
 """Files that import rooms above them by name, when asked to: to be saved, to be shown in notebooks, to be
 written as equations, to go on step by step, and to tell which impulses are unique."""

@@ -1,16 +1,20 @@
-"""Runs as data: one to be made, its limits and who makes it; and one made, which describes itself."""
+"""Runs as data: one to be made, its limits and who makes it; and one made, which describes itself.
+
+`Work` is what campaigns of every kind run: solves of problems (`Job`), simulations of a sweep
+(`stickslip.sweeps`). Executors, processes and journals know work and its records by these two classes alone.
+"""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
 from stickslip.bench.campaigns.contestants import Contestant
 from stickslip.bench.environment import Environment
-from stickslip.bench.json_data import Stored
+from stickslip.bench.json_data import Fail, Stored, refuse
 from stickslip.options import Options, option
 from stickslip.problem.checks import Array
 
@@ -35,6 +39,90 @@ class Outcome(Enum):
     """It ended with an exception, or its answer is no answer: a wrong shape, NaN."""
     REFUSED = "refused"
     """It does not take problems of this kind; no failure of the method, and no success either."""
+
+
+class Record(Protocol):
+    """What became of one item of work."""
+
+    @property
+    def key(self) -> Hashable:
+        """The key of the work."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """What became of it."""
+
+    @property
+    def environment(self) -> Environment | None:
+        """Where it ran; of the campaign's own where None."""
+
+    def as_json(self) -> dict[str, Any]:
+        """As JSON holds it."""
+
+
+class JobError(ValueError):
+    """Work that cannot be done as it is described, such as a file that has changed: nobody has failed."""
+
+
+@dataclass(frozen=True)
+class Work(Stored):
+    """One item of work, as data that goes to any process."""
+
+    maker: ClassVar[str]
+    """What does it, `module:Class` of a `Maker`."""
+    together: ClassVar[int] = 1
+    """How many go to a process in one message, at most."""
+
+    @classmethod
+    def place(cls) -> str:
+        """Where the class is, `module:Class`, for another process."""
+        return f"{cls.__module__}:{cls.__qualname__}"
+
+    @property
+    def key(self) -> Hashable:
+        """What makes two items the same one: that of the record."""
+        raise NotImplementedError
+
+    @property
+    def group(self) -> Hashable:
+        """Items of one group are best done by one worker, one after the other."""
+        raise NotImplementedError
+
+    @property
+    def own(self) -> bool:
+        """Whether it calls code of the user, which may leave threads and processes behind."""
+        raise NotImplementedError
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """Paths of the files that it reads, by what identifies their content."""
+        raise NotImplementedError
+
+    def placed(self, files: Mapping[str, str]) -> Self:
+        """The same work with these paths."""
+        raise NotImplementedError
+
+    def blank(self, outcome: Outcome, options: dict[str, Any] | None = None, **fields: Any) -> Any:
+        """A record of it with that outcome. fields: `reason`, `seconds`, `compile_seconds`, `memory`."""
+        raise NotImplementedError
+
+    @classmethod
+    def record(cls, data: Any, place: str = "JSON", fail: Fail = refuse) -> Any:
+        """The record that JSON holds; `fail` refuses what is not one."""
+        raise NotImplementedError
+
+
+class Maker(Protocol):
+    """Does work of one kind, in a process that lives longer than a run."""
+
+    def read(self, job: Any) -> Any:
+        """What `make` needs of files; `JobError` where they are not what the work says."""
+
+    def make(self, job: Any, limits: "Limits", given: Any, tell: Callable[..., None]) -> Any:
+        """The record; `given` is what `read` gave."""
+
+    def forget(self) -> None:
+        """Keep nothing of what was read: code of the user has failed and may have changed it."""
 
 
 FIGURES = ("natural", "natural_scaled", "error", "impulse", "velocity", "work")
@@ -121,8 +209,10 @@ class Limits(Options):
 
 
 @dataclass(frozen=True)
-class Job(Stored):
-    """One run to be made: a problem, a contestant, a tolerance."""
+class Job(Work):
+    """One solve to be made: a problem, a contestant, a tolerance."""
+
+    maker = "stickslip.bench.running.attempt:Attempts"
 
     problem: str
     """Fingerprint that the problem must have when it is read."""
@@ -141,16 +231,48 @@ class Job(Stored):
         """What makes two runs the same one: that of the record."""
         return self.problem, self.contestant.label, self.source, self.tolerance
 
+    @property
+    def group(self) -> Hashable:
+        """The problem, which is then read once."""
+        return self.path, self.problem
 
-Told = Callable[[str, Job], None]
-"""Called when a job begins on a worker: the name of the worker, and the job."""
+    @property
+    def own(self) -> bool:
+        """Whether the solver is the user's own."""
+        return bool(self.contestant.place)
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """The file of the problem."""
+        return {self.problem: self.path}
+
+    def placed(self, files: Mapping[str, str]) -> Self:
+        """The same job on another file."""
+        return replace(self, path=files[self.problem])
+
+    def blank(self, outcome: Outcome, options: dict[str, Any] | None = None, **fields: Any) -> RunRecord:
+        """A record of that outcome; options that are not given are those that the job names."""
+        contestant = self.contestant
+        return RunRecord(
+            self.problem, contestant.label, dict(contestant.options) if options is None else options,
+            self.source, self.tolerance, outcome, **fields,
+        )  # fmt: skip
+
+    @classmethod
+    def record(cls, data: Any, place: str = "JSON", fail: Fail = refuse) -> RunRecord:
+        """The record that JSON holds."""
+        return RunRecord.from_json(data, place, fail)
+
+
+Told = Callable[[str, Any], None]
+"""Called when an item of work begins on a worker: the name of the worker, and the work."""
 
 
 class Executor(Protocol):
-    """Runs jobs somewhere. Whatever a job does, it costs one record and never the campaign."""
+    """Does work somewhere. Whatever an item does, it costs one record and never the campaign."""
 
     workers: int
-    """Jobs that run side by side."""
+    """Items that are done side by side."""
 
-    def run(self, jobs: Sequence[Job], limits: Limits, told: Told | None = None) -> Iterator[RunRecord]:
-        """The record of every job, as they end; closing the iterator ends all processes at once."""
+    def run(self, jobs: Sequence[Any], limits: Limits, told: Told | None = None) -> Iterator[Any]:
+        """The record of every item, as they end; closing the iterator ends all processes at once."""

@@ -13,7 +13,7 @@ from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, pr
 from stickslip.cli.parameters import Flag, Scene, Step
 from stickslip.cli.places import PLOTS, check_writable
 from stickslip.cli.progress import watch_parts
-from stickslip.cli.settings import check_known, chosen, read_settings, with_options
+from stickslip.cli.settings import check_known, chosen, grid_values, read_settings, with_options
 from stickslip.cli.tables import csv_text, table
 from stickslip.names import alternatives
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 OWN = re.compile(r"([qv])(\d+)")
 """A number of the state: q0, v1, ..."""
-MOST = 100_000
-"""Most values of a parameter."""
 
 
 def bifurcation(
@@ -153,21 +151,11 @@ def bifurcation(
 
 def read_values(text: str) -> tuple[str, list[float]]:
     """Name and values of `name=first:last:count` or `name=a,b,c`."""
-    import numpy as np
-
     name, equals, rest = (part.strip() for part in text.partition("="))
     try:
         if not equals or not name:
             raise ValueError
-        if ":" in rest:
-            low, high, count = rest.split(":")
-            if not 1 <= int(count) <= MOST:
-                raise ValueError
-            values = np.linspace(float(low), float(high), int(count)).tolist()
-        else:
-            values = [float(part) for part in rest.split(",")]
-        if not np.isfinite(values).all():
-            raise ValueError
+        values = grid_values(rest)
     except ValueError:
         raise InputError(
             f"--vary {text!r} is neither of the form name=first:last:count, such as rpm=300:800:101, nor"

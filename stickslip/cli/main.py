@@ -20,7 +20,7 @@ from stickslip.renames import RenamedWarning
 
 VERBS = (
     "info", "solve", "convert", "solvers", "schemes", "scenes", "run", "view", "plot", "export", "demo",
-    "bifurcation", "check", "study", "cache",
+    "bifurcation", "sweep", "sweep-report", "check", "study", "cache",
 )  # fmt: skip
 """One module of this room each, with a function of that name."""
 BENCH_VERBS = ("record", "collect", "run", "report")
@@ -66,7 +66,8 @@ def build() -> App:
     bench = App(name="bench", help=BENCH_HELP, help_format="plaintext", sort_key=len(VERBS))
     for within, before, verbs in ((app, "", VERBS), (bench, "bench_", BENCH_VERBS)):
         for order, verb in enumerate(verbs):
-            function = getattr(import_module(f"stickslip.cli.{before}{verb}"), verb)
+            place = verb.replace("-", "_")
+            function = getattr(import_module(f"stickslip.cli.{before}{place}"), place)
             within.command(function, name=verb, sort_key=order)
     app.command(bench)
     return app

@@ -39,9 +39,10 @@ def watch(what: str, quiet: bool = False) -> Iterator[Progress | None]:
 
 
 @contextmanager
-def watch_parts(what: str) -> Iterator[Parts | None]:
-    """Show how far work of many parts is; None where `watch` gives it."""
-    with _bar(what, "MofNCompleteColumn", "TimeElapsedColumn") as update:
+def watch_parts(what: str, quiet: bool = False) -> Iterator[Parts | None]:
+    """Show how far work of many parts is, and the time left; None where `watch` gives it."""
+    columns = "MofNCompleteColumn", "TimeElapsedColumn", "TimeRemainingColumn"
+    with _bar(what, *columns, quiet=quiet) as update:
         yield update
 
 
@@ -71,9 +72,11 @@ def watch_time(what: str) -> Iterator[Time | None]:
 
 
 @contextmanager
-def _bar(what: str, *columns: str) -> Iterator[Callable[[str, float, float], None] | None]:
+def _bar(
+    what: str, *columns: str, quiet: bool = False
+) -> Iterator[Callable[[str, float, float], None] | None]:
     """A bar with these columns of rich behind it; told where the work is, what is done and the total."""
-    console = terminal()
+    console = None if quiet else terminal()
     if console is None:
         yield None
         return
@@ -84,7 +87,7 @@ def _bar(what: str, *columns: str) -> Iterator[Callable[[str, float, float], Non
     with progress.Progress(*first, *more, console=console, transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda now, done, total: bar.update(
-            task, description=f"{what}: {now}", completed=done, total=total
+            task, description=f"{what}: {now}" if now else what, completed=done, total=total
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -10,6 +11,9 @@ from typing import Any
 from stickslip.cli.errors import InputError, refused
 from stickslip.names import alternatives, suggestion
 from stickslip.options import parsed
+
+MOST = 100_000
+"""Most values of a parameter that is varied."""
 
 
 def names_in(text: str | None) -> list[str]:
@@ -52,6 +56,21 @@ def check_known(owner: str, given: Iterable[str], known: Sequence[str], options:
 def chosen(known: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, Any]:
     """Those of the `known` names and defaults that are given, as values."""
     return {key: parsed(key, given[key], default) for key, default in known.items() if key in given}
+
+
+def grid_values(text: str) -> list[float]:
+    """The values of `first:last:count`, evenly spaced, or of `a,b,c`; a ValueError where it is neither."""
+    values = [float(part) for part in text.split(",")] if ":" not in text else []
+    if not values:
+        low, high, count = text.split(":")
+        if not 1 <= int(count) <= MOST:
+            raise ValueError(f"{count} values; there may be 1 to {MOST}")
+        step = (float(high) - float(low)) / max(int(count) - 1, 1)
+        values = [float(low) + step * k for k in range(int(count))]
+        values[-1] = float(high) if int(count) > 1 else float(low)
+    if not all(map(math.isfinite, values)):
+        raise ValueError("values must be finite")
+    return values
 
 
 def read_grid(text: str | None) -> list[float] | None:

@@ -8,9 +8,11 @@ touched, and the library of GAMS when a GDX file is.
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from stickslip.files.dat import KINDS, STORAGES, kind_of, read_dat, write_dat
 from stickslip.files.errors import FormatError
@@ -27,9 +29,24 @@ ENDINGS = {".hdf5": "HDF5", ".h5": "HDF5", ".dat": "text", ".gdx": "GDX"}
 """Endings of the names of files that can be written, and their formats."""
 
 
-def read(path: str | PathLike[str], kind: str | None = None) -> Problem:
-    """The problem in a file; `kind` (one of `KINDS`) settles what a text file leaves open."""
+def read(path: str | PathLike[str], kind: str | None = None) -> Any:
+    """The problem in a file, or the `SweepResult` in the file of a sweep; `kind` (one of `KINDS`) settles
+    what a text file leaves open."""
+    if kind is None and holds_sweep(Path(path)):
+        return import_module("stickslip.sweeps.result").read_sweep(path)
     return read_record(path, kind).problem
+
+
+def holds_sweep(path: Path) -> bool:
+    """Whether a file is that of a sweep, or a sweep has begun to write it, by the first bytes."""
+    with suppress(OSError):
+        if path.is_file():
+            with path.open("rb") as file:
+                head = file.read(4096)
+            return head.startswith(SIGNATURE) and b"stickslip_sweep" in head
+        with path.with_name(f"{path.name}.journal").open("rb") as file:
+            return b'"format":"stickslip sweep journal"' in file.read(1 << 20)
+    return False
 
 
 def read_record(path: str | PathLike[str], kind: str | None = None) -> ProblemRecord:

@@ -11,10 +11,11 @@ from typing import Any
 import matplotlib
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import BoundaryNorm
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
-from stickslip.exhibits import GUIDE, Curve, Figure, Panel
+from stickslip.exhibits import GUIDE, Curve, Figure, HeatMap, Panel
 from stickslip.view.style import COLOURS, ZERO, house_style, save
 from stickslip.view.text import line
 
@@ -32,6 +33,8 @@ LEGEND_ROW = 0.14
 """Height of one row of the legend [in]."""
 TICKS = (1.0, 2.0, 2.5, 5.0, 10.0)
 """Distances of ticks, up to powers of ten."""
+SHADES = 8
+"""Colours of a heat map, about."""
 ACROSS = 5
 """Most entries in a row of the legend."""
 LETTER, KEY = 0.06, 0.38
@@ -87,8 +90,9 @@ def panel_svg(panel: Panel, colours: Mapping[str, str]) -> str:
         FigureCanvasAgg(canvas)
         _plot(canvas.add_subplot(), panel, colours, {})
         left, bottom = 0.56 / WIDTH, 0.4 / HEIGHT
-        canvas.subplots_adjust(left=left, right=1.0 - 0.1 / WIDTH, bottom=bottom, top=1.0 - 0.08 / HEIGHT)
-        for patch in (canvas.patch, canvas.axes[0].patch):
+        right = 1.0 - (0.1 if panel.heat is None else 0.3) / WIDTH
+        canvas.subplots_adjust(left=left, right=right, bottom=bottom, top=1.0 - 0.08 / HEIGHT)
+        for patch in (canvas.patch, *(each.patch for each in canvas.axes)):
             patch.set_visible(False)
         canvas.savefig(file, format="svg", metadata={"Date": None})
         return file.getvalue()
@@ -164,10 +168,26 @@ def _compose(figure: Figure, colours: Mapping[str, str]) -> Canvas:
 
 def _plot(axes: Any, panel: Panel, colours: Mapping[str, str], handles: dict[str, Any]) -> None:
     """The curves and axes of a panel; `handles` takes the first line of each name."""
+    if panel.heat is not None:
+        _heat(axes, panel.heat)
     for curve in panel.curves:
         drawn = _line(axes, panel, curve, colours[curve.name])
         handles.setdefault(curve.name, drawn)
     _dress(axes, panel)
+
+
+def _heat(axes: Any, heat: HeatMap) -> None:
+    """Cells in few colours, and the scale beside them; without pixels, so that a page needs no picture."""
+    values = np.ma.masked_invalid(np.asarray(heat.values, float))
+    low, high = (float(values.min()), float(values.max())) if values.count() else (0.0, 1.0)
+    levels = MaxNLocator(nbins=SHADES, steps=TICKS).tick_values(low, high if high > low else low + 1.0)
+    colours = matplotlib.colormaps["viridis"]
+    norm = BoundaryNorm(levels, colours.N)
+    cells = axes.pcolormesh(heat.x, heat.y, values, cmap=colours, norm=norm, edgecolors="face", linewidth=0.2)
+    scale = axes.figure.colorbar(cells, ax=axes, fraction=0.08, pad=0.03)
+    scale.outline.set_visible(False)
+    scale.ax.tick_params(labelsize=6.5, length=2.0)
+    scale.set_label(line(heat.label), fontsize=6.5, parse_math=False)
 
 
 def _line(axes: Any, panel: Panel, curve: Curve, colour: str) -> Any:
@@ -215,11 +235,14 @@ def _dress(axes: Any, panel: Panel) -> None:
             _decades(axis)
     axes.set_xlabel(line(panel.x_label), parse_math=False)
     axes.set_ylabel(line(panel.y_label), parse_math=False)
-    axes.grid(True, color=GRID, linewidth=0.5)
+    if panel.heat is None:  # lines would lie upon the cells
+        axes.grid(True, color=GRID, linewidth=0.5)
 
 
 def _seen(panel: Panel) -> bool:
     """Whether some point is within the axes."""
+    if panel.heat is not None:
+        return True
     points = ((np.asarray(curve.x, float), np.asarray(curve.y, float)) for curve in panel.curves)
     return any(
         bool((np.isfinite(x) & np.isfinite(y) & ((x > 0.0) | (not panel.log_x))).any()) for x, y in points

@@ -150,6 +150,18 @@ def test_a_leak_costs_the_process_and_no_record(warm, path):
     assert warm.pid not in (None, before)
 
 
+def test_of_several_items_in_one_message_each_has_its_record(warm, path):
+    names = ["nsgs", "Raises", "Segfault", "nsgs", "Spins", "Threads", "prox"]
+    jobs = [job(path, name, own=name[0].isupper()) for name in names]
+    jobs.insert(3, job_elsewhere(path))
+    said = list(warm.runs(jobs, LIMITS))
+    assert isinstance(said.pop(3), JobError)
+    assert [record.solver for record in said] == names
+    assert [record.outcome.name for record in said] == [
+        "SOLVED", "RAISED", "CRASHED", "SOLVED", "TIMEOUT", "SOLVED", "SOLVED"
+    ]  # fmt: skip
+
+
 def test_a_process_that_ends_between_two_runs_costs_nothing(warm, path):
     assert warm.run(job(path, "nsgs"), LIMITS).solved
     os.kill(warm.pid, signal.SIGKILL)
@@ -220,8 +232,12 @@ def test_a_worker_ends_with_a_parent_that_is_killed(path, token):
 class InThisProcess(WarmProcess):
     """No process at all."""
 
-    def run(self, job, limits):
-        return attempt(job, limits)
+    def runs(self, jobs, limits):
+        for each in jobs:
+            try:
+                yield attempt(each, limits)
+            except JobError as error:
+                yield error
 
 
 def test_jobs_that_cannot_be_run_are_told_after_all_others(path, monkeypatch):

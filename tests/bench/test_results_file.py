@@ -12,7 +12,13 @@ import pytest
 from made_results import CONDITIONS, PLACE, entry, run_of, same, table
 
 from stickslip.bench.campaigns.journal import Journal, journal_of
-from stickslip.bench.campaigns.results_file import ROOT, read_results, results_content, write_results
+from stickslip.bench.campaigns.results_file import (
+    ROOT,
+    journal_head,
+    read_results,
+    results_content,
+    write_results,
+)
 from stickslip.bench.collections.features import Features
 from stickslip.bench.records import Outcome
 from stickslip.bench.results import Mixed, Results
@@ -242,7 +248,7 @@ def journal(tmp_path):
     """The lines of a journal of four runs beside no file yet."""
     results = table("a", "b")
     book = Journal(tmp_path / "r.h5")
-    book.begin(results.with_runs(()))
+    book.begin(journal_head(results))
     for run in results.runs:
         book.add(run)
     book.close(keep=True)

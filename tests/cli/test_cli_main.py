@@ -26,14 +26,15 @@ def test_every_verb_has_help_with_examples_that_parse(verb, run):
     result = run(verb, "--help")
     assert result.code == 0
     assert "For example:" in result.out
-    doc = import_module(f"stickslip.cli.{verb}").__dict__[verb].__doc__
+    place = verb.replace("-", "_")
+    doc = import_module(f"stickslip.cli.{place}").__dict__[place].__doc__
     examples = [line.strip() for line in doc.splitlines() if line.strip().startswith("stickslip ")]
     assert examples
     assert "Parameters" in doc  # and cyclopts has understood them:
     assert all(text in " ".join(result.out.split()) for text in re.findall(r"^ {8}(\S+ \S+)", doc, re.M))
     for example in examples:
         command, _, _ = build().parse_args(shlex.split(example.partition(" > ")[0])[1:])
-        assert command.__name__ == verb
+        assert command.__name__ == place
 
 
 def test_version(run):

@@ -1,17 +1,15 @@
 """A campaign: every problem to every contestant at every tolerance, once, whatever interrupts it."""
 
-import json
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from stickslip.bench.campaigns.contestants import Contestant, source_of
 from stickslip.bench.campaigns.journal import Journal, journal_of
-from stickslip.bench.campaigns.results_file import read_results, write_results
+from stickslip.bench.campaigns.loop import Progress, carry_out
+from stickslip.bench.campaigns.results_file import journal_head, read_results, write_results
 from stickslip.bench.environment import here
-from stickslip.bench.json_data import written
 from stickslip.bench.records import Executor, Job, Limits, RunRecord
 from stickslip.bench.results import (
     Conditions,
@@ -43,19 +41,6 @@ class Problems(Protocol):
 
 
 _P = TypeVar("_P", bound=Problems)
-
-
-class Progress(Protocol):
-    """Who wants to know how a campaign goes on."""
-
-    def planned(self, jobs: Sequence[Job], results: Results) -> None:
-        """Called once: what is to be done, and the table with what was done before."""
-
-    def started(self, worker: str, job: Job) -> None:
-        """Called when a job begins on a worker."""
-
-    def ended(self, record: RunRecord) -> None:
-        """Called when the record of a job is safe."""
 
 
 def chosen(collection: _P, families: Sequence[str] = (), most: int | None = None) -> _P:
@@ -114,16 +99,19 @@ def run_campaign(
         jobs = [job for job in everything if job.key not in done]
         if results.runs:
             write_results(out, results)  # with what a journal held, before that begins anew
-        journal.begin(results)
+        journal.begin(journal_head(results))
         if progress is not None:
             progress.planned(jobs, results)
         made: list[RunRecord] = []
+
+        def look(record: RunRecord) -> None:
+            """Refuse a run of another place; where the campaign is, that goes without saying."""
+            if record.environment is not None:
+                names = "this campaign", f"the run of {record.solver} on problem {record.problem[:12]}"
+                refuse_mixture(environment_differences(conditions.environment, record.environment), names)
+
         try:
-            for record in _records(executor, jobs, limits, conditions, progress):
-                journal.add(record)
-                made.append(record)
-                if progress is not None:
-                    progress.ended(record)
+            carry_out(jobs, executor, limits, journal, look, made.append, progress)
         finally:
             results = results.with_runs((*results.runs, *made)).in_order()
             write_results(out, results)
@@ -153,27 +141,3 @@ def _continued(out: Path, results: Results, sources: dict[str, str]) -> Results:
 
 def _by_size(entries: Sequence[Entry]) -> list[Entry]:
     return sorted(entries, key=lambda entry: entry.features.size)
-
-
-def _records(
-    executor: Executor, jobs: Sequence[Job], limits: Limits, conditions: Conditions, progress: Progress | None
-) -> Iterator[RunRecord]:
-    """The records of all jobs as they come, each looked at, exactly as files will hold them."""
-    waited = {job.key for job in jobs}
-    runs = executor.run(jobs, limits, None if progress is None else progress.started)
-    try:
-        for record in runs:
-            if record.key not in waited:
-                raise RuntimeError(f"the executor gave a run that nobody waits for: {record.key}")
-            waited.remove(record.key)
-            if record.environment is not None:  # where the campaign is: that goes without saying then
-                names = "this campaign", f"the run of {record.solver} on problem {record.problem[:12]}"
-                found = environment_differences(conditions.environment, record.environment)
-                refuse_mixture(found, names)
-            said = json.loads(written(replace(record, environment=None)))
-            yield RunRecord.from_json(said, f"a record of {record.solver}")
-        if waited:
-            raise RuntimeError(f"the executor ended with {len(waited)} jobs left; the same campaign goes on")
-    finally:
-        with suppress(AttributeError):
-            runs.close()  # type: ignore[attr-defined]

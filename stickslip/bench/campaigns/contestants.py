@@ -57,11 +57,30 @@ def own_class(place: str) -> type[Any]:
 
 def own_thing(place: str) -> Any:
     """What stands at `file.py:name` or `package.module:name`; its module is run once per process."""
+    if place in HERE:
+        return HERE[place]
     path, name = _parts(place)
     module = _module(path)
     if not hasattr(module, name):
         raise ContestantError(f"{path} has no {name}")
     return getattr(module, name)
+
+
+HERE: dict[str, Any] = {}
+"""Functions that have no place, such as lambdas, by places that this process alone knows."""
+
+
+def place_file(place: str) -> str:
+    """The file of a place `file.py:name`; empty of a place in a package."""
+    path, _ = _parts(place)
+    return path if path.endswith(".py") else ""
+
+
+def source_of_function(place: str) -> str:
+    """First twelve digits of the hash of the file of a user's own class or function."""
+    if place in HERE:
+        return ""
+    return hashlib.sha256(_file(_parts(place)[0]).read_bytes()).hexdigest()[:12]
 
 
 def takes(function: Any, name: str) -> bool:
@@ -193,8 +212,7 @@ def make(contestant: Contestant, tolerance: float) -> Any:
 def source_of(contestant: Contestant) -> str:
     """What exactly runs beside stickslip, as `RunRecord.source` says it."""
     if contestant.place:
-        content = _file(_parts(contestant.place)[0]).read_bytes()
-        return hashlib.sha256(content).hexdigest()[:12]
+        return source_of_function(contestant.place)
     if is_peer(contestant):
         from stickslip.bench.siconos.peer import find_siconos
 

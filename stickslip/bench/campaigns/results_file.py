@@ -13,7 +13,7 @@
 While a campaign runs, a journal beside the file holds what is not in it yet; readers add it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
@@ -23,7 +23,7 @@ import numpy as np
 
 from stickslip.bench.campaigns.journal import journal_of, read_journal
 from stickslip.bench.environment import Environment
-from stickslip.bench.json_data import checked, parsed, written
+from stickslip.bench.json_data import Fail, checked, parsed, written
 from stickslip.bench.records import RunRecord
 from stickslip.bench.results import Conditions, Entry, Results, combine
 from stickslip.files.errors import shown
@@ -36,6 +36,13 @@ ROOT, VERSION = "stickslip_results", 1
 TEXTS = ("solver", "source", "outcome", "status")
 REALS = tuple(spec.name for spec in fields(RunRecord) if spec.type is float)
 INTEGERS = tuple(spec.name for spec in fields(RunRecord) if spec.type is int)
+
+
+FORMAT, JOURNAL_VERSION = "stickslip campaign journal", 1
+HEAD = {
+    "format": FORMAT, "version": JOURNAL_VERSION, "conditions": object, "problems": list, "command": str
+}  # fmt: skip
+"""The first line of the journal."""
 
 
 def write_results(path: Path, results: Results) -> None:
@@ -51,13 +58,36 @@ def read_results(path: Path) -> Results:
     path = Path(path)
     journal = journal_of(path)
     try:  # before the file, for what leaves the journal goes there
-        added = read_journal(journal)
+        added = read_journal(journal, HEAD, _first, _more)
     except FileNotFoundError:
         added = None
-    if added is not None and not path.exists():
-        return added.in_order()
+    table = None if added is None else added[0].with_runs(tuple(added[1]))
+    if table is not None and not path.exists():
+        return table.in_order()
     stored = _read(path, file_content(path))
-    return stored if added is None else combine([stored, added], names=[str(path), str(journal)])
+    return stored if table is None else combine([stored, table], names=[str(path), str(journal)])
+
+
+def journal_head(results: Results) -> dict[str, Any]:
+    """The first line of the journal of a campaign."""
+    values = (FORMAT, JOURNAL_VERSION, results.conditions, results.problems, results.command)
+    return dict(zip(HEAD, values, strict=True))
+
+
+def _first(head: Mapping[str, Any], fail: Fail) -> tuple[Results, list[RunRecord], set[str]]:
+    """The table without runs that a first line says, and the hashes of its problems."""
+    problems = [Entry.from_json(x, f"line 1, problem {k}", fail) for k, x in enumerate(head["problems"])]
+    conditions = Conditions.from_json(head["conditions"], "line 1", fail)
+    table = Results(conditions, tuple(problems), (), head["command"])
+    return table, [], {entry.hash for entry in problems}
+
+
+def _more(found: tuple[Results, list[RunRecord], set[str]], data: Any, place: str, fail: Fail) -> None:
+    """Add the run that a line holds."""
+    run = RunRecord.from_json(data, place, fail)
+    if run.problem not in found[2]:
+        fail(f"{place}, problem", "one of the problems of line 1", shown(run.problem))
+    found[1].append(run)
 
 
 def results_content(results: Results) -> bytes:

@@ -1,6 +1,6 @@
-"""What is recorded: a scene by its name, or what a function of the user's own makes."""
+"""What is recorded or swept: a scene by its name, or what a function of the user's own makes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from inspect import getdoc, signature
 from typing import Any, NamedTuple
 
@@ -10,22 +10,24 @@ from stickslip.bench.campaigns.contestants import ContestantError, own_thing
 from stickslip.names import alternatives
 from stickslip.problem.solution import Problem
 from stickslip.scenes.parameters import defaults
-from stickslip.scenes.scenario import Scenario
+from stickslip.scenes.scenario import Fact, Scenario
 
 
 class Model(NamedTuple):
     """Something that runs, or one problem."""
 
     model: Any
-    """A World, a NonsmoothSystem or a problem."""
+    """A World, a NonsmoothSystem, a Robot or a problem."""
     summary: str
     """What it is, in a line."""
     scheme: Any = None
     """Its scheme; None for that of its kind."""
     until: float = 0.0
     """How long it runs [s]."""
-    h: float = 0.0
-    """Its time step [s]."""
+    h: float | None = 0.0
+    """Its time step [s]; None for that of the file of a robot."""
+    facts: Callable[[Any], Sequence[Fact]] | None = None
+    """What a run must show, where it is known."""
 
 
 def is_own(name: str) -> bool:
@@ -38,15 +40,18 @@ def short_name(name: str) -> str:
     return name.rpartition(":")[2] if is_own(name) else scenes.current_name(name)
 
 
-def parameters_of(name: str) -> dict[str, Any]:
-    """Parameters of a scene, or of the function at a place, and their defaults."""
+def parameters_of(name: str, given: Container[str] = ()) -> dict[str, Any]:
+    """Parameters of a scene, or of the function at a place, and their defaults. given: parameters whose
+    values will be given, which need no default; it is then None."""
     if not is_own(name):
         return scenes.parameters(name)
-    function = _function(name)
+    function, missing = _function(name), dict[str, Any]()
     for key, one in signature(function).parameters.items():
-        if one.default is one.empty:
-            raise ContestantError(f"{name}: its parameter {key} has no default; give it one")
-    return defaults(function)
+        if one.default is one.empty and one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL):
+            if key not in given:
+                raise ContestantError(f"{name}: its parameter {key} has no default; give it one")
+            missing[key] = None
+    return missing | defaults(function)
 
 
 def is_problem(name: str) -> bool:
@@ -56,39 +61,51 @@ def is_problem(name: str) -> bool:
 
 def model_of(name: str, given: Mapping[str, Any], until: float | None, h: float | None) -> Model:
     """What is run, with these parameters; `until` and `h` [s] are the scene's own unless given."""
+    if is_problem(name):
+        return Model(scenes.make(name, **given), scenes.summary(name))
+    made = made_by(name, given)
+    if isinstance(made, stickslip.Robot):
+        raise ContestantError(f"{name} gives a Robot, whose problems are not recorded")
+    return as_model(made, name, until, h)
+
+
+def made_by(name: str, given: Mapping[str, Any]) -> Any:
+    """What a scene, or the function at a place, makes with these parameters."""
     if not is_own(name):
-        if is_problem(name):
-            return Model(scenes.make(name, **given), scenes.summary(name))
-        return _of_scene(scenes.make(name, **given), until, h)
-    function, known = _function(name), parameters_of(name)
+        return scenes.make(name, **given)
+    known = parameters_of(name, given)
     for key in given:
         if key not in known:
             raise TypeError(f"{name} has no parameter {key!r}; {alternatives(key, known, 'it has:')}")
-    made = function(**given)
+    return _function(name)(**given)
+
+
+def as_model(made: Any, name: str, until: float | None, h: float | None) -> Model:
+    """What a scene or a function has made, as something that runs or one problem."""
     if isinstance(made, stickslip.WorldBuilder):
         made = made.build()
-    summary = (getdoc(function) or "").partition("\n")[0] or f"what {name} makes"
     if isinstance(made, Scenario):
         return _of_scene(made, until, h)
+    summary = (getdoc(_function(name)) or "").partition("\n")[0] or f"what {name} makes"
     if isinstance(made, Problem):
         return Model(made, summary)
-    if not isinstance(made, stickslip.World | stickslip.NonsmoothSystem):
+    if not isinstance(made, stickslip.World | stickslip.NonsmoothSystem | stickslip.Robot):
         raise ContestantError(
-            f"{name} gives a {type(made).__name__}; expected a World, a NonsmoothSystem, a Scenario or a"
-            " problem"
+            f"{name} gives a {type(made).__name__}; expected a World, a NonsmoothSystem, a Robot, a Scenario"
+            " or a problem"
         )
-    for what, value in (("until", until), ("h", h)):
+    needed = {"until": until} if isinstance(made, stickslip.Robot) else {"until": until, "h": h}
+    for what, value in needed.items():
         if value is None:
             raise ContestantError(f"{name} makes a model that does not say how it is run: {what} is missing")
     assert until is not None
-    assert h is not None
     return Model(made, summary, None, until, h)
 
 
 def _of_scene(scene: Scenario, until: float | None, h: float | None) -> Model:
     return Model(
         scene.system, scene.summary, scenes.scheme_of(scene), scene.until if until is None else until,
-        scene.h if h is None else h,
+        scene.h if h is None else h, scene.facts,
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ patience of the limits: then its time without compilation counts. Success is wha
 """
 
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from stickslip.bench.campaigns.contestants import ContestantError, is_ours, is_peer, source_of
-from stickslip.bench.records import FIGURES, Job, Limits, Outcome, RunRecord
+from stickslip.bench.records import FIGURES, Job, JobError, Limits, Outcome, RunRecord
 from stickslip.bench.running.answers import Answer, answer_of, count_of, sentence, worst
 from stickslip.bench.running.calls import Call, Tell, call, entrant, untold
 from stickslip.bench.running.memory import Peak
@@ -23,9 +24,27 @@ from stickslip.problem.fingerprint import fingerprint
 from stickslip.problem.solution import Problem
 from stickslip.solvers.registry import MissingPackage
 
+KEPT_PROBLEMS = 2
+"""Problems that are kept for the next job."""
 
-class JobError(ValueError):
-    """A job that cannot be run as it is described, such as a file that has changed: nobody has failed."""
+
+class Attempts:
+    """Makes runs in a process that lives longer: one problem is read once for all solvers."""
+
+    def __init__(self) -> None:
+        self._kept = lru_cache(KEPT_PROBLEMS)(problem_of)
+
+    def read(self, job: Job) -> Problem:
+        """The problem of a job."""
+        return self._kept(job.path, job.kind, job.problem)
+
+    def make(self, job: Job, limits: Limits, given: Problem, tell: Tell) -> RunRecord:
+        """The record of a job."""
+        return attempt(job, limits, given, tell)
+
+    def forget(self) -> None:
+        """Read problems anew."""
+        self._kept.cache_clear()
 
 
 def problem_of(path: str, kind: str | None, expected: str) -> Problem:
@@ -59,7 +78,7 @@ def attempt(job: Job, limits: Limits, problem: Problem | None = None, tell: Tell
         try:
             return attempt_siconos(job, limits, problem)
         except Exception as error:
-            return blank(job, Outcome.RAISED, reason=sentence(error))
+            return job.blank(Outcome.RAISED, reason=sentence(error))
     return _Run(job, limits, problem, tell).record()
 
 
@@ -74,15 +93,6 @@ def _same_source(job: Job) -> None:
             f"{job.contestant.place} has changed: its hash is {found} now, not {job.source};"
             " start the campaign anew, or put the file back"
         )
-
-
-def blank(job: Job, outcome: Outcome, options: dict[str, Any] | None = None, **fields: Any) -> RunRecord:
-    """A record of that job and outcome; options that are not given are those that the job names."""
-    contestant = job.contestant
-    return RunRecord(
-        job.problem, contestant.label, dict(contestant.options) if options is None else options, job.source,
-        job.tolerance, outcome, **fields,
-    )  # fmt: skip
 
 
 @dataclass
@@ -183,5 +193,5 @@ class _Run:
         )
 
     def _blank(self, outcome: Outcome, reason: str, **fields: Any) -> RunRecord:
-        record = blank(self.job, outcome, self.options, reason=reason, **fields)
+        record = self.job.blank(outcome, self.options, reason=reason, **fields)
         return replace(record, compile_seconds=self.compile_seconds, memory=self.memory)

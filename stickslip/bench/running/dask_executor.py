@@ -1,12 +1,14 @@
 """Runs on Dask: a cluster of this machine that comes and goes with the campaign, or a scheduler elsewhere.
 
 Every worker of Dask keeps one warm process, so that limits, crashes and hangs cost one record there too.
-A problem whose file the worker does not find is sent to it once. When a worker of Dask dies, the scheduler
-gives its job to another one, at most as often as its setting `allowed-failures` says (once on a cluster of
-this machine); then the job is recorded as crashed.
+A file that the worker does not find is sent to it once. When a worker of Dask dies, the scheduler
+gives its work to another one, at most as often as its setting `allowed-failures` says (once on a cluster of
+this machine); then the items are sent one by one, and the one that ends workers is recorded as crashed.
 
-Only JSON and bytes come and go. Jobs run one at a time on a worker, however many threads it has. All of a
-campaign ends with `leave`, or some time after its last job if nobody says so.
+Only JSON and bytes come and go. Work is done one item at a time on a worker, however many threads it has.
+Several items go there in one message; after a second at the latest, or after the item that lasts longer,
+the worker answers with the records that it has. All of a campaign ends with `leave`, or some time after its
+last work if nobody says so.
 """
 
 import logging
@@ -14,6 +16,7 @@ import tempfile
 import threading
 import time
 import uuid
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, replace
@@ -21,10 +24,10 @@ from pathlib import Path
 from typing import Any
 
 from stickslip.bench.environment import Environment, here
-from stickslip.bench.records import Job, Limits, Outcome, RunRecord, Told
-from stickslip.bench.running.attempt import JobError, blank
+from stickslip.bench.records import JobError, Limits, Outcome, Record, Told, Work
 from stickslip.bench.running.executors import run_jobs
 from stickslip.bench.running.process import Closed, WarmProcess
+from stickslip.bench.running.worker import thing
 
 REACHED = 5.0
 """Time that a scheduler has to answer [s]."""
@@ -38,6 +41,10 @@ IDLE = 1800.0
 """A campaign that has sent nothing for so long is taken for dead [s]."""
 KEPT = 2**30
 """Bytes of files that are kept, at most; those of one problem in any case."""
+MACHINE = ("system", "processor", "cores", "memory")
+"""What of an environment decides about times alone."""
+ANSWERED = 1.0
+"""A worker that has several items to do says what it has after so long [s]."""
 
 
 _LOCK = threading.Lock()
@@ -48,10 +55,11 @@ class DaskError(RuntimeError):
 
 
 class Dask:
-    """Runs jobs on the workers of Dask, one at a time on each."""
+    """Does work on the workers of Dask, one item at a time on each."""
 
-    def __init__(self, address: str | None = None, workers: int = 1):
-        """`address`: of a scheduler, whose workers are all taken; None: a cluster of `workers` processes."""
+    def __init__(self, address: str | None = None, workers: int = 1, times: bool = True):
+        """`address`: of a scheduler, whose workers are all taken; None: a cluster of `workers` processes.
+        times: whether times will be compared, so that workers must be alike."""
         try:
             import distributed  # noqa: F401
         except ImportError:
@@ -60,14 +68,14 @@ class Dask:
             raise ValueError(f"workers is {workers}; it must be at least 1")
         self.address, self.workers = address, workers
         self.environment = here()
-        """Where jobs run; the same on all workers."""
+        """Where work is done; the same on all workers."""
         if address is not None:
             with self._client() as client:
-                places = _places(client, address)
+                places = _places(client, address, times)
             self.workers, self.environment = len(places), next(iter(places.values()))
 
-    def run(self, jobs: Sequence[Job], limits: Limits, told: Told | None = None) -> Iterator[RunRecord]:
-        """The record of every job, as they end; closing the iterator ends all that runs for it."""
+    def run(self, jobs: Sequence[Any], limits: Limits, told: Told | None = None) -> Iterator[Any]:
+        """The record of every item, as they end; closing the iterator ends all that runs for it."""
         if not jobs:
             return
         campaign = uuid.uuid4().hex
@@ -120,7 +128,7 @@ def local_cluster(workers: int) -> Iterator[Any]:
 
 
 class Seat:
-    """A worker of Dask at the jobs of one campaign."""
+    """A worker of Dask at the work of one campaign."""
 
     def __init__(self, client: Any, campaign: str, address: str):
         self._client, self._campaign, self._address = client, campaign, address
@@ -132,24 +140,29 @@ class Seat:
         """Host and port."""
         return self._address.partition("://")[2]
 
-    def run(self, job: Job, limits: Limits) -> RunRecord:
-        """The record of a job; its file is sent to the worker where it is missing there."""
-        sent: set[str] = set()
-        while "missing" in (said := self._asked(job, limits)):
-            if self._address in sent:
-                raise JobError(f"{job.path} does not arrive at the worker of Dask at {self._address}")
+    def runs(self, jobs: Sequence[Work], limits: Limits) -> Iterator[Record | JobError]:
+        """The record of each item; its files are sent to the worker where they are missing there."""
+        left, most = deque(jobs), len(jobs)
+        while left:
             try:
-                content = Path(job.path).read_bytes()
-            except OSError as error:
-                raise JobError(str(error)) from None
-            given = self._campaign, job.problem, Path(job.path).name, content
-            self._client.run(take_file, *given, workers=[self._address], on_error="ignore")
-            sent.add(self._address)
-        if "record" in said:
-            return RunRecord.from_json(said["record"])
-        if "impossible" in said:
-            raise JobError(said["impossible"])
-        raise DaskError(f"a worker of Dask, {self._address}, cannot go on: {said.get('failed', 'closed')}")
+                sent = set[str]()
+                while "missing" in (said := self._asked(list(left)[:most], limits)):
+                    if self._address in sent:
+                        files = ", ".join(left[0].files.values())
+                        raise JobError(f"{files} does not arrive at the worker of Dask at {self._address}")
+                    self._send(left[0])
+                    sent.add(self._address)
+            except JobError as error:
+                left.popleft()
+                yield error
+                continue
+            if "failed" in said or "closed" in said:
+                why = said.get("failed", "closed")
+                raise DaskError(f"a worker of Dask, {self._address}, cannot go on: {why}")
+            most = 1 if "killed" in said and most > 1 else most
+            for one in said["answers"]:
+                job = left.popleft()
+                yield job.record(one["record"]) if "record" in one else JobError(one["impossible"])
 
     def close(self) -> None:
         """Wait for nothing any longer."""
@@ -158,12 +171,23 @@ class Seat:
             with suppress(Exception):  # a scheduler that is gone needs no farewell
                 self._client.cancel([self._future], force=True)
 
-    def _asked(self, job: Job, limits: Limits) -> dict[str, Any]:
-        """What a worker says of a job: this one, or another where it has died."""
+    def _send(self, job: Work) -> None:
+        """Let the worker have the files of an item of work."""
+        for identity, path in job.files.items():
+            try:
+                content = Path(path).read_bytes()
+            except OSError as error:
+                raise JobError(str(error)) from None
+            given = self._campaign, identity, Path(path).name, content
+            self._client.run(take_file, *given, workers=[self._address], on_error="ignore")
+
+    def _asked(self, jobs: Sequence[Work], limits: Limits) -> dict[str, Any]:
+        """What a worker says of some items: this one, or another where it has died."""
         from distributed.scheduler import KilledWorker
 
+        items = [job.as_json() for job in jobs]
         self._future = self._client.submit(
-            take_job, self._campaign, job.as_json(), asdict(limits), pure=False,
+            take_jobs, self._campaign, jobs[0].place(), items, asdict(limits), pure=False,
             workers=[self._address], allow_other_workers=True,
         )  # fmt: skip
         if self._closed:  # meanwhile
@@ -171,8 +195,10 @@ class Seat:
         try:
             said = self._answer()
         except KilledWorker:
+            if len(jobs) > 1:  # one of them: each alone
+                return {"killed": True, "answers": []}
             reason = "the worker of Dask ended under it, again and again"
-            return {"record": blank(job, Outcome.CRASHED, reason=reason).as_json()}
+            return {"answers": [{"record": jobs[0].blank(Outcome.CRASHED, reason=reason).as_json()}]}
         except DaskError:
             raise
         except BaseException as error:
@@ -205,8 +231,9 @@ def _present(client: Any) -> list[str]:
         raise DaskError(f"the Dask scheduler does not answer any more: {error}") from None
 
 
-def _places(client: Any, address: str) -> dict[str, Environment]:
-    """The environments of all workers by address, which must be one and the same."""
+def _places(client: Any, address: str, times: bool) -> dict[str, Environment]:
+    """The environments of all workers by address, which must be one and the same, but for the machine where
+    no times are compared."""
     try:
         said = client.run(arrive)
     except Exception as error:
@@ -220,9 +247,10 @@ def _places(client: Any, address: str) -> dict[str, Environment]:
     (first, one), *others = places.items()
     for name, other in others:
         unlike = [key for key, value in asdict(one).items() if value != asdict(other)[key]]
+        unlike = [key for key in unlike if times or key not in MACHINE]
         if unlike:
             raise DaskError(
-                f"the workers {first} and {name} of Dask differ in {', '.join(unlike)}, so their times"
+                f"the workers {first} and {name} of Dask differ in {', '.join(unlike)}, so their runs"
                 " may not stand in one table; use workers that are alike"
             )
     return places
@@ -240,18 +268,20 @@ def _quiet() -> Iterator[None]:
         logger.setLevel(before)
 
 
-def take_job(campaign: str, job: dict[str, Any], limits: dict[str, Any]) -> dict[str, Any]:
-    """Run a job on this worker: its record, or what is missing, or why it cannot be run."""
+def take_jobs(
+    campaign: str, work: str, jobs: Sequence[dict[str, Any]], limits: dict[str, Any]
+) -> dict[str, Any]:
+    """Do work on this worker: its records in their order, or what is missing, or why it cannot be done."""
     from distributed import get_worker
 
-    worker = get_worker()
-    said = _room(worker, campaign).run(Job.from_json(job), Limits(**limits))
+    worker, kind = get_worker(), thing(work)
+    said = _room(worker, campaign).run([kind.from_json(job) for job in jobs], Limits(**limits))
     return {"address": worker.address, **said}
 
 
-def take_file(campaign: str, problem: str, name: str, content: bytes, dask_worker: Any) -> None:
-    """Keep the file of a problem on this worker."""
-    _room(dask_worker, campaign).keep(problem, name, content)
+def take_file(campaign: str, identity: str, name: str, content: bytes, dask_worker: Any) -> None:
+    """Keep a file on this worker."""
+    _room(dask_worker, campaign).keep(identity, name, content)
 
 
 def arrive() -> dict[str, Any]:
@@ -276,29 +306,47 @@ class Room:
         self._closed = False
         self._timer: threading.Timer | None = None
 
-    def run(self, job: Job, limits: Limits) -> dict[str, Any]:
-        """The record of a job, or what stands in its way."""
+    def run(self, jobs: Sequence[Work], limits: Limits) -> dict[str, Any]:
+        """The records of some items in their order, of the first of them at least, or what stands in the
+        way."""
+        answers: list[dict[str, Any]] = []
+        begun, part = time.monotonic(), 1
         with self._turn:
-            with self._lock:
-                sent = self._files.get((job.problem, Path(job.path).name))
-            path = sent or Path(job.path)
-            if not path.exists():
-                return {"missing": True}
             self._rest(None)
             try:
-                record = self._process.run(replace(job, path=str(path)), limits)
-            except JobError as error:
-                # The path may mean another file here.
-                return {"impossible": str(error)} if sent else {"missing": True}
+                while len(answers) < len(jobs) and (not answers or time.monotonic() - begun < ANSWERED):
+                    some = jobs[len(answers) : len(answers) + part]
+                    if not self._take(some, limits, answers):
+                        return {"answers": answers} if answers else {"missing": True}
+                    part *= 2
             except Closed:
                 return {"closed": True}
-            except Exception as error:  # the machine's fault, not the solver's
+            except Exception as error:  # the machine's fault, not that of the work
                 return {"failed": f"{type(error).__name__}: {error}"}
             finally:
                 self._rest(IDLE)
-        return {"record": replace(record, environment=record.environment or here()).as_json()}
+        return {"answers": answers}
 
-    def keep(self, problem: str, name: str, content: bytes) -> None:
+    def _take(self, jobs: Sequence[Work], limits: Limits, answers: list[dict[str, Any]]) -> bool:
+        """Add what comes of some items; whether all that they need is here."""
+        with self._lock:
+            files = {name: self._files.get((name, Path(path).name)) for name, path in jobs[0].files.items()}
+        sent = all(files.values())
+        paths = {name: str(files[name] or path) for name, path in jobs[0].files.items()}
+        if not all(Path(path).exists() for path in paths.values()):
+            return False
+        for said in self._process.runs([job.placed(paths) for job in jobs], limits):
+            if not isinstance(said, JobError):
+                record: Any = said
+                record = replace(record, environment=record.environment or here())
+                answers.append({"record": record.as_json()})
+            elif sent or not paths:
+                answers.append({"impossible": str(said)})
+            else:  # the path may mean another file here
+                return False
+        return True
+
+    def keep(self, identity: str, name: str, content: bytes) -> None:
         """Keep a file, and drop older ones where all together are too large."""
         with self._lock:
             if self._closed:
@@ -308,7 +356,7 @@ class Room:
                 self._files.pop(next(iter(self._files))).unlink()
             path = Path(tempfile.mkdtemp(dir=self._folder.name)) / Path(name).name
             path.write_bytes(content)
-            self._files[problem, name] = path
+            self._files[identity, name] = path
 
     def close(self) -> None:
         """End the process and remove the files."""

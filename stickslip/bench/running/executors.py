@@ -1,40 +1,40 @@
-"""Executors: jobs shared among workers, records as they end, in processes of this machine or on Dask."""
+"""Executors: work shared among workers, records as they end, in processes of this machine or on Dask."""
 
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from queue import SimpleQueue
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from stickslip.bench.records import Executor, Job, Limits, RunRecord, Told
-from stickslip.bench.running.attempt import JobError
+from stickslip.bench.records import Executor, JobError, Limits, Record, Told, Work
 from stickslip.bench.running.process import Closed, WarmProcess
 from stickslip.names import alternatives
 
-KNOWN = ("processes", "dask", "dask://HOST:PORT", "tcp://HOST:PORT")
+KNOWN = ("processes", "dask", "dask://HOST:PORT", "tcp://HOST:PORT", "here")
 """What may be typed."""
-Event = tuple[str, Job | RunRecord | BaseException | None]
-"""What a worker says: its name, and the job that it begins, a record, why it cannot go on, or that it is
+Event = tuple[str, Work | Record | BaseException | None]
+"""What a worker says: its name, and the work that it begins, a record, why it cannot go on, or that it is
 done."""
 
 
 class Worker(Protocol):
-    """Runs one job at a time."""
+    """Does one item of work at a time."""
 
     @property
     def name(self) -> str:
         """As it is shown to people."""
 
-    def run(self, job: Job, limits: Limits) -> RunRecord:
-        """The record of a job; `JobError` if it cannot be run, `Closed` if the worker was closed."""
+    def runs(self, jobs: Sequence[Any], limits: Limits) -> Iterator[Record | JobError]:
+        """The record of each item, in their order, or why it cannot be done; `Closed` if the worker was
+        closed."""
 
     def close(self) -> None:
         """End what runs at once, from any thread."""
 
 
 class Processes:
-    """Runs jobs in warm processes on this machine."""
+    """Does work in warm processes on this machine."""
 
     def __init__(self, workers: int = 1):
         """`workers`: processes that run side by side."""
@@ -42,18 +42,40 @@ class Processes:
             raise ValueError(f"workers is {workers}; it must be at least 1")
         self.workers = workers
 
-    def run(self, jobs: Sequence[Job], limits: Limits, told: Told | None = None) -> Iterator[RunRecord]:
-        """The record of every job, as they end; closing the iterator ends all processes at once."""
+    def run(self, jobs: Sequence[Any], limits: Limits, told: Told | None = None) -> Iterator[Any]:
+        """The record of every item, as they end; closing the iterator ends all processes at once."""
         count = min(self.workers, len(jobs))
         yield from run_jobs([WarmProcess(f"process {k + 1}") for k in range(count)], jobs, limits, told)
 
 
-def run_jobs(
-    workers: Sequence[Worker], jobs: Sequence[Job], limits: Limits, told: Told | None
-) -> Iterator[RunRecord]:
-    """The record of every job, as the workers end them: jobs of one problem together, a thread for each.
+class Here:
+    """Does work in this process, one item after the other and without limits: for a debugger."""
 
-    A job that cannot be run, since its file has changed, is a `JobError` after all the others have run.
+    workers = 1
+
+    def run(self, jobs: Sequence[Any], limits: Limits, told: Told | None = None) -> Iterator[Any]:
+        """The record of every item; a `JobError` of those that cannot be done after all others."""
+        from stickslip.bench.running.calls import untold
+        from stickslip.bench.running.worker import maker_of
+
+        impossible: list[JobError] = []
+        for job in jobs:
+            if told is not None:
+                told("here", job)
+            try:
+                maker = maker_of(job.maker)
+                yield maker.make(job, limits, maker.read(job), untold)
+            except JobError as error:
+                impossible.append(error)
+        _tell_impossible(impossible)
+
+
+def run_jobs(
+    workers: Sequence[Worker], jobs: Sequence[Work], limits: Limits, told: Told | None
+) -> Iterator[Any]:
+    """The record of every item, as the workers end them: items of one group together, a thread for each.
+
+    An item that cannot be done, since its file has changed, is a `JobError` after all the others.
     """
     shares, events = Shares(jobs, len(workers)), SimpleQueue[Event]()
     threads = [
@@ -67,15 +89,15 @@ def run_jobs(
         working = len(threads)
         while working:
             name, said = events.get()
-            if isinstance(said, Job):
+            if isinstance(said, Work):
                 if told is not None:
                     told(name, said)
-            elif isinstance(said, RunRecord):
-                yield said
             elif isinstance(said, JobError):
                 impossible.append(said)
-            elif said is not None:
+            elif isinstance(said, BaseException):
                 raise said
+            elif said is not None:
+                yield said
             else:
                 working -= 1
     finally:
@@ -85,30 +107,52 @@ def run_jobs(
         for thread in threads:
             if thread.ident is not None:
                 thread.join()
+    _tell_impossible(impossible)
+
+
+def _tell_impossible(impossible: Sequence[JobError]) -> None:
+    """Raise what was found after all others have been done."""
     if impossible:
         more = f" (and {len(impossible) - 1} more jobs that cannot be run)" if len(impossible) > 1 else ""
         raise JobError(f"{impossible[0]}{more}")
 
 
 class Shares:
-    """Who has which job to do: problems as wholes, and at the end, by jobs, whoever is free helps."""
+    """Who has what to do: groups as wholes, and at the end, item by item, whoever is free helps."""
 
-    def __init__(self, jobs: Sequence[Job], workers: int):
-        groups: dict[tuple[str, str], deque[Job]] = {}
+    def __init__(self, jobs: Sequence[Work], workers: int):
+        groups: dict[Hashable, deque[Work]] = {}
         for job in jobs:
-            groups.setdefault((job.path, job.problem), deque()).append(job)
+            groups.setdefault(job.group, deque()).append(job)
         self._waiting, self._lock = deque(groups.values()), threading.Lock()
-        self._own: list[deque[Job]] = [deque() for _ in range(workers)]
+        self._own: list[deque[Work]] = [deque() for _ in range(workers)]
+        self._left = len(jobs)
 
-    def next(self, worker: int) -> Job | None:
-        """The next job of a worker, None if nothing is left to do."""
+    def next(self, worker: int) -> Work | None:
+        """The next item of a worker, None if nothing is left to do."""
         with self._lock:
-            if not self._own[worker] and self._waiting:
-                self._own[worker] = self._waiting.popleft()
-            if self._own[worker]:
-                return self._own[worker].popleft()
-            longest = max(self._own, key=len)
-            return longest.pop() if longest else None
+            return self._next(worker)
+
+    def some(self, worker: int) -> list[Work]:
+        """The next items of a worker, in one message: as many as their kind allows, and fewer at the end,
+        when the others would wait for it."""
+        with self._lock:
+            found = [job for job in [self._next(worker)] if job is not None]
+            if found:
+                most = min(found[0].together, 1 + self._left // (2 * len(self._own)))
+                while len(found) < most and self._own[worker]:
+                    found += [job for job in [self._next(worker)] if job is not None]
+            return found
+
+    def _next(self, worker: int) -> Work | None:
+        if not self._own[worker] and self._waiting:
+            self._own[worker] = self._waiting.popleft()
+        own = self._own[worker]
+        longest = own or max(self._own, key=len)
+        if not longest:
+            return None
+        self._left -= 1
+        return own.popleft() if own else longest.pop()
 
     def clear(self) -> None:
         """Nothing is left to do."""
@@ -120,12 +164,12 @@ class Shares:
 
 def _work(k: int, worker: Worker, shares: Shares, limits: Limits, events: "SimpleQueue[Event]") -> None:
     try:
-        while (job := shares.next(k)) is not None:
-            events.put((worker.name, job))
-            try:
-                events.put((worker.name, worker.run(job, limits)))
-            except JobError as error:
-                events.put((worker.name, error))
+        while jobs := shares.some(k):
+            events.put((worker.name, jobs[0]))
+            for number, said in enumerate(worker.runs(jobs, limits), 1):
+                events.put((worker.name, said))
+                if number < len(jobs):
+                    events.put((worker.name, jobs[number]))
     except Closed:
         pass
     except BaseException as error:
@@ -134,15 +178,18 @@ def _work(k: int, worker: Worker, shares: Shares, limits: Limits, events: "Simpl
         events.put((worker.name, None))
 
 
-def executor(text: str, workers: int = 1) -> Executor:
+def executor(text: str, workers: int = 1, times: bool = True) -> Executor:
     """The executor that `text` names.
 
     `processes` and `dask` start so many workers on this machine, and end them; of a scheduler that runs
-    already all workers are taken. A `ValueError` for texts that name none, a `DaskError` where Dask is
-    absent or does not answer.
+    already all workers are taken; `here` is this process. times: whether times of records will be compared,
+    so that workers of Dask must be alike and not only have the same versions. A `ValueError` for texts that
+    name none, a `DaskError` where Dask is absent or does not answer.
     """
     if text == "processes":
         return Processes(workers)
+    if text == "here":
+        return Here()
     try:
         parts = urlsplit(text)
         known = parts.scheme in ("dask", "tcp") and parts.hostname and parts.port and parts.path in ("", "/")
@@ -152,4 +199,4 @@ def executor(text: str, workers: int = 1) -> Executor:
         raise ValueError(f"no executor {text!r}; {alternatives(text, KNOWN)}")
     from stickslip.bench.running.dask_executor import Dask
 
-    return Dask(f"tcp://{parts.netloc}" if known else None, workers)
+    return Dask(f"tcp://{parts.netloc}" if known else None, workers, times)

@@ -1,4 +1,4 @@
-"""A warm process for runs: replaced after a crash, a hang or a leak, so that these cost one record.
+"""A warm process for work: replaced after a crash, a hang or a leak, so that these cost one record.
 
 The process is started when it is first needed, in a session of its own, and `running.worker` runs in
 it. While it works the parent waits for its lines, watches the clock and its memory, and ends it and all that
@@ -13,11 +13,12 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from stickslip.bench.records import Job, Limits, Outcome, RunRecord
-from stickslip.bench.running.attempt import JobError, blank
+from stickslip.bench.records import JobError, Limits, Outcome, Record, Work
 from stickslip.bench.running.child import Child, Garbled, understood
 from stickslip.bench.siconos.peer import total_seconds
 
@@ -100,6 +101,7 @@ class WarmProcess:
         self.name, self.leak = name, leak
         self._child: Worker | None = None
         self._closed, self._number = False, 0
+        self._anew: Work | None = None  # what was begun a second time
         self._lock, self._busy = threading.Lock(), threading.RLock()
 
     @property
@@ -114,19 +116,51 @@ class WarmProcess:
     def __exit__(self, *failure: object) -> None:
         self.close()
 
-    def run(self, job: Job, limits: Limits) -> RunRecord:
-        """The record of a job; whatever the solver does, it comes back within the limits.
+    def run(self, job: Work, limits: Limits) -> Any:
+        """The record of one item of work; whatever it does, it comes back within the limits.
 
-        `JobError` if the file cannot be read or holds another problem than the job says.
+        `JobError` if the work cannot be done, such as one on a file that holds another problem than it says.
         """
-        with self._busy:
-            watch = self._watched(job, limits)
-            if watch.died_early:  # what an earlier run has left behind may have ended it
-                watch = self._watched(job, limits)
-        if watch.impossible:
-            raise JobError(watch.impossible)
-        assert watch.record is not None
-        return watch.record
+        (said,) = self.runs([job], limits)
+        if isinstance(said, JobError):
+            raise said
+        return said
+
+    def runs(self, jobs: Sequence[Work], limits: Limits) -> Iterator[Record | JobError]:
+        """The records of several items of one kind, in their order, each as soon as it is there.
+
+        All go to the process in one message. The process that an item has spoiled is replaced, and the new
+        one gets what is left.
+        """
+        left = deque(jobs)
+        while left:
+            with self._busy:
+                child = self._ready()
+                try:
+                    yield from self._asked(child, left, limits)
+                finally:
+                    if left:  # it is still at work
+                        self._drop(child)
+
+    def _asked(self, child: Worker, left: deque[Work], limits: Limits) -> Iterator[Record | JobError]:
+        """What one process says of the items that are left, as long as it is well."""
+        first = self._number + 1
+        self._number += len(left)
+        items = [job.as_json() for job in left]
+        child.send({"id": first, "work": left[0].place(), "jobs": items, "limits": asdict(limits)})
+        lines = deque[bytes]()
+        for number in range(first, self._number + 1):
+            watch = _Watch(left[0], limits, number, child, lines, last=len(left) == 1)
+            self._watched(watch)
+            if (
+                watch.died_early and left[0] is not self._anew
+            ):  # what an earlier run has left may have ended it
+                self._anew = left[0]
+                return
+            left.popleft()
+            yield watch.said
+            if self._child is not child:
+                return
 
     def close(self) -> None:
         """End the process at once; may be called while another thread waits in `run`, which then raises."""
@@ -138,19 +172,17 @@ class WarmProcess:
             with self._busy:  # who waits for it sees that it is gone, and lets go of it
                 self._drop(child)
 
-    def _watched(self, job: Job, limits: Limits) -> "_Watch":
-        child = self._ready()
-        self._number += 1
-        watch = _Watch(job, limits, self._number, child)
+    def _watched(self, watch: "_Watch") -> None:
+        """Wait for a run, and let go of a process that is not what it was."""
         try:
             watch.wait()
         except BaseException:
-            self._drop(child)
+            self._drop(watch.child)
             raise
-        if watch.spoiled or watch.memory_after - child.usual > self.leak:
-            self._drop(child)
+        left_over = watch.last and watch.lines  # what it says after its last record
+        if watch.spoiled or left_over or watch.memory_after - watch.child.usual > self.leak:
+            self._drop(watch.child)
         self._stay_open()
-        return watch
 
     def _ready(self) -> Worker:
         child = self._child
@@ -184,33 +216,44 @@ class WarmProcess:
 class _Watch:
     """One run seen from outside."""
 
-    job: Job
+    job: Work
     limits: Limits
     number: int
     child: Worker
-    record: RunRecord | None = None
+    lines: deque[bytes]
+    """Lines of the process that were read and not looked at yet; those of the next run among them."""
+    last: bool
+    """Whether it is the last run of its message."""
+    record: Any = None
     impossible: str = ""
     """Why the job cannot be run at all."""
     spoiled: bool = False
     """Whether the process must be replaced."""
     died_early: bool = False
-    """Whether it ended before the solver was called."""
+    """Whether it ended before the work was begun."""
     memory_after: float = 0.0
     """Memory of the process when all is over [MiB]."""
 
+    @property
+    def said(self) -> Record | JobError:
+        """What came of it."""
+        said: Record | JobError = JobError(self.impossible) if self.impossible else self.record
+        return said
+
     def wait(self) -> None:
-        """Ask, and wait until there is a record, from inside or from here."""
+        """Wait until there is a record, from inside or from here."""
         self.clocks = Clocks(self.limits)
         self.options: dict[str, Any] | None = None
         self.baseline = self.most = math.nan
         self.called, looks = False, 0
         try:
-            self.child.send({"id": self.number, "job": self.job.as_json(), "limits": asdict(self.limits)})
             while not self._over():
-                for line in self.child.lines(POLL):
-                    self._hear(understood(line))
-                if self._over():
-                    break
+                if self.lines:
+                    self._hear(understood(self.lines.popleft()))
+                    continue
+                self.lines.extend(self.child.lines(POLL))
+                if self.lines:
+                    continue
                 if self.child.silent:
                     self._died()
                 elif late := self.clocks.late():
@@ -226,7 +269,7 @@ class _Watch:
 
     def _hear(self, message: dict[str, Any]) -> None:
         """Take in one line of the process; what it should not say is `Garbled`."""
-        if self._over() or message.get("id") != self.number:
+        if message.get("id") != self.number:
             raise Garbled("its answer belongs to no question")
         event = message.get("event")
         self.clocks.hear(str(event))
@@ -248,18 +291,19 @@ class _Watch:
                 self._stop(Outcome.MEMORY, str(message["reason"]))
             elif event == "record":
                 self.memory_after = float(message["memory"])
-                self._finish(RunRecord.from_json(message["record"]), busy=bool(message["busy"]))
+                self._finish(self.job.record(message["record"]), busy=bool(message["busy"]))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise Garbled(f"its answer is garbled: {type(error).__name__}") from None
 
-    def _finish(self, record: RunRecord, busy: bool) -> None:
+    def _finish(self, record: Any, busy: bool) -> None:
         if record.key != self.job.key:
             raise Garbled("its answer belongs to another run")
-        if record.repetitions and math.isnan(record.memory):  # where the system does not say it inside
+        judged = record.outcome in (Outcome.SOLVED, Outcome.MISSED)
+        if judged and math.isnan(getattr(record, "memory", 0.0)):  # the system does not say it inside
             record = replace(record, memory=max(0.0, self.most - self.baseline))
         self.record = record
-        # Threads and processes that a user's own solver has left running would disturb the next.
-        self.spoiled = busy or (bool(self.job.contestant.place) and self.child.has_family())
+        # Threads and processes that code of the user has left running would disturb the next.
+        self.spoiled = busy or (self.last and self.job.own and self.child.has_family())
 
     def _look(self, family: bool) -> None:
         """Stop it where it has more memory than it may."""
@@ -280,8 +324,8 @@ class _Watch:
         """The record from here, for a process that is not asked again."""
         self.spoiled = True
         more.setdefault("memory", max(0.0, self.most - self.baseline) if self.called else math.nan)
-        self.record = blank(
-            self.job, outcome, self.options, reason=reason, compile_seconds=self.clocks.compiling, **more
+        self.record = self.job.blank(
+            outcome, self.options, reason=reason, compile_seconds=self.clocks.compiling, **more
         )
 
 

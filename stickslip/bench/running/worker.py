@@ -1,9 +1,9 @@
-"""The process that makes runs: `python -m stickslip.bench.running.worker`, started by `running.process`.
+"""The process that does work: `python -m stickslip.bench.running.worker`, started by `running.process`.
 
-Requests come as lines of JSON on its standard input, and lines of JSON go out on its standard output: what
-happens on the way, and at the end a record. Both are taken away before anything else runs: what a solver
-prints goes nowhere, and what it reads is empty. The process ends with its parent, even while a solver holds
-on to the interpreter: the system sends the signal.
+Requests come as lines of JSON on its standard input, each with one item of work or several. Lines of JSON go
+out on its standard output: what happens on the way, and a record at the end of every item. Both are taken
+away before anything else runs: what a solver prints goes nowhere, and what it reads is empty. The process
+ends with its parent, even while a solver holds on to the interpreter: the system sends the signal.
 """
 
 import gc
@@ -14,15 +14,14 @@ import sys
 import threading
 import warnings
 from contextlib import suppress
-from functools import lru_cache
+from functools import cache
 from importlib import import_module
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from stickslip.bench.records import Job, Limits, Outcome
+from stickslip.bench.records import JobError, Limits, Maker, Outcome
 from stickslip.bench.running.answers import sentence
-from stickslip.bench.running.attempt import JobError, attempt, problem_of
 from stickslip.bench.running.memory import bound_address_space, give_back, no_core_dumps, resident
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.residuals import judge
@@ -30,8 +29,6 @@ from stickslip.problem.sets import coulomb
 
 LONGEST_REQUEST = 1 << 20
 """Most bytes of a request."""
-KEPT_PROBLEMS = 2
-"""Problems that are kept for the next request."""
 SPARE = 1024.0
 """Address space beyond the memory limit: threads and compilers reserve more than they use [MiB]."""
 F_SETSIG = 10
@@ -63,33 +60,55 @@ class Teller:
 
 def serve(requests: BinaryIO, tell: Teller) -> None:
     """Answer requests until there are no more."""
-    home, usual = os.getcwd(), threading.active_count()
-    kept = lru_cache(KEPT_PROBLEMS)(problem_of)  # one problem is read once for all solvers
+    usual = threading.active_count()
     settle()
     tell("ready")
     while line := requests.readline(LONGEST_REQUEST):
         request = json.loads(line)
-        tell.number = request["id"]
-        job, limits = Job.from_json(request["job"]), Limits(**request["limits"])
-        tell("begun")
-        try:
-            problem = kept(job.path, job.kind, job.problem)
-            bound_address_space(limits.memory + SPARE)
-            record = attempt(job, limits, problem, tell)
-        except JobError as error:
-            tell("impossible", reason=sentence(error))
-            continue
-        except MemoryError:
-            tell("memory", reason=f"{job.path} does not fit into the memory limit")
-            continue
-        finally:
-            bound_address_space(float("inf"))
-            os.chdir(home)
-        if job.contestant.place and record.outcome not in (Outcome.SOLVED, Outcome.MISSED):
-            kept.cache_clear()  # of answers that are judged it is known that the problem is as it was
+        work, limits = thing(request["work"]), Limits(**request["limits"])
+        items = [work.from_json(data) for data in request["jobs"]]
+        for tell.number, job in enumerate(items, request["id"]):
+            answer(job, limits, tell, usual if job is items[-1] else None)
+
+
+def answer(job: Any, limits: Limits, tell: Teller, usual: int | None) -> None:
+    """Do one item of work. usual: threads that this process has, where it is the last of its request, after
+    which memory is given back and what was left behind is looked for."""
+    home, maker = os.getcwd(), maker_of(job.maker)
+    tell("begun")
+    try:
+        given = maker.read(job)
+        bound_address_space(limits.memory + SPARE)
+        record = maker.make(job, limits, given, tell)
+    except JobError as error:
+        tell("impossible", reason=sentence(error))
+        return
+    except MemoryError:
+        tell("memory", reason=f"{', '.join(job.files.values())} does not fit into the memory limit")
+        return
+    finally:
+        bound_address_space(float("inf"))
+        os.chdir(home)
+    if job.own and record.outcome not in (Outcome.SOLVED, Outcome.MISSED):
+        maker.forget()  # of answers that are judged it is known that the problem is as it was
+    busy = False
+    if usual is not None:
         settle()
-        threads = threading.active_count() if job.contestant.place else 0
-        tell("record", record=record.as_json(), busy=threads > usual)
+        busy = job.own and threading.active_count() > usual
+    tell("record", record=record.as_json(), busy=busy)
+
+
+@cache
+def maker_of(place: str) -> Maker:
+    """What does work of one kind, made once per process."""
+    made: Maker = thing(place)()
+    return made
+
+
+def thing(place: str) -> Any:
+    """What stands at `module:name`, named by the parent process."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
 
 
 def prepare() -> None:

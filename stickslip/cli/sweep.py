@@ -1,0 +1,269 @@
+"""`stickslip sweep`: a model at many values of its parameters, each run measured, into one file."""
+
+from __future__ import annotations
+
+import csv
+import shlex
+from contextlib import suppress
+from inspect import signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from stickslip.cli.errors import ExitCode, InputError, complain, printable, refused, stop_code, stop_word
+from stickslip.cli.parameters import Json, Scene, Step, Until
+from stickslip.cli.places import FCLIB, check_writable
+from stickslip.cli.progress import watch_parts
+from stickslip.cli.settings import check_known, chosen, grid_values, names_in, read_settings, with_options
+from stickslip.cli.tables import print_json, table
+from stickslip.options import parsed
+
+if TYPE_CHECKING:
+    from stickslip.sweeps.designs import Parameter as Swept
+    from stickslip.sweeps.result import SweepResult
+
+KEPT = 8
+"""Failed runs that are told one by one."""
+
+
+def sweep(
+    scene: Annotated[str, Parameter(name="SCENE")],
+    /,
+    *,
+    vary: list[str] | None = None,
+    points: Path | None = None,
+    samples: int = 0,
+    method: str = "random",
+    repeat: int = 1,
+    seed: int | None = None,
+    measure: str = "usual",
+    until: Until = None,
+    h: Step = None,
+    scheme: str | None = None,
+    solver: str | None = None,
+    settings: Scene = None,
+    executor: str = "processes",
+    workers: int | None = None,
+    timeout: float = 3600.0,
+    memory: float = 4096.0,
+    out: Path,
+    json: Json = False,
+    **given: Annotated[str, Parameter(show=False)],
+) -> int:
+    """Run a model at many values of its parameters, and keep what is measured of each run.
+
+    All combinations of the values are run, each with every sample. Each run is
+    made in a process, under a time limit and a memory limit. A run that fails is
+    a row that says why. Every row is safe on the disk before the next is waited
+    for: the same command goes on where it was interrupted, and runs nothing
+    twice. The rows do not depend on the executor or the number of workers.
+
+    Parameters that do not vary are options of their own, as for `stickslip run`.
+
+    Exit status 0 says that all runs were made, whatever came of them.
+
+    For example:
+      stickslip sweep bouncing-ball --vary e=0.1:0.9:9 --out ball.h5
+      stickslip sweep stack --vary mu=0.1:0.9:9 --vary e=0,0.5 --bodies 5 --out stack.h5
+      stickslip sweep rockfall --vary slope=20:50:7 --repeat 100 --seed 0 --out rocks.h5
+      stickslip sweep rockfall --vary mu=uniform:0.1:0.9 --samples 256 --method sobol --out mu.h5
+      stickslip sweep cart.py:model --vary mass=1,2,4 --measure cart.py:way --until 2 --h 1e-3 --out cart.h5
+      stickslip sweep soup --points runs.csv --executor dask://10.0.0.1:8786 --out soup.h5
+
+    Parameters
+    ----------
+    scene
+        The scene, as `stickslip run` lists them, or file.py:function.
+    vary
+        A parameter and its values: name=first:last:count, name=a,b,c, or a distribution,
+        name=uniform:LOW:HIGH, log-uniform:LOW:HIGH, normal:MEAN:DEVIATION, integers:LOW:HIGH; repeat for more
+        parameters.
+    points
+        A file .csv with a column for each parameter and a row for each run.
+    samples
+        Samples of the distributions.
+    method
+        How they are drawn: random, latin (a Latin hypercube), sobol (Sobol's points, scrambled).
+    repeat
+        How often each combination is run, each time with another seed.
+    seed
+        Of samples and of runs; 0 by default.
+    measure
+        What is measured, commas between: usual (energy, runout and share of facts that hold), facts,
+        final, energy, runout, speed, penetration, or file.py:function.
+    scheme
+        Time scheme; that of the scene by default.
+    solver
+        Solver of the contact problems, as `stickslip solvers` lists them; auto by default.
+    executor
+        Where runs are made: processes, dask (a cluster of this machine), dask://HOST:PORT, or here.
+    workers
+        Runs side by side; as many as there are processors by default.
+    timeout
+        Time limit of one run, compilation apart [s].
+    memory
+        Memory limit of one run [MiB].
+    out
+        File of the sweep (.h5, .hdf5); one that is there already is gone on with.
+    """
+    arguments = dict(locals())
+    from stickslip.bench.collections.models import parameters_of
+    from stickslip.files import read
+    from stickslip.sweeps.sweep import sweep as swept
+
+    check_writable(out, FCLIB)
+    if workers is not None and workers < 1:
+        raise InputError(f"--workers must be at least 1, got {workers}")
+    texts = with_options(read_settings(settings or []), given)
+    asked = [text.partition("=")[0].strip().replace("-", "_") for text in vary or ()]
+    how = {"until": until, "h": h, "scheme": scheme, "solver": solver}
+    with refused(KeyError, TypeError, ValueError, RuntimeError, ImportError):
+        known = parameters_of(scene, [*asked, *texts, *_header(points)])
+        check_known(f"{scene} has no such parameter", texts, tuple(known), signature(sweep).parameters)
+        parameters: Any = {**chosen(known, texts)}
+        for text in vary or ():
+            one = read_vary(text, known)
+            if one.name in parameters:
+                raise InputError(f"{one.name} is given twice")
+            parameters[one.name] = one
+        for one in [] if points is None else read_points(points, known):
+            if one.name in parameters:
+                raise InputError(f"{one.name} stands in {points} and is given, too")
+            parameters[one.name] = one
+        try:
+            with watch_parts(f"sweep {scene}", quiet=json) as progress:
+                result: SweepResult = swept(
+                    scene, parameters, names_in(measure), samples=samples, method=method, repeat=repeat,
+                    seed=seed, executor=executor, workers=workers, timeout=timeout, memory=memory, out=out,
+                    progress=progress, command=_command(arguments),
+                    **{name: value for name, value in how.items() if value is not None},
+                )  # fmt: skip
+        except KeyboardInterrupt as stop:
+            safe = "no run was made"
+            with suppress(OSError, ValueError):
+                safe = f"{len(read(out))} runs are safe in {out}"
+            complain(f"{stop_word(stop)}; {safe}; the same command goes on")
+            return stop_code(stop)
+    if json:
+        print_json(_facts(result, out))
+    else:
+        _close(result, out)
+    return ExitCode.FINE
+
+
+def read_vary(text: str, known: dict[str, Any]) -> Swept:
+    """A parameter and its values from `name=first:last:count`, `name=a,b,c` or `name=DISTRIBUTION:a:b`."""
+    from stickslip.sweeps.designs import DISTRIBUTIONS, Parameter
+
+    name, equals, rest = (part.strip() for part in text.partition("="))
+    name, (word, _, numbers) = name.replace("-", "_"), rest.partition(":")
+    default = known.get(name)
+    kind = type(default) if isinstance(default, bool | int | str) else None
+    if not equals or not name or not rest:
+        raise InputError(
+            f"--vary {text!r} is not of the form name=first:last:count, name=a,b,c or name=uniform:low:high"
+        )
+    try:
+        if word in DISTRIBUTIONS:
+            convert = int if word == "integers" else float
+            return Parameter(name, word, tuple(convert(part) for part in numbers.split(":")))
+        if kind in (bool, str) or (kind is None and not _is_numbers(rest)):
+            return Parameter(name, "grid", tuple(parsed(name, x.strip(), default) for x in rest.split(",")))
+        values = grid_values(rest)
+    except ValueError as error:
+        raise InputError(f"--vary {text!r}: {error}") from None
+    if kind is int:
+        if any(value != int(value) for value in values):
+            raise InputError(f"--vary {text!r}: {name} takes whole numbers")
+        return Parameter(name, "grid", tuple(map(int, values)))
+    return Parameter(name, "grid", tuple(values))
+
+
+def _is_numbers(text: str) -> bool:
+    try:
+        grid_values(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _header(points: Path | None) -> list[str]:
+    return [] if points is None else [name.replace("-", "_") for name in _rows(points)[0]]
+
+
+def _rows(points: Path) -> list[list[str]]:
+    """The rows of a file of points, that of the names first."""
+    try:
+        with points.open(newline="") as file:
+            rows = [[cell.strip() for cell in row] for row in csv.reader(file) if row]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"--points {points}: {error}") from None
+    if len(rows) < 2:
+        raise InputError(f"--points {points}: expected a row of names and a row for each run")
+    for number, row in enumerate(rows, 1):
+        if len(row) != len(rows[0]):
+            raise InputError(f"--points {points}: row {number} has {len(row)} cells, row 1 {len(rows[0])}")
+    return rows
+
+
+def read_points(points: Path, known: dict[str, Any]) -> list[Swept]:
+    """The parameters of a file of points."""
+    from stickslip.sweeps.designs import Parameter
+
+    names, *rows = _rows(points)
+    with refused(ValueError, before=f"--points {points}: "):
+        return [
+            Parameter(
+                name.replace("-", "_"), "list",
+                tuple(parsed(name, row[k], known.get(name.replace("-", "_"))) for row in rows),
+            )
+            for k, name in enumerate(names)
+        ]  # fmt: skip
+
+
+def _command(arguments: dict[str, Any]) -> str:
+    """The command that makes the same sweep; defaults and where it runs are left out."""
+    words = ["stickslip", "sweep", str(arguments["scene"])]
+    for name, one in signature(sweep).parameters.items():
+        value = arguments[name]
+        if name in ("scene", "json", "executor", "workers", "given", "out") or value in (None, one.default):
+            continue
+        option = {"settings": "set"}.get(name, name.replace("_", "-"))
+        for each in value if isinstance(value, list) else [value]:
+            words += [f"--{option}", str(each)]
+    for name, value in arguments["given"].items():
+        words += [f"--{name.replace('_', '-')}", value]
+    return shlex.join([*words, "--out", str(arguments["out"])])
+
+
+def _facts(result: SweepResult, out: Path) -> dict[str, Any]:
+    """What came of a sweep, as JSON."""
+    counts: dict[str, int] = {}
+    for outcome in result.outcomes:
+        counts[outcome.value] = counts.get(outcome.value, 0) + 1
+    return {
+        "out": str(out), "runs": len(result), "planned": result.planned, "outcomes": counts,
+        "parameters": list(result.parameters), "measures": list(result.measures),
+    }  # fmt: skip
+
+
+def _close(result: SweepResult, out: Path) -> None:
+    """What was found, where it is, and what to do next."""
+    print("\n".join(map(printable, str(result).split("\n"))))
+    rows = []
+    for name, column in result.measures.items():
+        found = column[~(column != column)]
+        if found.size:
+            rows.append((name, *(f"{x:.6g}" for x in (found.min(), found.mean(), found.max()))))
+    if rows:
+        print()
+        table(("measure", "least", "mean", "largest"), rows, ("least", "mean", "largest"), folds=("measure",))
+    failed = [(number, why) for number, why in zip(result.number, result.reasons, strict=True) if why]
+    for number, why in failed[:KEPT]:
+        complain(f"run {number}: {why}")
+    if len(failed) > KEPT:
+        complain(f"and {len(failed) - KEPT} more runs with a reason")
+    place, page = (printable(shlex.quote(str(each))) for each in (out, out.with_suffix(".html")))
+    print(f"\n{len(result)} runs in {place}")
+    print(f"to see them: stickslip sweep-report {place} --out {page}")

@@ -1,0 +1,251 @@
+"""What a sweep has found: a table with a row for each run."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stickslip.bench.records import Outcome
+from stickslip.exhibits import Cell, Column, Table
+from stickslip.files.problems import file_content, replace_file
+from stickslip.names import alternatives
+from stickslip.state import Array, BoolArray, IntArray, UnknownNameError
+from stickslip.sweeps.designs import plain
+from stickslip.sweeps.runs import Row
+from stickslip.sweeps.sweep_file import (
+    COLUMNS,
+    NOT_RUN,
+    OUTCOMES,
+    Head,
+    dataset_name,
+    fold,
+    journal_rows,
+    opened,
+)
+
+if TYPE_CHECKING:
+    import pandas
+
+EXACT = ".17g"
+"""Format of numbers that are read back as they were."""
+
+
+@dataclass(frozen=True, eq=False)
+class SweepResult:
+    """The runs of a sweep that were made, in the order of their numbers."""
+
+    head: Head = field(repr=False)
+    """What was run, where, and by which command."""
+    number: IntArray
+    """Number of each run in its sweep, from 0 [-], shape (n,)."""
+    parameters: dict[str, np.ndarray]
+    """Values of the parameters that vary, by name [any], shape (n,) each."""
+    measures: dict[str, Array]
+    """Numbers that were measured, by names that have their units; NaN where a run has none [any], shape
+    (n,) each."""
+    outcomes: tuple[Outcome, ...]
+    """What became of each run."""
+    reasons: tuple[str, ...]
+    """Why, in a sentence, where that is needed."""
+    steps: IntArray
+    """Steps of time that were made [-], shape (n,)."""
+    t: Array
+    """Time that was reached [s], shape (n,)."""
+    residual: Array
+    """The largest of the judge's measures of all steps [-], shape (n,)."""
+    seconds: Array
+    """Wall time of each run, compilation apart [s], shape (n,)."""
+    simulated: Array
+    """Part of it that the simulation took [s], shape (n,)."""
+    compile_seconds: Array = field(repr=False)
+    """Compiling, or loading what was compiled [s], shape (n,)."""
+
+    def __len__(self) -> int:
+        return len(self.number)
+
+    @property
+    def planned(self) -> int:
+        """Runs of the whole sweep."""
+        return self.head.sweep.design.size
+
+    @property
+    def complete(self) -> bool:
+        """Whether all runs were made, whatever came of them."""
+        return len(self) == self.planned
+
+    @property
+    def solved(self) -> BoolArray:
+        """Which runs came to their end with every step solved [-], shape (n,), bool."""
+        return np.array([outcome is Outcome.SOLVED for outcome in self.outcomes], bool)
+
+    def column(self, name: str) -> np.ndarray:
+        """A parameter or a measure by its name, or by a beginning that only one has [any], shape (n,)."""
+        both = self.parameters | self.measures
+        close = [each for each in both if each == name] or [each for each in both if each.startswith(name)]
+        if len(close) != 1:
+            raise UnknownNameError(f"no column {name!r} in this sweep; {alternatives(name, both)}")
+        return both[close[0]]
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """A table of pandas (extra `tables`): number, parameters, outcome, measures, times."""
+        try:
+            import pandas
+        except ImportError:
+            raise ImportError(
+                'a data frame needs the package pandas: pip install "stickslip[tables]"'
+            ) from None
+        return pandas.DataFrame(dict(self._columns()))
+
+    def table(self) -> Table:
+        """The same as a table, for CSV."""
+        columns = dict(self._columns())
+        rows: list[list[Cell]] = [
+            list(row) for row in zip(*(_cells(column) for column in columns.values()), strict=True)
+        ]
+        return Table("All runs", [Column(name, EXACT) for name in columns], rows)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write it to a file: .h5 or .hdf5, which `read` and the next `sweep` take, or .csv."""
+        place = Path(path)
+        kind = place.suffix.lower()
+        if kind == ".csv":
+            replace_file(place, csv_content(self.table()))
+        elif kind in (".h5", ".hdf5"):
+            place.unlink(missing_ok=True)
+            fold(place, self.head, dict(self._rows()))
+        else:
+            raise ValueError(f"{place}: the name must end in .h5, .hdf5 or .csv")
+
+    def __str__(self) -> str:
+        sweep = self.head.sweep
+        counts = Counter(outcome.value for outcome in self.outcomes)
+        ends = ", ".join(f"{count} {word}" for word, count in counts.items()) or "none made yet"
+        lines = [
+            ("parameters", " ".join(map(str, sweep.design.parameters)) or "none"),
+            ("runs", f"{len(self)} of {self.planned}: {ends}"),
+            ("measures", ", ".join(self.measures) or "none"),
+        ]
+        if self.solved.any():
+            lines.append(("residual", f"{np.max(self.residual[self.solved]):.1e} at most in solved runs"))
+        return "\n".join([f"sweep of {sweep.name}", *(f"  {name:<12}{text}" for name, text in lines)])
+
+    def _columns(self) -> Iterator[tuple[str, Any]]:
+        taken = {*self.parameters}
+        yield "run", self.number
+        yield from self.parameters.items()
+        yield "outcome", [outcome.value for outcome in self.outcomes]
+        for name, column in self.measures.items():
+            yield f"{name} (measured)" if name in taken else name, column
+        yield "steps", self.steps
+        yield "t [s]", self.t
+        yield "residual [-]", self.residual
+        yield "wall [s]", self.seconds
+        yield "simulation [s]", self.simulated
+        yield "compiling [s]", self.compile_seconds
+        yield "reason", list(self.reasons)
+
+    def _rows(self) -> Iterator[tuple[int, Row]]:
+        for k, number in enumerate(self.number.tolist()):
+            found = {name: float(column[k]) for name, column in self.measures.items()}
+            yield number, Row(
+                number, self.outcomes[k], self.reasons[k], tuple(found), tuple(found.values()),
+                int(self.steps[k]), float(self.t[k]), float(self.residual[k]), float(self.seconds[k]),
+                float(self.simulated[k]), float(self.compile_seconds[k]),
+            )  # fmt: skip
+
+
+def read_sweep(path: str | PathLike[str], content: bytes | None = None) -> SweepResult:
+    """The sweep in a file, with what a journal beside it adds; also where there is only the journal yet.
+
+    content: the bytes of the file, if they are known. Whatever is wrong is a `FormatError`.
+    """
+    place = Path(path)
+    added = journal_rows(place)  # before the file, for what leaves the journal goes there
+    with ExitStack() as stack:
+        if content is None and added is not None and not place.exists():
+            head, rows = added
+            return _of_rows(head, rows, [])
+        table = opened(place, stack, file_content(place) if content is None else content)
+        found = {
+            part: {name: table.source.reals(table.group[part], dataset_name(name)) for name in names}
+            for part, names in (
+                ("runs", COLUMNS), ("parameters", table.head.sweep.design.columns(np.arange(1))),
+                ("measures", table.names),
+            )
+        }  # fmt: skip
+        place_of_outcome = f"/{table.group.name}/runs/outcome"
+        outcome = found["runs"]["outcome"]
+        if not np.isin(outcome, range(NOT_RUN, len(OUTCOMES))).all():
+            table.source.fail(place_of_outcome, f"numbers from {NOT_RUN} to {len(OUTCOMES) - 1}", "others")
+        reasons = table.reasons()
+    result = _of_columns(table.head, found, reasons)
+    if added is None:
+        return result
+    known = dict(result._rows())
+    return _of_rows(table.head, known | added[1], list(result.measures))
+
+
+def _of_columns(head: Head, found: dict[str, dict[str, Array]], reasons: dict[int, str]) -> SweepResult:
+    runs = found["runs"]
+    number = np.flatnonzero(runs["outcome"] != NOT_RUN)
+    part = {name: column[number] for name, column in runs.items()}
+    return SweepResult(
+        head, number, _typed(head, {name: x[number] for name, x in found["parameters"].items()}),
+        {name: column[number] for name, column in found["measures"].items()},
+        tuple(OUTCOMES[int(k)] for k in part["outcome"]), tuple(reasons.get(k, "") for k in number.tolist()),
+        part["steps"].astype(np.int64),
+        *(part[name] for name in ("t", "residual", "seconds", "simulated", "compile_seconds")),
+    )  # fmt: skip
+
+
+def _of_rows(head: Head, rows: dict[int, Row], names: list[str]) -> SweepResult:
+    number = np.array(sorted(rows), np.int64)
+    given = [rows[k] for k in number.tolist()]
+    names = list(dict.fromkeys([*names, *(name for row in given for name in row.names)]))
+    measured = [dict(zip(row.names, row.values, strict=True)) for row in given]
+    columns = {
+        name: np.array([value(row) for row in given], dtype) for name, (dtype, _, value) in COLUMNS.items()
+    }
+    return SweepResult(
+        head, number, _typed(head, head.sweep.design.columns(number)),
+        {name: np.array([each.get(name, np.nan) for each in measured]) for name in names},
+        tuple(row.outcome for row in given), tuple(row.reason for row in given), columns["steps"],
+        *(columns[name] for name in ("t", "residual", "seconds", "simulated", "compile_seconds")),
+    )  # fmt: skip
+
+
+def _typed(head: Head, columns: dict[str, Array]) -> dict[str, np.ndarray]:
+    """Columns of parameters as values of their kind: texts, whole numbers, yes and no."""
+    kinds = {one.name: one for one in head.sweep.design.varied}
+    found: dict[str, np.ndarray] = {}
+    for name, column in columns.items():
+        parameter = kinds.get(name)
+        if parameter is not None and parameter.kind is float:
+            found[name] = column
+            continue
+        values = [plain(parameter, value) for value in column.tolist()]
+        found[name] = np.array(values, object if parameter is not None and parameter.kind is str else None)
+    return found
+
+
+def _cells(column: Any) -> list[Cell]:
+    cells: list[Cell] = column.tolist() if isinstance(column, np.ndarray) else list(column)
+    return cells
+
+
+def csv_content(table: Table) -> bytes:
+    """A table as CSV; numbers are read back as they were, and what is not there is empty."""
+    import csv
+    import io
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.headings)
+    for row in table.rows:
+        writer.writerow(["" if isinstance(x, float) and x != x else x for x in row])
+    return text.getvalue().encode()

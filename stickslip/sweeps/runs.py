@@ -1,0 +1,259 @@
+"""One run of a sweep: as work for executors, as a record, and how it is made."""
+
+import math
+import time
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+import stickslip
+from stickslip import scenes
+from stickslip.bench.campaigns.contestants import (
+    ContestantError,
+    own_thing,
+    place_file,
+    source_of_function,
+    takes,
+)
+from stickslip.bench.collections.models import as_model, is_own, made_by
+from stickslip.bench.environment import Environment
+from stickslip.bench.json_data import Fail, Stored, refuse
+from stickslip.bench.records import JobError, Limits, Outcome, Work
+from stickslip.bench.running.answers import one_line, sentence
+from stickslip.bench.running.calls import Compiling
+from stickslip.names import alternatives
+from stickslip.problem.solution import Verdict
+from stickslip.scenes.scenario import Scenario
+from stickslip.simulation.failure import SimulationFailure
+from stickslip.simulation.summary import verdict
+from stickslip.simulation.trajectory import Trajectory
+from stickslip.sweeps.measures import BUILT_IN, Measured, numbers_of
+
+TOGETHER = 32
+"""Runs that go to a process in one message: each message costs it about two milliseconds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Row(Stored):
+    """What came of one run."""
+
+    number: int
+    """Of the run in its sweep, from 0."""
+    outcome: Outcome
+    """What became of it: solved, or why not; missed where a step missed its tolerance."""
+    reason: str = ""
+    """Why, in a sentence, where that is needed."""
+    names: tuple[str, ...] = ()
+    """What was measured."""
+    values: tuple[float, ...] = ()
+    """The numbers, in the units that the names say."""
+    steps: int = 0
+    """Steps of time that were made."""
+    t: float = math.nan
+    """Time that was reached [s]."""
+    residual: float = math.nan
+    """The largest of the judge's measures of all steps [-]."""
+    seconds: float = math.nan
+    """Wall time of the run, compilation apart [s]."""
+    simulated: float = math.nan
+    """Part of it that the simulation took [s]; making and measuring take the rest."""
+    compile_seconds: float = 0.0
+    """Compiling, or loading what was compiled [s]."""
+    environment: Environment | None = None
+    """Where it ran; of the sweep's own where None."""
+
+    @property
+    def key(self) -> int:
+        """What makes two rows the same one."""
+        return self.number
+
+
+@dataclass(frozen=True)
+class Run(Work):
+    """One run of a sweep to be made."""
+
+    maker = "stickslip.sweeps.runs:Simulations"
+    together: ClassVar[int] = TOGETHER
+
+    number: int
+    """Of the run in its sweep, from 0."""
+    make: str
+    """A scene, or the place of a function."""
+    given: dict[str, Any]
+    """Parameters that it is made with."""
+    measure: tuple[str, ...]
+    """Names of measures, and places of functions."""
+    how: dict[str, Any]
+    """Arguments of `simulate`."""
+    sources: dict[str, str]
+    """Hashes of the files of functions, by their places."""
+
+    @property
+    def key(self) -> int:
+        """The number of its row."""
+        return self.number
+
+    @property
+    def group(self) -> Hashable:
+        """Runs that stand together."""
+        return self.number // (2 * TOGETHER)
+
+    @property
+    def own(self) -> bool:
+        """Whether it calls functions of the user."""
+        return bool(self.sources)
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """Files of functions, by their hashes."""
+        found = ((source, place_file(place)) for place, source in self.sources.items())
+        return {source: path for source, path in found if path}
+
+    def placed(self, files: Mapping[str, str]) -> Self:
+        """The same run with its functions in these files."""
+
+        def moved(place: str) -> str:
+            source = self.sources.get(place, "")
+            return f"{files[source]}:{place.rpartition(':')[2]}" if source in files else place
+
+        sources = {moved(place): source for place, source in self.sources.items()}
+        return replace(self, make=moved(self.make), measure=tuple(map(moved, self.measure)), sources=sources)
+
+    def blank(self, outcome: Outcome, options: dict[str, Any] | None = None, **fields: Any) -> Row:
+        """A row of that outcome."""
+        fields.pop("memory", None)
+        return Row(self.number, outcome, **fields)
+
+    @classmethod
+    def record(cls, data: Any, place: str = "JSON", fail: Fail = refuse) -> Row:
+        """The row that JSON holds."""
+        row = Row.from_json(data, place, fail)
+        if len(row.names) != len(row.values):
+            fail(place, f"{len(row.names)} values, as there are names", f"{len(row.values)}")
+        return row
+
+
+class Failure(Exception):  # noqa: N818 (it says what became of a run)
+    """A run that ends without numbers."""
+
+    def __init__(self, outcome: Outcome, reason: str):
+        super().__init__(reason)
+        self.outcome, self.reason = outcome, reason
+
+
+Measure = Callable[[Measured, Mapping[str, Any]], dict[str, float]]
+"""Numbers of a run, by name; its parameters come beside it."""
+
+
+class Simulations:
+    """Makes runs of sweeps in a process that lives longer: functions of the user are looked for once."""
+
+    def __init__(self) -> None:
+        self._kept = lru_cache(8)(functions)
+
+    def read(self, job: Run) -> tuple[Measure, ...]:
+        """The measures of a run."""
+        return self._kept(job.measure, tuple(job.sources.items()))
+
+    def make(self, job: Run, limits: Limits, given: tuple[Measure, ...], tell: Callable[..., None]) -> Row:
+        """The row of a run; whatever goes wrong in it is a row too."""
+        with np.errstate(), Compiling(tell) as compiling:
+            tell("calling")
+            clock = Clock(compiling)
+            try:
+                row = made_row(job, given, clock)
+            except Failure as failure:
+                row = job.blank(failure.outcome, reason=one_line(failure.reason))
+            except MemoryError as error:
+                said = f"it asked for more memory than there is: {sentence(error)}"
+                row = job.blank(Outcome.MEMORY, reason=said)
+            except (Exception, SystemExit) as error:
+                row = job.blank(Outcome.RAISED, reason=sentence(error))
+            finally:
+                tell("called")
+        return replace(row, seconds=clock.now(), simulated=clock.simulated, compile_seconds=compiling.seconds)
+
+    def forget(self) -> None:
+        """Functions of the user keep what they like: nothing is read anew."""
+
+
+class Clock:
+    """The time of one run, compilation apart."""
+
+    def __init__(self, compiling: Compiling):
+        self._compiling, self._begun = compiling, time.perf_counter()
+        self.simulated = math.nan
+        """Time in the simulation [s]."""
+
+    def now(self) -> float:
+        """Time since the run began [s]."""
+        return max(0.0, time.perf_counter() - self._begun - self._compiling.seconds)
+
+
+def made_row(job: Run, measures: tuple[Measure, ...], clock: Clock) -> Row:
+    """Make the model, simulate it, and measure."""
+    how = dict(job.how)
+    until, h, scheme = (how.pop(name, None) for name in ("until", "h", "scheme"))
+    try:
+        made = made_by(job.make, job.given)
+        model = None if isinstance(made, Trajectory) else as_model(made, job.make, until, h)
+    except (TypeError, ValueError) as error:
+        if is_own(job.make):
+            raise
+        raise Failure(Outcome.REFUSED, str(error)) from None
+    if model is None:
+        run = made
+    else:
+        if scheme is not None:
+            own = isinstance(made, Scenario)
+            model = model._replace(scheme=scenes.scheme_of(made, scheme) if own else scheme)
+        begun = clock.now()
+        try:
+            run = stickslip.simulate(model.model, until=model.until, h=model.h, scheme=model.scheme, **how)
+        except SimulationFailure as failure:
+            raise Failure(Outcome.MISSED, str(failure).partition("; on_failure=")[0]) from None
+        finally:
+            clock.simulated = clock.now() - begun
+    numbers: dict[str, float] = {}
+    for measure in measures:
+        numbers |= measure(Measured(run, None if model is None else model.facts), job.given)
+    missed = run.verdict is Verdict.MISSED
+    return Row(
+        job.number, Outcome.MISSED if missed else Outcome.SOLVED,
+        verdict(run) if missed or run.relaxed else "", tuple(numbers), tuple(numbers.values()),
+        run.steps, float(run.t[-1]), float(max(np.max(run.natural), np.max(run.natural_scaled))),
+    )  # fmt: skip
+
+
+def functions(measures: tuple[str, ...], sources: tuple[tuple[str, str], ...]) -> tuple[Measure, ...]:
+    """The measures by those names and at those places; `JobError` where a file is not what it was."""
+    try:
+        for place, source in sources:
+            found = source_of_function(place)
+            if found != source:
+                raise JobError(
+                    f"{place} has changed: its hash is {found} now, not {source}; begin the sweep anew, or"
+                    " put the file back"
+                )
+            own_thing(place)
+        return tuple(measure_of(place) for place in measures)
+    except ContestantError as error:
+        raise JobError(str(error)) from None
+
+
+def measure_of(place: str) -> Measure:
+    """The measure by that name, or at that place."""
+    if place in BUILT_IN:
+        built_in = BUILT_IN[place]
+        return lambda measured, given: built_in(measured)
+    if not is_own(place):
+        raise ContestantError(f"no measure {place!r}; {alternatives(place, [*BUILT_IN, 'file.py:function'])}")
+    function, name = own_thing(place), place.rpartition(":")[2]
+    if not callable(function):
+        raise ContestantError(f"{place} is {function!r}, no function")
+    if takes(function, "parameters"):
+        return lambda measured, given: numbers_of(function(measured.run, parameters=dict(given)), name)
+    return lambda measured, given: numbers_of(function(measured.run), name)

@@ -1,0 +1,297 @@
+"""The verb `sweep`: many runs of one model, each once, into one file."""
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stickslip.bench.campaigns.contestants import HERE, PREFIX, source_of_function
+from stickslip.bench.campaigns.journal import Journal
+from stickslip.bench.campaigns.loop import carry_out
+from stickslip.bench.collections.models import is_own, is_problem, parameters_of
+from stickslip.bench.environment import here
+from stickslip.bench.records import Executor, Limits
+from stickslip.bench.running.executors import executor as executor_of
+from stickslip.bench.running.process import MARK
+from stickslip.names import alternatives
+from stickslip.state import ModelError
+from stickslip.sweeps.definition import Sweep, refuse_other, refuse_other_place
+from stickslip.sweeps.designs import SEED, Design, Parameter, parameter_of, parameters_of_list
+from stickslip.sweeps.result import SweepResult, read_sweep
+from stickslip.sweeps.runs import Row, Run, measure_of
+from stickslip.sweeps.sweep_file import Head, done_in, fold, journal_rows
+
+PORTION = 20_000
+"""Runs between two writings of the file; no more rows are in memory and in the journal."""
+TIMEOUT, MEMORY = 3600.0, 4096.0
+"""Limits of a run unless they are given [s], [MiB]."""
+HOW = ("until", "h", "scheme", "solver", "solver_options", "tolerance", "record", "on_failure")
+"""Arguments of `simulate` that a sweep hands on."""
+
+Progress = Callable[[str, int, int], None]
+"""Called with what went wrong so far, how many runs are made and how many there are."""
+
+
+def sweep(
+    make: str | Callable[..., Any],
+    parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+    measure: str | Callable[..., Any] | Sequence[str | Callable[..., Any]] = "usual",
+    *,
+    samples: int = 0,
+    method: str = "random",
+    repeat: int = 1,
+    seed: int | None = None,
+    executor: "str | Executor" = "processes",
+    workers: int | None = None,
+    timeout: float = TIMEOUT,
+    memory: float = MEMORY,
+    out: str | PathLike[str] | None = None,
+    progress: Progress | None = None,
+    command: str = "",
+    **how: Any,
+) -> SweepResult:
+    """Run a model at many values of its parameters, and measure each run.
+
+    make        name of a scene, or a function of the parameters that gives a World, a NonsmoothSystem, a
+                Robot, a Scenario or a Trajectory; or the place of one, `file.py:function`
+    parameters  by name a value, several in a list, or a distribution of `ss.sweeps`, such as
+                `Uniform(0.1, 0.9)`: all combinations of the values in lists are run, each with all samples.
+                Or a list of runs, each with its parameters by name
+    measure     what is measured of a run: names of measures (usual, facts, final, energy, runout, speed,
+                penetration), functions of a run that give a number or several by name, places of such, or
+                several of these. A function that has an argument `parameters` is given those of the run
+    samples     how many samples of the distributions are drawn
+    method      how: `random`, `latin` (a Latin hypercube) or `sobol` (Sobol's points, scrambled)
+    repeat      how often each combination is run; the model must have a parameter `seed`
+    seed        of samples and of the runs, 0 unless given: where it is given or runs are repeated, each run
+                gets a `seed` of its own, if the model has such a parameter
+    executor    `processes` on this machine, `dask` (a cluster of this machine), `dask://HOST:PORT` (the
+                scheduler of a cluster), or `here`, in this process, one run after the other without limits
+    workers     runs side by side; as many as there are processors unless given
+    timeout, memory   what one run may take [s], [MiB]
+    out         a file, .h5 or .hdf5, that keeps every row at once. A sweep that was ended, even by a kill,
+                goes on where it was; other parameters than those of the file are refused
+    progress    called with what went wrong, how many runs are made, and how many there are
+    how         until, h, scheme, solver, solver_options, tolerance, record, on_failure: as of `simulate`
+
+    Whatever becomes of a run is a row, with the reason where it failed. Equal arguments give equal rows,
+    whatever the executor and the number of workers, but for times. Functions are called in other processes,
+    which find them by name: they stand in a file or a module, and a script that calls `sweep` does so under
+    `if __name__ == "__main__":`. With `here` any function will do.
+    """
+    by = executor if isinstance(executor, str) else "an executor of your own"
+    if by != "here" and os.environ.get(MARK):
+        raise ModelError(
+            "sweep is called by a process of a sweep, which imports the file of a function: put the call"
+            ' under if __name__ == "__main__":'
+        )
+    _check_how(how)
+    limits = Limits(timeout=timeout, memory=memory, best_of=1)
+    wanted = (measure,) if isinstance(measure, str) or callable(measure) else tuple(measure)
+    with _places(by == "here") as place_of:
+        places = tuple(place_of(one) for one in wanted)
+        model = place_of(make)
+        for each in places:
+            measure_of(each)
+        design = design_of(model, parameters, samples, method, repeat, seed)
+        sources = {place: source_of_function(place) for place in (model, *places) if is_own(place)}
+        asked = Sweep(model, design, places, how, limits.timeout, limits.memory, sources)
+        count = workers or _processors()
+        doing: Executor = executor_of(executor, count, times=False) if isinstance(executor, str) else executor
+        if out is not None:
+            if Path(out).suffix.lower() not in (".h5", ".hdf5"):
+                raise ValueError(f"{out}: the name of the file of a sweep must end in .h5 or .hdf5")
+            return _swept(Path(out), asked, doing, limits, command, progress)
+        with tempfile.TemporaryDirectory(prefix="stickslip-sweep-") as folder:
+            return _swept(Path(folder) / "sweep.h5", asked, doing, limits, command, progress)
+
+
+def design_of(
+    model: str,
+    parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+    samples: int = 0,
+    method: str = "random",
+    repeat: int = 1,
+    seed: int | None = None,
+) -> Design:
+    """The design of a sweep of a model, its parameters checked by their names and types."""
+    if isinstance(parameters, Mapping):
+        given = tuple(
+            one if isinstance(one, Parameter) else parameter_of(name, one) for name, one in parameters.items()
+        )
+    else:
+        given = parameters_of_list(parameters)
+    if is_problem(model):
+        raise ModelError(f"{model} is a problem and does not run; `stickslip scenes` lists those that do")
+    known = parameters_of(model, [one.name for one in given])
+    for one in given:
+        if one.name not in known and not _takes_any(model):
+            others = alternatives(one.name, known, "it has:")
+            raise ModelError(f"{model} has no parameter {one.name!r}; {others}")
+        if type(known.get(one.name)) is int and one.kind is float:
+            raise ModelError(f"{one} of {model} must be whole numbers; sample it by Integers(low, high)")
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63):
+        raise ModelError(f"seed is {seed!r}; it must be a whole number >= 0")
+    seeded = SEED in known and SEED not in [one.name for one in given] and (seed is not None or repeat > 1)
+    if repeat != 1 and not seeded:
+        raise ModelError(
+            f"repeat is {repeat}, but runs of {model} with equal parameters are equal: it has no parameter"
+            " seed that could differ"
+        )
+    return Design(given, samples, method, repeat, seed or 0, seeded)
+
+
+def _takes_any(model: str) -> bool:
+    """Whether a function of the user takes any keyword."""
+    from stickslip.bench.campaigns.contestants import own_thing, takes
+
+    return is_own(model) and takes(own_thing(model), "any name that nobody has")
+
+
+def _check_how(how: Mapping[str, Any]) -> None:
+    for name, value in how.items():
+        if name not in HOW:
+            raise TypeError(
+                f"sweep has no argument {name!r}; {alternatives(name, HOW, 'of simulate it takes:')}"
+            )
+        options = name == "solver_options" and isinstance(value, Mapping)
+        if not all(isinstance(x, bool | int | float | str) for x in (value.values() if options else [value])):
+            raise TypeError(f"{name} is {value!r}; a sweep takes names and numbers, which go to processes")
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def _places(here_too: bool) -> Iterator[Callable[[Any], str]]:
+    """Gives the place of a function, or a name as it is; functions without a place get one for a while."""
+    made: list[str] = []
+
+    def place_of(given: Any) -> str:
+        if isinstance(given, str):
+            path, colon, name = given.rpartition(":")
+            return f"{Path(path).resolve()}:{name}" if colon and path.endswith(".py") else given
+        if not callable(given):
+            raise TypeError(f"{given!r} is no function, and no name of one")
+        place = place_by_name(given)
+        if not place:
+            name = getattr(given, "__name__", type(given).__name__)
+            if not here_too:
+                raise ModelError(
+                    f"other processes do not find the function {name}: define it at the top of a file or"
+                    ' module, or run the sweep in this process, executor="here"'
+                )
+            place = f"here:{name}"
+            while place in HERE:
+                place += "_"
+            HERE[place] = given
+            made.append(place)
+        return place
+
+    try:
+        yield place_of
+    finally:
+        for place in made:
+            del HERE[place]
+
+
+def place_by_name(function: Callable[..., Any]) -> str:
+    """Where another process finds a function, `file.py:name` or `package.module:name`; empty if nowhere."""
+    name, module = getattr(function, "__qualname__", ""), sys.modules.get(getattr(function, "__module__", ""))
+    if module is None or not name.isidentifier() or getattr(module, name, None) is not function:
+        return ""
+    file = getattr(module, "__file__", None)
+    package = module.__name__.partition(".")[0]
+    if package in ("__main__", module.__name__) or package.startswith(PREFIX):
+        return f"{Path(file).resolve()}:{name}" if file and file.endswith(".py") else ""
+    return f"{module.__name__}:{name}"
+
+
+def _swept(
+    out: Path, asked: Sweep, executor: Executor, limits: Limits, command: str, progress: Progress | None
+) -> SweepResult:
+    """Run what the file does not hold yet."""
+    head = Head(asked, getattr(executor, "environment", None) or here(), command)
+    journal, rows = Journal(out, "sweep"), dict[int, Row]()
+    try:
+        found, done = done_in(out, asked)
+        left = journal_rows(out)
+        for other in (found, None if left is None else left[0]):
+            if other is not None:
+                refuse_other(other.sweep, asked, str(out))
+                refuse_other_place(other.environment, head.environment, (str(out), "this sweep"))
+        head = found or (head if left is None else left[0])
+        rows |= {} if left is None else left[1]
+        done[list(rows)] = True
+        if found is None or rows:
+            _write(out, head, rows)
+        todo = np.flatnonzero(~done)
+        told = _Told(progress, int(done.sum()), done.size)
+        for first in range(0, len(todo), PORTION):
+            journal.begin(head.line())
+            try:
+                jobs = asked.jobs(todo[first : first + PORTION])
+                carry_out(jobs, executor, limits, journal, _looked(head), _kept(rows), told)
+            finally:
+                _write(out, head, rows)
+        return read_sweep(out)
+    finally:
+        journal.close(keep=bool(rows))
+
+
+def _write(out: Path, head: Head, rows: dict[int, Row]) -> None:
+    """Add rows to the file, and forget them."""
+    fold(out, head, rows)
+    rows.clear()
+
+
+def _kept(rows: dict[int, Row]) -> Callable[[Row], None]:
+    """Keeps a row."""
+
+    def keep(row: Row) -> None:
+        rows[row.number] = row
+
+    return keep
+
+
+def _looked(head: Head) -> Callable[[Row], None]:
+    """Refuses a row that another version has made."""
+
+    def look(row: Row) -> None:
+        if row.environment is not None:
+            names = "this sweep", f"the place of run {row.number}"
+            refuse_other_place(head.environment, row.environment, names)
+
+    return look
+
+
+class _Told:
+    """Tells how a sweep goes on."""
+
+    def __init__(self, progress: Progress | None, done: int, size: int):
+        self._progress, self._done, self._size = progress, done, size
+        self._failed = 0
+        self._tell()
+
+    def planned(self, jobs: Sequence[Run], done: Any) -> None:
+        """Nothing that is not known."""
+
+    def started(self, worker: str, job: Run) -> None:
+        """A run begins."""
+
+    def ended(self, record: Row) -> None:
+        """A row is safe."""
+        self._done += 1
+        self._failed += record.reason != ""
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._progress is not None:
+            self._progress(f"{self._failed} failed" if self._failed else "", self._done, self._size)
