@@ -1,4 +1,4 @@
-# Three commands do everything, set-up included: `make demo`, `make test` and `make docs`.
+# `make demo`, `make check`, `make test` and `make docs` do everything, set-up included.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
@@ -7,10 +7,17 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Bytecode of modules is kept: without it every process compiles a thousand of them, some 4 s.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test tests lint wheel bench docs docs-links measured clean
+.PHONY: demo check check-tests test tests lint wheel release-check hooks bench docs docs-links measured clean
 
 demo: .venv/run.stamp
 	$(BIN)/stickslip demo --out out
+
+# What a contributor runs by habit: at most 90 s on two cores, once kernels are compiled.
+check: .venv/check.stamp
+	@$(MAKE) --no-print-directory -j 2 lint check-tests
+
+check-tests: .venv/check.stamp
+	$(BIN)/python -m pytest @tests/quick.txt
 
 # Side by side: types are checked on one core, and tests begin on the other.
 test: .venv/test.stamp
@@ -19,7 +26,7 @@ test: .venv/test.stamp
 tests: .venv/test.stamp
 	$(BIN)/python -m pytest -n 2 --dist loadfile --max-worker-restart 0
 
-lint: .venv/test.stamp
+lint: .venv/check.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -37,6 +44,15 @@ docs-links: .venv/docs.stamp
 wheel: .venv/run.stamp
 	$(BIN)/python wheels/build.py --out dist
 	$(BIN)/python wheels/check.py $$(ls -t dist/stickslip-*.whl | head -n 1)
+
+# The source distribution and the wheel in clean environments, on every Python from 3.11 to 3.13 that is found.
+release-check: .venv/run.stamp
+	$(BIN)/python wheels/release.py --out dist
+
+# Hooks of git: ruff before a commit, `make check` before a push.
+hooks: .venv/check.stamp
+	$(PIP) install --no-compile -c constraints.txt --no-build-isolation -e ".[hooks]"
+	$(BIN)/pre-commit install
 
 bench: .venv/run.stamp
 	$(BIN)/python benchmarks/sweeps.py
@@ -71,13 +87,17 @@ clean:
 # Modules are compiled when they are imported: most of those installed never are, and that takes half the time.
 .venv/run.stamp: .venv/made.stamp pyproject.toml constraints.txt
 	$(PIP) install --no-compile -c constraints.txt hatchling editables
-	$(PIP) install --no-compile -c constraints.txt --no-build-isolation -e ".[view]"
+	$(PIP) install --no-compile -c constraints.txt --no-build-isolation -e ".[standard]"
 	@touch $@
 
 .venv/docs.stamp: .venv/run.stamp
 	$(PIP) install -c constraints.txt --no-build-isolation -e ".[docs]"
 	@touch $@
 
-.venv/test.stamp: .venv/run.stamp
+.venv/check.stamp: .venv/run.stamp
+	$(PIP) install --no-compile -c constraints.txt --no-build-isolation -e ".[dev]"
+	@touch $@
+
+.venv/test.stamp: .venv/check.stamp
 	$(PIP) install --no-compile -c constraints.txt --no-build-isolation -e ".[test]"
 	@touch $@

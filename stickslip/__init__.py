@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from stickslip.doors import door
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 DEFAULT_SOLVER = "auto"
 """The solver when none is named."""

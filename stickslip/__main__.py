@@ -2,7 +2,7 @@
 
 import sys
 
-from stickslip.cli.main import main
+from stickslip.cli.entry import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -74,6 +74,11 @@ def public_names(name: str) -> list[str]:
 
 
 def _found(home: str, name: str) -> Any:
-    """A name of a module, or a module of a package."""
+    """A name of a module, or a module of a package; `MissingPackage` where that needs an absent extra."""
     is_module = home == "stickslip" and table(home).get(name) == home
-    return import_module(f"{home}.{name}") if is_module else getattr(import_module(home), name)
+    try:
+        return import_module(f"{home}.{name}") if is_module else getattr(import_module(home), name)
+    except ModuleNotFoundError as error:
+        from stickslip.extras import explained
+
+        raise explained(error, name) from None

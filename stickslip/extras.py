@@ -1,30 +1,56 @@
-"""Packages that not every user needs: imported on use, with one sentence that says what to install."""
+"""Packages that not every user needs: imported on use, with one sentence that says what installs them.
+
+`pyproject.toml` has the extras, and `EXTRA_OF` the packages that each of them brings.
+"""
 
 from importlib import import_module
 from typing import Any
+
+EXTRA_OF = {
+    "cyclopts": "cli", "rich": "cli",
+    "matplotlib": "plots", "PIL": "plots", "av": "video", "viser": "view",
+    "tomlkit": "models", "psutil": "bench", "distributed": "dask",
+    "pandas": "tables", "pyarrow": "tables", "pxr": "usd", "rerun": "rerun",
+    "jax": "jax", "torch": "torch",
+    "gymnasium": "gymnasium", "glfw": "gymnasium", "imageio": "gymnasium", "packaging": "gymnasium",
+    "clarabel": "clarabel", "scs": "scs", "qoco": "qoco", "ecos": "ecos", "piqp": "piqp",
+    "proxsuite": "proxqp", "casadi": "ipopt", "gurobipy": "gurobi", "mosek": "mosek",
+    "gamspy": "gams", "gamspy_base": "gams", "gams": "gams",
+}  # fmt: skip
+"""Extra of stickslip that installs a package, by the name under which it is imported."""
 
 
 class MissingPackage(ImportError):  # noqa: N818 (an absent package is not an error of ours)
     """A package that is not installed or cannot be used; the message says what to do."""
 
 
-def needed(module: str, extra: str, what: str) -> Any:
-    """The module `module`, which the extra `extra` of stickslip installs.
+def needed(module: str, what: str) -> Any:
+    """The module `module` of a package in `EXTRA_OF`.
 
     what: what it is needed for, as the subject of the sentence of `MissingPackage`.
     """
     try:
         return import_module(module)
     except ImportError as error:
-        raise MissingPackage(missing(module, extra, what, str(error))) from None
+        package = module.split(".")[0]
+        raise MissingPackage(
+            f"{what} needs the package {package}, which cannot be imported ({error}); {advice(package)}"
+        ) from None
 
 
-def missing(module: str, extra: str, what: str, reason: str) -> str:
-    """The sentence that says which package is missing, why it cannot be used, and what installs it."""
-    package = module.split(".")[0]
-    return f"{what} needs the package {package} ({reason}); {advice(extra)}"
+def advice(package: str) -> str:
+    """What to do where a package of `EXTRA_OF` is missing."""
+    return f"install it with: {pip_command(package)}"
 
 
-def advice(extra: str) -> str:
-    """How to install an extra."""
-    return f'install it with: pip install "stickslip[{extra}]"'
+def pip_command(package: str) -> str:
+    """The command that installs a package of `EXTRA_OF`."""
+    return f'pip install "stickslip[{EXTRA_OF[package]}]"'
+
+
+def explained(error: ImportError, what: str) -> ImportError:
+    """`MissingPackage` for the failed import of a package in `EXTRA_OF`, any other error as it is."""
+    package = (error.name or "").split(".")[0]
+    if not isinstance(error, ModuleNotFoundError) or package not in EXTRA_OF:
+        return error
+    return MissingPackage(f"{what} needs the package {package}, which is not installed; {advice(package)}")

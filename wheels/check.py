@@ -76,7 +76,8 @@ class Place:
         """Make an environment with the wheel and the pinned versions of what it needs."""
         venv.create(self.folder / "venv", with_pip=True)
         pins = ["-c", str(ROOT / "constraints.txt")]
-        subprocess.run([self.python, "-m", "pip", "install", "-q", *pins, str(wheel)], check=True)
+        wanted = f"stickslip[standard] @ {wheel.as_uri()}"
+        subprocess.run([self.python, "-m", "pip", "install", "-q", *pins, wanted], check=True)
 
     def env(self, store: str) -> dict[str, str]:
         """Of a process that keeps what it compiles in a store."""

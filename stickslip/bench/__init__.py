@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from stickslip.bench.collections.recording import ProblemRecorder as ProblemRecorder
     from stickslip.bench.collections.recording import record as record
     from stickslip.bench.collections.standard import collect as collect
+    from stickslip.bench.own_solver import OwnSolver as OwnSolver
+    from stickslip.bench.own_solver import OwnSolverError as OwnSolverError
     from stickslip.bench.records import Limits as Limits
     from stickslip.bench.records import Outcome as Outcome
     from stickslip.bench.records import RunRecord as RunRecord

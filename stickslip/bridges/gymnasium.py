@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from stickslip.bridges.gymnasium_vector import ExactVectorEnv as ExactVectorEnv
 from stickslip.bridges.gymnasium_vector import vector_of
-from stickslip.bridges.step_function import needed
 from stickslip.bridges.substeps import Contact, Substeps
+from stickslip.extras import needed
 from stickslip.state import ModelError
 
-gymnasium = needed("gymnasium")
+WHAT = "the Gymnasium bridge"
+gymnasium = needed("gymnasium", WHAT)
 for _package in ("glfw", "imageio"):  # Gymnasium's environments do not begin without them
-    needed(_package, extra="gymnasium")
-MujocoEnv: Any = needed("gymnasium.envs.mujoco", extra="gymnasium").MujocoEnv
+    needed(_package, WHAT)
+MujocoEnv: Any = needed("gymnasium.envs.mujoco", WHAT).MujocoEnv
 Env = TypeVar("Env")
 
 TASKS = (

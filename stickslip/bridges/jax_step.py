@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.bridges.batch_function import StepArrays, arrays_function
-from stickslip.bridges.step_function import needed
+from stickslip.extras import needed
 from stickslip.mechanics.world import World
 from stickslip.robots.robot import Robot
 from stickslip.schemes.step import Solver
@@ -23,6 +23,7 @@ from stickslip.state import Array, ModelError
 from stickslip.systems.family import Family
 from stickslip.systems.system import NonsmoothSystem
 
+WHAT = "a step in JAX"
 JaxStep = Callable[..., tuple[Any, Any]]
 """(q, v, *inputs) -> (q, v), arrays of JAX."""
 
@@ -39,8 +40,8 @@ def jax_step(
     differentiated once, forwards (`jvp`, `jacfwd`) or backwards (`grad`, `vjp`, `jacrev`). Everything is in
     double precision: JAX must be told so (`jax_enable_x64`), and arrays of less are taken as doubles.
     """
-    jax = needed("jax")
-    jnp = needed("jax.numpy")
+    jax = needed("jax", WHAT)
+    jnp = needed("jax.numpy", WHAT)
     function = arrays_function(world, h, solver, how)
     derivative = _derivative()
     results = _results(function)
@@ -72,15 +73,15 @@ def jax_step(
 
 def _results(function: StepArrays) -> tuple[Any, Any]:
     """Shapes and types of what a function gives, as JAX has them."""
-    jax = needed("jax")
+    jax = needed("jax", WHAT)
     return tuple(jax.ShapeDtypeStruct(shape, np.float64) for shape in function.results)  # type: ignore[return-value]
 
 
 @cache
 def _derivative() -> Any:
     """The primitive (arguments, changes of them) -> changes of (q, v), linear in the changes."""
-    jax, extend = needed("jax"), needed("jax.extend.core")
-    ad, batching, mlir = (needed(f"jax.interpreters.{name}") for name in ("ad", "batching", "mlir"))
+    jax, extend = needed("jax", WHAT), needed("jax.extend.core", WHAT)
+    ad, batching, mlir = (needed(f"jax.interpreters.{name}", WHAT) for name in ("ad", "batching", "mlir"))
     primitive = extend.Primitive("stickslip_step_derivative")
     primitive.multiple_results = True
 

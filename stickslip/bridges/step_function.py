@@ -4,7 +4,6 @@ derivative forwards and transposed."""
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -38,10 +37,6 @@ from stickslip.systems.system import NonsmoothSystem
 
 ON_KINK = ("accept", "raise")
 """What may be done where a step has no derivative."""
-
-
-class MissingPackage(ImportError):  # noqa: N818 (a package that is not there is not an error of ours)
-    """A framework that is not installed; the message says how to install it."""
 
 
 class NoDerivative(RuntimeError):  # noqa: N818 (a kink is not an error of the caller)
@@ -359,14 +354,3 @@ def function_of(
     if isinstance(thing, NonsmoothSystem | Family):
         return SystemStepFunction(prepared=PreparedSystem(thing), h=h, solver=solver, **how)
     return StepFunction(world=thing, h=h, solver=solver, **how)
-
-
-def needed(package: str, extra: str = "") -> Any:
-    """The package of that name; `MissingPackage` with what to install where it is not there."""
-    try:
-        return import_module(package)
-    except ImportError as error:
-        raise MissingPackage(
-            f"this needs the package {package}, which cannot be imported ({error});"
-            f' install it with: pip install "stickslip[{extra or package}]"'
-        ) from None

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from stickslip.bridges.batch_function import StepArrays, arrays_function
-from stickslip.bridges.step_function import needed
+from stickslip.extras import needed
 from stickslip.mechanics.world import World
 from stickslip.robots.robot import Robot
 from stickslip.schemes.step import Solver
@@ -17,6 +17,7 @@ from stickslip.state import Array, ModelError
 from stickslip.systems.family import Family
 from stickslip.systems.system import NonsmoothSystem
 
+WHAT = "a step in PyTorch"
 TorchStep = Callable[..., tuple[Any, Any]]
 """(q, v, *inputs) -> (q, v), tensors."""
 
@@ -33,7 +34,7 @@ def torch_step(
     what comes back is double, and gradients are of the type of what they belong to. It is differentiated
     backwards, once; under `torch.func.vmap` steps are made one after the other.
     """
-    torch = needed("torch")
+    torch = needed("torch", WHAT)
     function = arrays_function(world, h, solver, how)
     autograd = _autograd_function()
 
@@ -54,7 +55,7 @@ def torch_step(
 @cache
 def _autograd_function() -> Any:
     """The class that torch wants; it is made where torch is there."""
-    torch = needed("torch")
+    torch = needed("torch", WHAT)
 
     class _Mapped(torch.autograd.Function):  # type: ignore[misc,name-defined,unused-ignore]
         @classmethod

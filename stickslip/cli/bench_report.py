@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +13,8 @@ from cyclopts import Parameter
 
 from stickslip import DEFAULT_SOLVER
 from stickslip.cli.errors import ExitCode, InputError, printable, refused, usable, wrote
-from stickslip.cli.places import check_not_itself, check_writable
+from stickslip.cli.parameters import Flag
+from stickslip.cli.places import check_not_itself, check_writable, make_folder
 from stickslip.cli.progress import watch
 from stickslip.cli.settings import names_in
 from stickslip.cli.tables import csv_text, finite, json_text
@@ -22,13 +24,17 @@ if TYPE_CHECKING:
     from stickslip.bench.results import Results
     from stickslip.exhibits import Page
 
-Format = Literal["html", "md", "csv", "json"]
-"""A page for a browser, text for a paper, a line per run, the findings as data."""
+Format = Literal["html", "md", "tex", "pdf", "csv", "json"]
+"""A page for a browser, text for a repository, text and a PDF for a paper, a line per run, the findings as
+data."""
 
 Names = Annotated[str, Parameter(show_default=False)]
 """Names with commas between them; empty where none are given."""
 
-ENDINGS: dict[str, Format] = {".html": "html", ".htm": "html", ".md": "md", ".csv": "csv", ".json": "json"}
+ENDINGS: dict[str, Format] = {
+    ".html": "html", ".htm": "html", ".md": "md", ".tex": "tex", ".pdf": "pdf", ".csv": "csv",
+    ".json": "json",
+}  # fmt: skip
 """What the ending of a file name asks for."""
 
 
@@ -38,9 +44,11 @@ def report(
     *,
     out: Path | None = None,
     format: Format | None = None,
+    data: Path | None = None,
     time: Literal["wall", "cpu"] = "wall",
     ours: Names = "",
     allow: Names = "",
+    versions: Flag = False,
     solvers: Names = "",
     families: Names = "",
 ) -> int:
@@ -53,8 +61,11 @@ def report(
     For example:
       stickslip bench report results.h5 --out report.html
       stickslip bench report results.h5 --out report.md
+      stickslip bench report results.h5 --out report.tex
+      stickslip bench report results.h5 --out report.html --data figures
       stickslip bench report results.h5 --format csv > runs.csv
       stickslip bench report here.h5 there.h5 --allow machine --out both.html
+      stickslip bench report old.h5 new.h5 --versions --out versions.html
       stickslip bench report results.h5 --solvers nsgs,prox --families chute --out two.html
 
     Parameters
@@ -62,10 +73,14 @@ def report(
     files
         Results files of `stickslip bench run`.
     out
-        Where to write it; figures of .md go into a folder beside it. Without it md, csv and
-        json go to the standard output (md without figures).
+        Where to write it; figures of .md and .tex go into a folder beside it. A .pdf needs a
+        TeX on this machine. Without --out md, tex, csv and json go to the standard output
+        (md and tex without figures).
     format
-        html, md, csv (one line per run) or json; by the ending of --out unless given.
+        html, md, tex, pdf, csv (one line per run) or json; by the ending of --out unless given.
+    data
+        Also write the points of every figure into this folder, a CSV file each; it is made if
+        need be.
     time
         Compare wall time or processor time.
     ours
@@ -73,6 +88,10 @@ def report(
         those of --own, and auto where there are none.
     allow
         Differences between files that are let pass, with commas between them.
+    versions
+        Compare each solver in the first file with the same solver in the others, such as of two
+        releases of stickslip: in tables of their own, and everywhere as nsgs@old, nsgs@new by the
+        names of the files.
     solvers
         Only these, by label or by name, with commas between them.
     families
@@ -80,6 +99,7 @@ def report(
     """
     from stickslip.bench.reports.data import findings, runs_table
     from stickslip.bench.reports.report import report as compose
+    from stickslip.bench.reports.versions import versions_section
 
     chosen = _format(out, format)
     if out is not None:  # refused before the work begins
@@ -88,9 +108,9 @@ def report(
             check_not_itself(path, out)
     notes: list[str] = []
     with watch("reading results"):
-        results = _chosen(
-            _gathered(files, names_in(allow), notes), names_in(solvers), names_in(families), notes
-        )
+        tags = _versions(files) if versions else []
+        gathered = _gathered(files, names_in(allow), notes, tags)
+        results = _chosen(gathered, names_in(solvers), names_in(families), notes)
     told = _told(results, ours)
     if chosen == "csv":
         found = runs_table(results)
@@ -102,6 +122,10 @@ def report(
     else:
         with watch("drawing figures"):
             page = compose(results, time, notes=notes, ours=told)
+            if versions:
+                page = replace(page, sections=[versions_section(results, tags, time), *page.sections])
+            if data is not None:
+                _write_data(page, data)
             _show(page, chosen, out)
     return ExitCode.FINE
 
@@ -109,9 +133,10 @@ def report(
 def _format(out: Path | None, given: Format | None) -> Format:
     if out == Path():
         raise InputError("--out is empty; give the name of a file")
-    if out is None and given in (None, "html"):
+    if out is None and given in (None, "html", "pdf"):
+        kind = given or "html"
         raise InputError(
-            "an HTML report needs a place: --out report.html; --format md, csv or json needs none"
+            f"a report as {kind} needs a place: --out report.{kind}; --format md, tex, csv and json need none"
         )
     if given is not None:
         return given
@@ -121,9 +146,20 @@ def _format(out: Path | None, given: Format | None) -> Format:
     return ENDINGS[out.suffix.lower()]
 
 
-def _gathered(files: Sequence[Path], allow: Sequence[str], notes: list[str]) -> Results:
+def _versions(files: Sequence[Path]) -> list[str]:
+    """What the versions are called: the names of the files without their endings."""
+    tags = [path.stem for path in files]
+    if len(files) < 2 or len(set(tags)) < len(tags):
+        raise InputError("--versions compares results files of different names; give two or more")
+    return tags
+
+
+def _gathered(
+    files: Sequence[Path], allow: Sequence[str], notes: list[str], tags: Sequence[str] = ()
+) -> Results:
     """All files as one table; a difference that was let pass becomes a note."""
     from stickslip.bench.campaigns.results_file import read_results
+    from stickslip.bench.reports.versions import tagged
     from stickslip.bench.results import DIFFERENCES, Mixed, combine
 
     _check_known("--allow", "no such difference", allow, DIFFERENCES, "there are")
@@ -133,6 +169,9 @@ def _gathered(files: Sequence[Path], allow: Sequence[str], notes: list[str]) -> 
             raise InputError(f"{path}: is a directory, not a results file")
         with refused(Mixed), usable(path):
             tables.append(read_results(path))
+    if tags:
+        tables = [tagged(table, tag) for table, tag in zip(tables, tags, strict=True)]
+        allow = [*allow, *(kind for kind in ("versions", "code") if kind not in allow)]
     with refused(Mixed):
         results = combine(tables, allow, names=[str(path) for path in files], told=notes.append)
     if allow and len(files) > 1:
@@ -186,26 +225,44 @@ def _told(results: Results, ours: str) -> list[str]:
 
 
 def _means(name: str, label: str) -> bool:
-    return name in (label, label.partition(":")[0])
+    known = label.partition(":")[0]
+    return name in (label, known, known.partition("@")[0])
 
 
 def _show(page: Page, chosen: Format, out: Path | None) -> None:
     """Write the page, and say its summary where that is not what was written to the output."""
+    from stickslip.view.latex import TeXError, latex, write_pdf
     from stickslip.view.markdown import markdown
     from stickslip.view.page import page_html
 
+    write = {"md": markdown, "tex": latex}
     if out is None:
-        _put(markdown(page), None)
+        _put(write[chosen](page), None)
         return
-    with usable(out):
-        if chosen == "html":
-            text = page_html(page)
+    with usable(out), refused(TeXError):
+        if chosen == "pdf":
+            write_pdf(page, out)
+            wrote(out)
+        elif chosen == "html":
+            _put(page_html(page), out)
         else:
             folder = out.with_name(f"{out.stem}-figures")
-            text = markdown(page, folder, link=f"{folder.name}/")
-    _put(text, out)
+            _put(write[chosen](page, folder, link=f"{folder.name}/"), out)
     for sentence in page.summary:
         print(printable(" ".join(sentence.split())))
+
+
+def _write_data(page: Page, folder: Path) -> None:
+    """The points of all figures of a page as CSV files, by their number and title."""
+    from stickslip.view.figures import draw
+
+    make_folder(folder)
+    figures = [figure for section in page.sections for figure in section.figures]
+    for k, figure in enumerate(figures, 1):
+        title = re.sub(r"[^a-z0-9]+", "-", figure.title.lower()).strip("-")
+        with usable(folder):
+            draw(figure, folder / f"{k:02}-{title[:60]}.csv")
+    print(f"wrote {len(figures)} files into {printable(str(folder))}", file=sys.stderr)
 
 
 def _put(text: str, out: Path | None) -> None:

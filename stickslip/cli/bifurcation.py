@@ -75,7 +75,7 @@ def bifurcation(
     out
         Write all that was observed to this file, .csv.
     plot
-        Draw the diagram into this file, .png, .svg or .pdf.
+        Draw the diagram into this file, .png, .svg, .pdf, .pgf or .csv.
     """
     from stickslip import scenes
     from stickslip.simulation.failure import SimulationFailure

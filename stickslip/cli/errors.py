@@ -63,6 +63,7 @@ def refused(*kinds: type[Exception], before: str = "") -> Iterator[None]:
 @contextmanager
 def usable(path: Path, what: str = "content") -> Iterator[None]:
     """Within it whatever is wrong with a file, read or written, is an `InputError` of one sentence."""
+    from stickslip.extras import explained
     from stickslip.files.errors import FormatError
     from stickslip.problem.checks import ProblemError
 
@@ -73,7 +74,7 @@ def usable(path: Path, what: str = "content") -> Iterator[None]:
     except ProblemError as error:
         raise InputError(f"{path}: {error}") from None
     except ImportError as error:  # a package that the format needs
-        raise InputError(f"{path}: {error}") from None
+        raise InputError(f"{path}: {explained(error, 'this')}") from None
     except FileNotFoundError as error:
         raise InputError(f"{error.filename or path}: no such file") from None
     except OSError as error:

@@ -16,11 +16,12 @@ from cyclopts import App, CycloptsError, Parameter
 
 from stickslip import __version__
 from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, stop_code, stop_word, stoppable
+from stickslip.extras import explained
 from stickslip.renames import RenamedWarning
 
 VERBS = (
     "info", "solve", "convert", "solvers", "schemes", "scenes", "run", "view", "plot", "export", "demo",
-    "bifurcation", "sweep", "sweep-report", "check", "study", "cache",
+    "bifurcation", "sweep", "sweep-report", "check", "study", "cache", "doctor",
 )  # fmt: skip
 """One module of this room each, with a function of that name."""
 BENCH_VERBS = ("record", "collect", "run", "report")
@@ -90,8 +91,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CycloptsError as error:
         sentence = str(error)
         complain(sentence[:1].lower() + sentence[1:])
-    except (InputError, ImportError) as error:  # ImportError: a package is missing or broken
+    except InputError as error:
         complain(str(error))
+    except ImportError as error:  # a package is missing or broken
+        complain(str(explained(error, "this")))
     except KeyboardInterrupt as stop:
         complain(stop_word(stop))
         return stop_code(stop)

@@ -46,6 +46,16 @@ Threads = Annotated[
     int,
     Parameter(help="Threads that large contact problems may use; the answer is the same for any number."),
 ]
+Own = Annotated[
+    str | None,
+    Parameter(
+        name="--own",
+        help="A solver of your own in the place of --solver: file.py:Class or package.module:Class; its"
+        " options are given by --solver-option.",
+    ),
+]
+"""A user's class with a method `solve`."""
+
 Until = Annotated[float | None, Parameter(help="End [s]; that of the scene by default.")]
 Grid = Annotated[
     str | None,

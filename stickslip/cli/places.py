@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 FCLIB = (".hdf5", ".h5")
 """Endings of files in FCLIB's layout."""
 
-PLOTS = (".png", ".svg", ".pdf")
-"""Endings of plots."""
+PICTURES = (".png", ".svg", ".pdf")
+"""Endings of pictures."""
+PLOTS = (*PICTURES, ".pgf", ".csv")
+"""Endings of plots: pictures, text for LaTeX, and the data."""
 
 FOLLOW = 1.0
 """How often a run that is being written is looked at [s]."""

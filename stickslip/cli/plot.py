@@ -78,7 +78,7 @@ def plot(
     what
         What is drawn.
     out
-        Where to, .svg or .png; WHAT.svg here unless given.
+        Where to, .svg, .png, .pdf, .pgf (for LaTeX) or .csv (the data); WHAT.svg here unless given.
     system
         Of written equations, draw this system.
     interaction

@@ -27,6 +27,7 @@ from stickslip.cli.parameters import (
     Grid,
     Host,
     NoBrowser,
+    Own,
     Port,
     Scene,
     SolverOptions,
@@ -40,6 +41,7 @@ from stickslip.cli.scenes import show_parameters
 from stickslip.cli.settings import (
     check_known,
     chosen,
+    make_own,
     read_adaptive,
     read_grid,
     read_settings,
@@ -61,6 +63,7 @@ def run(
     *,
     scheme: str | None = None,
     solver: str | None = None,
+    own: Own = None,
     solver_option: SolverOptions = None,
     h: Step = None,
     grid: Grid = None,
@@ -106,6 +109,7 @@ def run(
       stickslip run stack --bodies 5 --mu 0.3 --until 1 --out stack.h5
       stickslip run bouncing-ball --scheme event-driven --out ball.h5
       stickslip run stack --solver ipm --solver-option algorithm=nt-f
+      stickslip run stack --own mine.py:Mine --until 0.5
       stickslip run bouncing-ball --adaptive tolerance=1e-6,h_max=0.01
       stickslip run bouncing-ball --grid 0,0.1,0.15,0.2
       stickslip run bouncing-ball --resume ball.h5 --until 10
@@ -139,7 +143,7 @@ def run(
         Write the run to this file, .h5 or .hdf5, while it goes on. Whatever ends it, a kill
         included, the file holds the run up to the last second.
     plot
-        Draw the figure of the scene into this file, .png, .svg or .pdf.
+        Draw the figure of the scene into this file, .png, .svg, .pdf, .pgf or .csv.
     key
         Of a robot: begin at this keyframe.
     control
@@ -161,7 +165,7 @@ def run(
         List the parameters of the scene and the options of the scheme, and simulate nothing.
     """
     from stickslip import scenes
-    from stickslip.solvers.registry import MissingPackage
+    from stickslip.extras import MissingPackage
     from stickslip.threads import use_threads
 
     if name is None:
@@ -196,7 +200,7 @@ def run(
         start = _start(name, scene, resume, key, given_robots)
         act = None if control is None else load_control(control)
         out = resume if out is None else out  # a run that is resumed goes on in its file
-        options = solver_options(_solver_name(solver, start), solver_option)
+        options, solving = _solver(own, solver, solver_option, start)
         same = (resume is not None or file is not None) and scheme is None and not texts
         if h is None and resume is None and not paced:
             h = scene.h
@@ -209,7 +213,7 @@ def run(
                 port = watch.port  # to go on at the same address
             progress = opened.enter_context(watch_time(name))
             trajectory, failure, code = simulated(
-                scene.system, scheme=None if same else made, h=h, grid=times, adaptive=tuned, solver=solver,
+                scene.system, scheme=None if same else made, h=h, grid=times, adaptive=tuned, solver=solving,
                 until=end, record=record, solver_options=options, on_failure=on_failure, start=start,
                 progress=progress, watch=watch, forces=forces, out=out, control=act,
             )  # fmt: skip
@@ -278,6 +282,17 @@ def _start(name: str, scene: Scenario, resume: Path | None, key: str | None, giv
             raise InputError(f"--key {key}: a run that is resumed begins at the end of {resume}")
         return load_run(resume).checkpoint()
     return None if key is None else model.key(key)
+
+
+def _solver(
+    own: str | None, name: str | None, given: list[str] | None, start: Any
+) -> tuple[dict[str, Any], Any]:
+    """Options, and the solver by its name or the user's own, which has its options already."""
+    if own is None:
+        return solver_options(_solver_name(name, start), given), name
+    if name is not None:
+        raise InputError(f"--own and --solver {name}: give one of them")
+    return {}, make_own(own, None, given)
 
 
 def _solver_name(given: str | None, start: Any) -> str:

@@ -110,6 +110,14 @@ def read_adaptive(text: str | None) -> Any:
         return Adaptive(**chosen(known, given))
 
 
+def make_own(place: str, tolerance: float | None, given: Sequence[str] | None) -> Any:
+    """The solver of the user's own at `place` with the options given as `k=v` texts."""
+    from stickslip.bench.own_solver import OwnSolver
+
+    with refused(ValueError):
+        return OwnSolver.of(place, list(given or ()), tolerance)
+
+
 def make_solver(name: str, tolerance: float | None, given: Sequence[str]) -> Any:
     """The solver `name` with the options given as `k=v` texts; `InputError` lists what is known."""
     return _by_texts(name, given, **({} if tolerance is None else {"tolerance": tolerance}))[1]

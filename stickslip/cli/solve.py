@@ -10,10 +10,10 @@ from cyclopts import Parameter
 
 from stickslip import DEFAULT_SOLVER
 from stickslip.cli.errors import ExitCode, InputError, complain, refused, usable, wrote
-from stickslip.cli.parameters import Files, Json, Kind, SolverOptions, Threads
+from stickslip.cli.parameters import Files, Json, Kind, Own, SolverOptions, Threads
 from stickslip.cli.places import PLOTS, check_writable, load, solution_places
 from stickslip.cli.progress import Progress, watch
-from stickslip.cli.settings import make_solver
+from stickslip.cli.settings import make_own, make_solver
 from stickslip.cli.tables import duration, print_json, table
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def solve(
     /,
     *,
     solver: str = DEFAULT_SOLVER,
+    own: Own = None,
     tolerance: float | None = None,
     option: Annotated[SolverOptions, Parameter(name=["--option", "--solver-option"])] = None,
     guess: Literal["stored", "none"] = "none",
@@ -52,6 +53,8 @@ def solve(
       stickslip solve problem.hdf5
       stickslip solve pile.dat --kind global --tolerance 1e-6 --out solved.hdf5
       stickslip solve box.hdf5 --solver nsgs --option max_iterations=100000 --plot box.svg
+      stickslip solve box.hdf5 --own mine.py:Mine --option iterations=5000
+      stickslip solve box.hdf5 --solver siconos-nsgs
       stickslip solve *.hdf5 --json > answers.json
 
     Parameters
@@ -70,14 +73,20 @@ def solve(
     out
         Write problem and solution here (.hdf5), solved or not; a directory for several files.
     plot
-        Draw the convergence here, .png, .svg or .pdf.
+        Draw the convergence here, .png, .svg, .pdf, .pgf or .csv.
     """
     from stickslip.problem.solution import SolverFailure
     from stickslip.threads import checked_number, use_threads
 
     with refused(ValueError):
         threads = checked_number(threads)
-    solving = make_solver(solver, tolerance, option or [])
+    if own is None:
+        solving = make_solver(solver, tolerance, option or [])
+    elif solver != DEFAULT_SOLVER:
+        raise InputError(f"--own and --solver {solver}: give one of them")
+    else:
+        solving = make_own(own, tolerance, option)
+        solver = solving.label
     places = solution_places(files, out)
     if plot is not None:
         check_writable(plot, PLOTS)
@@ -139,12 +148,14 @@ def _solved(
     path: Path, record: ProblemRecord, solver: Any, guess: str, progress: Progress | None, select: str
 ) -> Solution:
     """The answer to one problem; `InputError` if the solver cannot take it, or cannot be run here."""
+    from stickslip.bench.own_solver import OwnSolverError
+    from stickslip.extras import MissingPackage
     from stickslip.problem.checks import ProblemError
     from stickslip.problem.solution import check_selection
     from stickslip.solvers.impulses import least_impulses
-    from stickslip.solvers.registry import MissingPackage
 
-    with refused(MissingPackage), refused(ProblemError, InputError, before=f"{path}: "):
+    refusals = (ProblemError, InputError, OwnSolverError)
+    with refused(MissingPackage), refused(*refusals, before=f"{path}: "):
         stored = [answer for answer in (*record.guesses, record.solution) if answer is not None]
         if guess == "stored" and not stored:
             raise InputError("stores neither a guess nor a solution; use --guess none")
@@ -182,6 +193,16 @@ def _summary(reports: list[dict[str, Any]]) -> None:
     print(f"\n{solved} of {len(reports)} solved")
 
 
+def _options(solver: Any) -> dict[str, Any]:
+    """All options of a solver; of the user's own those that are not defaults, and where its class is."""
+    from stickslip.bench.own_solver import OwnSolver
+
+    if isinstance(solver, OwnSolver):
+        one = solver.contestant
+        return {"own": one.place, **dict(one.options), "tolerance": solver.tolerance}
+    return {spec.name: getattr(solver, spec.name) for spec in fields(solver)}
+
+
 def answer_data(solution: Solution, solver: Any) -> dict[str, Any]:
     """A solution and the options that led to it, as JSON holds them."""
     from stickslip.problem.box import BoxProblem
@@ -194,7 +215,7 @@ def answer_data(solution: Solution, solver: Any) -> dict[str, Any]:
         "fingerprint": fingerprint(problem),
         "contacts": problem.size if isinstance(problem, BoxProblem) else problem.contacts,
         "solver": solution.solver,
-        "options": {spec.name: getattr(solver, spec.name) for spec in fields(solver)},
+        "options": _options(solver),
         "status": solution.status.name,
         "ok": solution.ok,
         "reason": solution.reason or solution.status.value,

@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from stickslip.cli.errors import ExitCode, InputError, Terminated, complain, printable, refused, usable, wrote
 from stickslip.cli.models import MODELS, ROBOTS, load_model, load_robot, standing
 from stickslip.cli.parameters import Flag, Host, NoBrowser, Port
-from stickslip.cli.places import PLOTS, check_writable, followed, load_run
+from stickslip.cli.places import PICTURES, check_writable, followed, load_run
 from stickslip.cli.progress import watch_parts
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def view(
     if still is not None:
         from stickslip.view.still import draw_world
 
-        check_writable(still, PLOTS)
+        check_writable(still, PICTURES)
         with usable(still), refused(ValueError, before="--still: "):
             draw_world(source, still, at=at, **look)
         wrote(still)

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any
 
 import numpy as np
 
@@ -25,17 +23,6 @@ SAMPLES = 10
 
 class ExportError(ValueError):
     """A run cannot be exported so; the message says what can be done."""
-
-
-def extra(module: str, what: str, name: str) -> Any:
-    """A module of a package that is an extra; an ImportError says which."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        package = module.split(".")[0]
-        raise ImportError(
-            f'{what} needs {package} ({error}): install it with: pip install "stickslip[{name}]"'
-        ) from None
 
 
 def records(run: Run, first: int, last: int) -> Run:

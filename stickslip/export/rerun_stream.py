@@ -11,13 +11,13 @@ from stickslip.export.records import (
     Report,
     Run,
     blocks,
-    extra,
     motion,
     picked,
     records,
 )
 from stickslip.export.scene import STATES, contacts, instances, surfaces, usual_force
 from stickslip.export.tables import LARGEST, SUMS, heading, maker
+from stickslip.extras import needed
 from stickslip.mechanics.world import BodyKind
 from stickslip.state import Array, IntArray
 from stickslip.view.browser.instances import colour_of
@@ -38,13 +38,13 @@ def log_run(
 ) -> None:  # fmt: skip
     """Log a run to a recording of Rerun, the active one unless given (extra `rerun`); from `start` to `until`
     [s], every so many records. `report` is told how many are done, and of how many."""
-    rr = extra("rerun", "Rerun", "rerun")
+    rr = needed("rerun", "Rerun")
     _log(rr, recording, run, picked(run, start, until, every), report)
 
 
 def write_rerun(path: Path, run: Run, numbers: IntArray, report: Report | None = None) -> None:
     """The file of a recording."""
-    rr = extra("rerun", "a Rerun file", "rerun")
+    rr = needed("rerun", "a Rerun file")
     recording = rr.RecordingStream(NAME, recording_id=_identity(run, numbers), send_properties=False)
     recording.save(path)
     try:

@@ -4,8 +4,8 @@ import csv
 from collections.abc import Iterable
 from pathlib import Path
 
-from stickslip.export.records import extra
 from stickslip.export.tables import Columns
+from stickslip.extras import needed
 
 LINES = 4096
 """Lines of text that are made at a time."""
@@ -29,8 +29,8 @@ def write_csv(path: Path, parts: Iterable[Columns]) -> int:
 
 def write_parquet(path: Path, parts: Iterable[Columns]) -> int:
     """Write the rows of a table, a row group for each part (extra `tables`); how many there are."""
-    arrow = extra("pyarrow", "a Parquet file", "tables")
-    parquet = extra("pyarrow.parquet", "a Parquet file", "tables")
+    arrow = needed("pyarrow", "a Parquet file")
+    parquet = needed("pyarrow.parquet", "a Parquet file")
     writer, count = None, 0
     try:
         for part in parts:

@@ -11,10 +11,10 @@ from stickslip.export.records import (
     Report,
     Run,
     blocks,
-    extra,
     motion,
     picked,
 )
+from stickslip.extras import needed
 from stickslip.names import alternatives
 from stickslip.problem.solution import Verdict
 from stickslip.simulation.contacts import HEADINGS
@@ -59,7 +59,7 @@ def frame(
 ) -> "pandas.DataFrame":
     """A table of a run for pandas (extra `tables`): states, contacts, interactions, sensors, inputs,
     energies or joints; from `start` to `until` [s], every so many records."""
-    pandas = extra("pandas", "a data frame", "tables")
+    pandas = needed("pandas", "a data frame")
     parts = list(table(run, what, picked(run, start, until, every)))
     return pandas.DataFrame({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.export.records import Report, Run, blocks, extra, motion
+from stickslip.export.records import Report, Run, blocks, motion
 from stickslip.export.scene import instances
+from stickslip.extras import needed
 from stickslip.mechanics.world import BodyKind
 from stickslip.rotations import units
 from stickslip.simulation.world_model import ShapeRecord, WorldModel
@@ -24,7 +25,7 @@ def write_usd(path: Path, run: Run, numbers: IntArray, report: Report | None = N
     USD writes a layer as a whole: the transforms of all exported records are in memory until then.
     """
     for module in ("Gf", "Sdf", "Usd", "UsdGeom", "Tf", "Vt"):
-        extra(f"pxr.{module}", "a USD file", "usd")
+        needed(f"pxr.{module}", "a USD file")
     from pxr import Sdf, Tf, Usd, UsdGeom
 
     stage = Usd.Stage.CreateInMemory(path.name)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from stickslip.extras import needed
 from stickslip.files.errors import FormatError
 from stickslip.files.gams_models import data_text, model_text, sets_text
 from stickslip.files.record import ProblemRecord, StoredSolution
@@ -203,10 +204,7 @@ class _Symbols:
 
 def _container(*given: str) -> Any:
     """A container of GAMS's symbols; an ImportError names the extra where its library is missing."""
-    try:
-        transfer, base = import_module("gams.transfer"), import_module("gamspy_base")
-    except ImportError as error:
-        raise ImportError(f'.gdx files need gamspy ({error}): pip install "stickslip[gams]"') from None
+    transfer, base = needed("gams.transfer", "a GDX file"), needed("gamspy_base", "a GDX file")
     return transfer.Container(*given, system_directory=base.directory)
 
 

@@ -4,13 +4,14 @@ An adapter is one function in `stickslip.solvers.adapters`, and imports its pack
 It sees numbers of order one: scaling, the outer loop on the shift and the judge are not its business.
 """
 
-from importlib import import_module
 from typing import Any, NamedTuple, Protocol
 
+from stickslip import extras
+from stickslip.extras import MissingPackage
 from stickslip.problem.checks import Array, ProblemError
 from stickslip.problem.program import ConeProgram
 from stickslip.problem.solution import Status
-from stickslip.solvers.registry import MissingPackage, entry
+from stickslip.solvers.registry import entry
 
 
 class ProgramAnswer(NamedTuple):
@@ -49,10 +50,6 @@ def needed(name: str) -> Any:
     line = entry(name)
     if not line.installed:
         raise MissingPackage(
-            f"{name} needs the package {line.package}, which is not installed;"
-            f' install it with: pip install "stickslip[{line.extra}]"'
+            f"{name} needs the package {line.package}, which is not installed; {extras.advice(line.package)}"
         )
-    try:
-        return import_module(line.package)
-    except ImportError as error:
-        raise MissingPackage(f"{name}: the package {line.package} cannot be imported: {error}") from error
+    return extras.needed(line.package, name)

@@ -13,6 +13,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from numpy.typing import ArrayLike
 
+from stickslip.extras import MissingPackage as MissingPackage
+from stickslip.extras import pip_command
 from stickslip.names import alternatives
 from stickslip.options import Listed
 from stickslip.problem.sets import KINDS
@@ -33,10 +35,6 @@ class Solver(Protocol):
         """Solve `problem`, starting from `guess` if there is one, telling `progress` on long work."""
 
 
-class MissingPackage(ImportError):  # noqa: N818 (a package that is not there is not an error of ours)
-    """The package behind a solver cannot be used here; the message says what to install or to license."""
-
-
 @dataclass(frozen=True, slots=True)
 class Entry(Listed):
     """One line of the table: where a solver is and what it accepts."""
@@ -47,8 +45,6 @@ class Entry(Listed):
     """Whether it solves Coulomb's law; otherwise what `instead` names, and says so."""
     instead: str = "the convex relaxation of Coulomb's law, which differs where something slides"
     """What it solves where it is not exact."""
-    extra: str = ""
-    """Extra of stickslip that installs its package; empty where nothing is to be installed."""
     package: str = ""
     """Package of others that it needs, by its import name."""
     reach: float = 1e-12
@@ -78,7 +74,7 @@ class Entry(Listed):
         look: Callable[[], str] | None = getattr(self.load(), "absence", None) if self.method else None
         if look is not None:  # it runs in an interpreter of its own
             return look()
-        return "" if find_spec(self.package) else f'not installed: pip install "stickslip[{self.extra}]"'
+        return "" if find_spec(self.package) else f"not installed: {pip_command(self.package)}"
 
     @property
     def installed(self) -> bool:
@@ -100,8 +96,8 @@ _PYRAMID = "the law of pyramids in place of the cones, which is Coulomb's in 2D"
 
 
 def _external(name: str, cls: str, package: str, **more: Any) -> Entry:
-    """A solver of others, from `solvers/external.py`; its extra has its name unless another is given."""
-    return Entry(name, _SOLVERS + "external", cls, _ALL, package=package, **({"extra": name} | more))
+    """A solver of others, from `solvers/external.py`."""
+    return Entry(name, _SOLVERS + "external", cls, _ALL, package=package, **more)
 
 
 _TABLE = {
@@ -130,7 +126,7 @@ _TABLE = {
         Entry("ipm-step", _SOLVERS + "step_point", "StepInteriorPoint", frozenset()),
         Entry("mcp", _SOLVERS + "mcp", "MixedComplementarity", _ALL),
         Entry("admm", _SOLVERS + "admm", "ADMM", _ALL),
-        _external("clarabel", "Clarabel", "clarabel", extra="", reach=1e-8),
+        _external("clarabel", "Clarabel", "clarabel", reach=1e-8),
         _external("scs", "SCS", "scs", reach=1e-10),
         _external("qoco", "QOCO", "qoco", reach=1e-7),
         _external("ecos", "ECOS", "ecos", reach=1e-6),
@@ -183,7 +179,8 @@ def make(name: str, **options: Any) -> Solver:
 
 
 def described(solver: Any) -> str:
-    """The name of a solver, with the options that are not their defaults; its class if it has no line.
+    """The name of a solver, with the options that are not their defaults; its `label` or its class if it has
+    no line.
 
     The tolerance is left out: runs and answers say it themselves.
     """
@@ -191,7 +188,7 @@ def described(solver: Any) -> str:
     home = kind.__module__, kind.__name__
     line = next((each for each in (*_TABLE.values(), _PEERS) if (each.module, each.cls) == home), None)
     if line is None:
-        return kind.__name__
+        return str(getattr(solver, "label", kind.__name__))
     if line is _PEERS:
         line = entry(PEER + solver.method)
     given = {spec.name: getattr(solver, spec.name) for spec in line.options if spec.name != "tolerance"}

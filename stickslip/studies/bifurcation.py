@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.exhibits import Cell, Column, Curve, Figure, Panel, Table
+from stickslip.extras import needed
 from stickslip.mechanics.world import World
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
@@ -67,12 +68,7 @@ class Bifurcation:
 
     def to_frame(self) -> "pandas.DataFrame":
         """All numbers as a table of pandas (extra `tables`): parameter, what was observed, period, number."""
-        try:
-            import pandas
-        except ImportError:
-            raise ImportError(
-                'a data frame needs the package pandas: pip install "stickslip[tables]"'
-            ) from None
+        pandas = needed("pandas", "a data frame")
         rows = [row for name in self.observed for row in self.rows(name)]
         return pandas.DataFrame(rows, columns=[self.name, "observed", "period", "value"])
 

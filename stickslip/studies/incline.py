@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.exhibits import Cell, Column, Curve, Figure, Panel, Table
+from stickslip.extras import MissingPackage
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert import Answer, pyramid_lcp, reduce_to_contacts
 from stickslip.problem.residuals import judge
@@ -22,7 +23,6 @@ from stickslip.problem.solution import Solution
 from stickslip.scenes.rigid import incline
 from stickslip.scenes.scenario import GRAVITY
 from stickslip.solvers import registry
-from stickslip.solvers.registry import MissingPackage
 from stickslip.studies.study import Parts, Progress, Study
 
 NAME = "incline"

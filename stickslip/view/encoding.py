@@ -61,7 +61,7 @@ def write_png(pictures: Pictures, fps: float, path: Path) -> tuple[Path, ...]:
 
 def write_mp4(pictures: Pictures, fps: float, path: Path) -> tuple[Path, ...]:
     """Write H.264 in MP4, which browsers and slides play."""
-    av = needed("av", "video", "an MP4 file")
+    av = needed("av", "an MP4 file")
     rows, columns = (n + n % 2 for n in pictures[0].shape[:2])  # this chroma sampling wants even numbers
     with draft_of(path) as draft, av.open(str(draft), "w", format="mp4", options=BIT_EXACT) as file:
         stream = file.add_stream("libx264", rate=Fraction(fps).limit_denominator(1000))

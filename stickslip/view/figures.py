@@ -1,5 +1,6 @@
 """Figures as drawings: panels of curves in the style of the house, whole or one by one."""
 
+import csv
 import io
 import math
 import textwrap
@@ -16,7 +17,9 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from stickslip.exhibits import GUIDE, Curve, Figure, HeatMap, Panel
-from stickslip.view.style import COLOURS, ZERO, house_style, save
+from stickslip.files.problems import replace_file
+from stickslip.view.pgf import figure_pgf
+from stickslip.view.style import COLOURS, FORMATS, ZERO, house_style, save
 from stickslip.view.text import line
 
 WIDTH, HEIGHT = 3.4, 2.5
@@ -51,11 +54,50 @@ SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def draw(figure: Figure, path: str | Path, colours: Mapping[str, str] | None = None) -> None:
-    """Draw a figure into `path`, a PNG, SVG or PDF file by its ending; the same data, the same bytes.
+    """Draw a figure into `path` by its ending; the same data, the same bytes.
+
+    A PNG, SVG or PDF file is a picture. A PGF file is text that pgfplots draws in a LaTeX document, and a CSV
+    file holds the points: panel, curve, x and y.
 
     `colours`: of curves by name, such as `palette` gives them to all figures of a page.
     """
-    save(lambda: _compose(figure, colours or palette([figure])[0]), path)
+    path, colours = Path(path), colours or palette([figure])[0]
+    match path.suffix.lower():
+        case ".pgf":
+            if any(panel.heat is not None for panel in figure.panels):
+                raise ValueError(f"{path}: a heat map has no PGF form; write .pdf, .svg, .png or .csv")
+            replace_file(path, figure_pgf(figure, colours).encode())
+        case ".csv":
+            replace_file(path, figure_csv(figure).encode())
+        case ending if ending.removeprefix(".") in FORMATS:
+            save(lambda: _compose(figure, colours), path)
+        case _:
+            kinds = ", ".join((*(f".{each}" for each in FORMATS), ".pgf", ".csv"))
+            raise ValueError(f"{path}: a plot is a file of one of the kinds {kinds}")
+
+
+def figure_csv(figure: Figure) -> str:
+    """All points of a figure, a row each: panel, curve, x and y, numbers to the last digit; of heat maps the
+    middle of each cell, and its number in a column of its own."""
+    text = io.StringIO(newline="")
+    rows = csv.writer(text)
+    headings = ("panel", "x label", "y label", "curve", "x", "y")
+    rows.writerow(
+        (*headings, "value") if any(panel.heat is not None for panel in figure.panels) else headings
+    )
+    for panel in figure.panels:
+        labels = panel.title, panel.x_label, panel.y_label
+        for curve in panel.curves:
+            for x, y in zip(np.asarray(curve.x).tolist(), np.asarray(curve.y).tolist(), strict=True):
+                rows.writerow((*labels, curve.name, x, y))
+        if panel.heat is not None:
+            heat = panel.heat
+            x, y = np.meshgrid(0.5 * (heat.x[1:] + heat.x[:-1]), 0.5 * (heat.y[1:] + heat.y[:-1]))
+            for cell in zip(
+                x.ravel().tolist(), y.ravel().tolist(), heat.values.ravel().tolist(), strict=True
+            ):
+                rows.writerow((*labels, heat.label, *cell))
+    return text.getvalue()
 
 
 def palette(figures: Sequence[Figure]) -> list[dict[str, str]]:

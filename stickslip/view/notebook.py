@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.exhibits import Figure, Panel
+from stickslip.extras import explained
 from stickslip.mechanics.world import World
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.view.text import clean
@@ -54,11 +55,12 @@ def _shown(what: Any, make: Callable[[], str]) -> str:
     try:
         return f"<div>{make()}</div>"
     except Exception as error:
+        reason = explained(error, "a picture") if isinstance(error, ImportError) else error
         try:
             text = str(what)
         except Exception:
             text = object.__repr__(what)
-        return f"<div>{_text(text)}{_note(f'It cannot be drawn: {error}')}</div>"
+        return f"<div>{_text(text)}{_note(f'It cannot be drawn: {reason}')}</div>"
 
 
 def _scene(source: World | Trajectory, note: str) -> str:

@@ -19,7 +19,7 @@ from stickslip.bench.running.answers import LONGEST, ROWS, answer_of, one_line
 from stickslip.bench.running.attempt import JobError, attempt
 from stickslip.bench.running.calls import Compiling
 from stickslip.bench.running.memory import Peak
-from stickslip.solvers.registry import MissingPackage
+from stickslip.extras import MissingPackage
 
 LIMITS = Limits(timeout=20.0)
 

@@ -7,9 +7,9 @@ import stickslip as ss
 from stickslip.bench import SiconosSolver
 from stickslip.bench.siconos import solver as module
 from stickslip.bench.siconos.process import Found, find_siconos
+from stickslip.extras import MissingPackage
 from stickslip.problem.solution import Verdict
 from stickslip.solvers import registry
-from stickslip.solvers.registry import MissingPackage
 
 present = pytest.mark.skipif(not find_siconos(), reason="Siconos is absent")
 

@@ -3,12 +3,14 @@ does."""
 
 import pickle
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip import extras
 
 gymnasium = pytest.importorskip("gymnasium", reason="the extra gymnasium is not installed")
 pytest.importorskip("glfw", reason="the extra gymnasium is not installed")
@@ -18,7 +20,6 @@ from gymnasium.envs.mujoco import MujocoEnv  # noqa: E402
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
 from stickslip.bridges import gymnasium as bridge  # noqa: E402
-from stickslip.bridges import step_function  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:gymnasium")  # of spaces without bounds
 FLAGS = mujoco.mjtDisableBit
@@ -351,9 +352,6 @@ def test_what_goes_wrong_is_told(tmp_path, monkeypatch):
     with pytest.raises(ss.ModelError, match="not finite"):
         env.step(np.zeros(1))
 
-    def missing(name):
-        raise ImportError(f"No module named {name!r}")
-
-    monkeypatch.setattr(step_function, "import_module", missing)
-    with pytest.raises(step_function.MissingPackage, match=r'pip install "stickslip\[gymnasium\]"'):
-        step_function.needed("glfw", extra="gymnasium")
+    monkeypatch.setitem(sys.modules, "glfw", None)
+    with pytest.raises(extras.MissingPackage, match=r'pip install "stickslip\[gymnasium\]"'):
+        extras.needed("glfw", "a task")

@@ -5,7 +5,7 @@ import pytest
 from bridge_worlds import MOREAU, arguments, thrown
 
 import stickslip as ss
-from stickslip.bridges.step_function import MissingPackage, NoDerivative, StepFunction, needed
+from stickslip.bridges.step_function import NoDerivative, StepFunction
 from stickslip.differentiation import made_solver
 from stickslip.mechanics.parameters import Parameters
 
@@ -125,11 +125,6 @@ def test_arguments_that_cannot_be():
     ):
         with pytest.raises(ss.ModelError, match=words):
             f.value(*given)
-
-
-def test_a_package_that_is_not_there():
-    with pytest.raises(MissingPackage, match=r'pip install "stickslip\[no_such_package\]"'):
-        needed("no_such_package")
 
 
 def test_a_framework_that_is_not_known():

@@ -89,6 +89,43 @@ def test_markdown_with_figures_beside_it_or_without(run, results, tmp_path):
     assert "![" not in result.out
 
 
+def test_latex_with_figures_beside_it_or_without(run, results, tmp_path):
+    out = tmp_path / "report.tex"
+    assert run("bench", "report", results, "--out", out).code == 0
+    text = out.read_text()
+    inputs = re.findall(r"\\input\{(.*?)\}", text)
+    assert inputs
+    for place in inputs:
+        assert "tikzpicture" in (tmp_path / place).read_text()
+        assert (tmp_path / place).with_suffix(".csv").exists()
+    result = run("bench", "report", results, "--format", "tex")
+    assert (result.code, result.err) == (0, "")
+    assert result.out.startswith("\\documentclass")
+    run("bench", "report", results, "--format", "pdf").refuses("--out report.pdf")
+
+
+def test_the_data_of_every_figure_are_written(run, results, tmp_path):
+    folder = tmp_path / "data"
+    assert run("bench", "report", results, "--out", tmp_path / "report.html", "--data", folder).code == 0
+    names = sorted(path.name for path in folder.iterdir())
+    assert names[0] == "01-performance-profiles-all-families.csv"
+    assert all(rows_of((folder / name).read_text()) for name in names)
+
+
+def test_two_versions_are_compared(run, results, tmp_path):
+    write_results(tmp_path / "old.h5", MADE)
+    found = run("bench", "report", tmp_path / "old.h5", results, "--versions", "--format", "md")
+    assert (found.code, found.err) == (0, "")
+    assert "## Versions" in found.out
+    assert "nsgs@old" in found.out
+    assert "nsgs@results" in found.out
+    found = run(
+        "bench", "report", tmp_path / "old.h5", results, "--versions", "--solvers", "nsgs", "--format", "md"
+    )
+    assert "auto@old" not in found.out
+    run("bench", "report", results, "--versions", "--format", "md").refuses("--versions", "two or more")
+
+
 def test_a_line_per_run(run, results, tmp_path):
     result = run("bench", "report", results, "--format", "csv")
     assert (result.code, result.err) == (0, "")
@@ -137,7 +174,8 @@ def test_several_files(run, results, tmp_path):
     assert len(rows_of(same.out)) == len(SAID)
 
 
-def test_what_is_refused(run, results, tmp_path, local_file):
+def test_what_is_refused(run, results, tmp_path, local_file, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))  # without a TeX
     out = tmp_path / "x.html"
     run("bench", "report", results).refuses("--out report.html")
     run("bench", "report", tmp_path / "none.h5", "--out", out).refuses("none.h5", "no such file")
@@ -145,7 +183,7 @@ def test_what_is_refused(run, results, tmp_path, local_file):
     run("bench", "report", local_file, "--out", out).refuses(local_file.name)
     (tmp_path / "text.h5").write_text("not one")
     run("bench", "report", tmp_path / "text.h5", "--out", out).refuses("text.h5")
-    run("bench", "report", results, "--out", tmp_path / "x.pdf").refuses("x.pdf", ".html")
+    run("bench", "report", results, "--out", tmp_path / "x.pdf").refuses("x.pdf", "pdflatex")
     run("bench", "report", results, "--out", tmp_path / "no" / "x.html").refuses("no directory")
     run("bench", "report", results, "--out", tmp_path).refuses(str(tmp_path))
     run("bench", "report", results, "--format", "csv", "--out", results).refuses("would overwrite the input")

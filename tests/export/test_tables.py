@@ -193,7 +193,7 @@ def test_a_package_that_is_missing_is_named(world, tmp_path, monkeypatch, packag
     place.write_text("kept")
     for name in (package, f"{package}.parquet", f"{package}.Gf"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(ImportError, match=rf'{package} .*pip install "stickslip\[{extra}\]"'):
+    with pytest.raises(ImportError, match=rf'package {package}.*pip install "stickslip\[{extra}\]"'):
         write(world, tmp_path / f"x.{ending}")
     assert [path.read_text() for path in tmp_path.iterdir()] == ["kept"]
 

@@ -9,11 +9,11 @@ from closed_forms import KNOWN, G
 from recorded import FOLDER, needs_recorded
 
 import stickslip as ss
+from stickslip.extras import MissingPackage
 from stickslip.problem.convert import reduce_to_contacts, rescale
 from stickslip.scenes.rigid import incline
 from stickslip.solvers import external, registry
 from stickslip.solvers.programs import ProgramAnswer
-from stickslip.solvers.registry import MissingPackage
 
 CONES = ("clarabel", "scs", "qoco", "ecos", "ipopt")
 ROWS = ("piqp", "proxqp")

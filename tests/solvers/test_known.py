@@ -5,10 +5,10 @@ import pytest
 from closed_forms import KNOWN
 
 from stickslip import BoxProblem, Status, judge
+from stickslip.extras import MissingPackage
 from stickslip.problem.convert import box_to_contacts
 from stickslip.solvers import registry
 from stickslip.solvers.certify import refuse_unknown_blocks
-from stickslip.solvers.registry import MissingPackage
 
 
 def kinds(problem):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from stickslip.extras import MissingPackage
 from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.program import ConeProgram, judge_program
 from stickslip.problem.sets import coulomb, free, interval, nonnegative, rolling
@@ -27,7 +28,6 @@ from stickslip.solvers.adapters import (
     multipliers,
 )
 from stickslip.solvers.programs import ProgramAnswer
-from stickslip.solvers.registry import MissingPackage
 
 G = 9.81
 RUNS: dict[str, Callable[..., ProgramAnswer]] = {

@@ -6,8 +6,8 @@ import step_scenes
 
 import stickslip as ss
 from stickslip.doors import table
+from stickslip.extras import MissingPackage
 from stickslip.solvers import registry
-from stickslip.solvers.registry import MissingPackage
 
 
 def problem_for(entry):

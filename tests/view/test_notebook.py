@@ -60,7 +60,7 @@ def test_without_the_extra_there_is_a_still_picture_and_how_to_get_it(run, monke
     monkeypatch.setattr("stickslip.view.notebook.STILL", (1.0, 1.0))
     for shown in (run._repr_html_(), world()._repr_html_()):
         assert "data:image/png;base64," in shown
-        assert "install stickslip with its extra, stickslip[view]" in shown
+        assert "pip install &quot;stickslip[view]&quot;" in shown
         assert "iframe" not in shown
 
 

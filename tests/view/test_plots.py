@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.exhibits import GUIDE
+from stickslip.exhibits import GUIDE, Figure, HeatMap, Panel
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.sets import coulomb, rolling
 from stickslip.problem.solution import Solution, Status
+from stickslip.view.figures import draw
 from stickslip.view.plots.choice import PlotError
 from stickslip.view.plots.cones import plot_cones
 from stickslip.view.plots.curves import part_to_draw
@@ -409,3 +410,15 @@ def test_a_run_that_blew_up_is_drawn(ball, world, value, tmp_path):
     contacts = replace(given, r=np.full_like(given.r, value), gap=np.full_like(given.gap, value))
     for call in (plot_gaps, plot_impulses):
         call(world.with_columns(contacts=contacts))
+
+
+def test_points_of_a_heat_map_have_their_numbers(tmp_path):
+    edges = np.array([0.0, 1.0, 2.0])
+    heat = HeatMap(edges, edges, np.array([[1.0, 2.0], [3.0, 4.0]]), "runout [m]")
+    figure = Figure("map", [Panel("p", "x", "y", [], heat=heat)])
+    draw(figure, tmp_path / "map.csv")
+    lines = (tmp_path / "map.csv").read_text().split()
+    assert lines[0].endswith(",value")
+    assert [line.rsplit(",", 3)[1:] for line in lines[-2:]] == [["0.5", "1.5", "3.0"], ["1.5", "1.5", "4.0"]]
+    with pytest.raises(ValueError, match="a heat map has no PGF form"):
+        draw(figure, tmp_path / "map.pgf")

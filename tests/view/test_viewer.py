@@ -200,7 +200,7 @@ def test_which_hosts_are_local():
 
 def test_without_viser_one_sentence_says_what_to_install(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "viser", None)
-    with pytest.raises(ViewerError, match=r"needs viser.*stickslip\[view\]"):
+    with pytest.raises(ViewerError, match=r"needs the package viser.*stickslip\[view\]"):
         Viewer(run)
 
 

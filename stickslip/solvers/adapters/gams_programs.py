@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.extras import MissingPackage
 from stickslip.problem.checks import Array
 from stickslip.problem.program import ConeProgram
 from stickslip.problem.solution import Status
@@ -19,7 +20,6 @@ from stickslip.solvers.adapters import gams_session
 from stickslip.solvers.adapters.multipliers import mended
 from stickslip.solvers.adapters.smooth import check_form, inside, smoothings
 from stickslip.solvers.programs import ProgramAnswer
-from stickslip.solvers.registry import MissingPackage
 
 
 def run(

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stickslip.extras import MissingPackage
 from stickslip.problem.checks import Array
 from stickslip.problem.solution import Status
 from stickslip.solvers.programs import needed
-from stickslip.solvers.registry import MissingPackage
 
 SOLVED = ("OptimalGlobal", "OptimalLocal", "Solved", "SolvedUnique", "SolvedSingular")
 """Model statuses of an answer. InfeasibleLocal is none of infeasibility: the cones as GAMS sees them are not

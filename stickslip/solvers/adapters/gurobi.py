@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from stickslip.extras import MissingPackage
 from stickslip.problem.program import ConeProgram
 from stickslip.problem.solution import Status
 from stickslip.solvers.adapters.multipliers import mended
 from stickslip.solvers.programs import ProgramAnswer, needed
-from stickslip.solvers.registry import MissingPackage
 
 STATUS = {
     2: (Status.SOLVED, "optimal"),

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from stickslip.extras import MissingPackage
 from stickslip.problem.checks import Array
 from stickslip.problem.program import ConeProgram
 from stickslip.problem.solution import Status
 from stickslip.solvers.adapters.curvature import root
 from stickslip.solvers.programs import ProgramAnswer, needed
-from stickslip.solvers.registry import MissingPackage
 
 LICENCE = range(1000, 1032)
 """MOSEK's response codes that speak of licences."""

@@ -12,6 +12,8 @@ from contextlib import contextmanager, redirect_stdout
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from stickslip.extras import MissingPackage, needed
+
 if TYPE_CHECKING:
     from viser import ViserServer
 
@@ -30,13 +32,11 @@ def open_server(host: str = "127.0.0.1", port: int = 8080) -> ViserServer:
     here both are a ViewerError, as is a viser that is not installed.
     """
     try:
-        from viser import ViserServer
-    except ImportError as error:
-        raise ViewerError(
-            f"the viewer needs viser ({error}): install stickslip with its extra, stickslip[view]"
-        ) from None
+        server_class: Any = needed("viser", "the viewer").ViserServer
+    except MissingPackage as error:
+        raise ViewerError(str(error)) from None
 
-    class LocalServer(ViserServer):
+    class LocalServer(server_class):  # type: ignore[misc]
         """Whoever reaches a server of viser may ask it to open a tunnel to the world; not this one."""
 
         def request_share_url(self, verbose: bool = True) -> None:

@@ -1,0 +1,96 @@
+"""A solver of the user's own in the place of one of ours: in a solve, and in every step of a run."""
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from stickslip.bench.campaigns.contestants import Contestant, contestants, make, takes
+from stickslip.bench.running.answers import Answer as GivenAnswer
+from stickslip.bench.running.answers import NoAnswer, answer_of, sentence
+from stickslip.problem.checks import Array
+from stickslip.problem.contact import GlobalProblem
+from stickslip.problem.convert import Answer, reduce_to_contacts
+from stickslip.problem.solution import AnyProblem, Solution, Status
+from stickslip.solvers.certify import Attempt, certified_as_given
+from stickslip.solvers.registry import Progress
+
+
+class OwnSolverError(ValueError):
+    """A solver of the user's own cannot be used, or failed; the message names it and says why."""
+
+
+@dataclass(frozen=True, eq=False)
+class OwnSolver:
+    """A class with `solve(problem)` that returns impulses r or a `Solution`, certified like every solver.
+
+    Each call is made on a new object, so that no answer depends on an earlier one. The judge's word is the
+    status, whatever the class says of itself.
+    """
+
+    contestant: Contestant = field(repr=False)
+    """Where the class is, its name and its options."""
+    tolerance: float = 1e-8
+    """On the judge's measures [-]; given to the class if it takes one."""
+
+    @classmethod
+    def of(cls, text: str, options: list[str] | None = None, tolerance: float | None = None) -> "OwnSolver":
+        """The class at `file.py:Class`, `package.module:Class`, or one of these behind `NAME=`.
+
+        options: texts `name=value` for its `__init__`; they are checked now.
+        """
+        name, equals, place = text.partition("=")
+        if not equals:
+            name, place = text.rpartition(":")[2], text
+        for option in options or []:
+            if set(option) & set(",:"):
+                raise OwnSolverError(
+                    f"{name}: {option!r}: a value with a comma or a colon cannot be given here"
+                )
+        contestant = contestants(":".join([name, *(options or [])]), [f"{name}={place}"])[0]
+        return cls(contestant) if tolerance is None else cls(contestant, tolerance)
+
+    @property
+    def label(self) -> str:
+        """Name in reports and in files of runs, with the options that are not defaults."""
+        return self.contestant.label
+
+    def solve(
+        self, problem: AnyProblem, *, guess: ArrayLike | None = None, progress: Progress | None = None
+    ) -> Solution:
+        """Solve `problem`; the class gets the guess and the progress if it takes them."""
+        how = {"progress": progress}
+
+        def method(seen: AnyProblem, start: Array | None, tolerance: float) -> tuple[Attempt, Answer]:
+            begun = time.perf_counter()
+            given = self._called(seen, how | {"guess": start})
+            seconds = time.perf_counter() - begun
+            status = Status.STALLED if given.status != Status.SOLVED.name else Status.SOLVED
+            reason = given.reason or "the judge does not accept it"
+            attempt = Attempt(
+                given.r, status, given.iterations, seconds, 0.0, history=given.history, reason=reason
+            )
+            if given.v is None and isinstance(seen, GlobalProblem):
+                return attempt, reduce_to_contacts(seen).recover(given.r)
+            return attempt, Answer(given.r, given.v, given.lam)
+
+        return certified_as_given(self.label, method, problem, guess, self.tolerance)
+
+    def _called(self, problem: AnyProblem, how: dict[str, Any]) -> GivenAnswer:
+        """What the class gives back, as data; `OwnSolverError` for whatever goes wrong in it."""
+        name = self.contestant.name
+        try:
+            solver = make(self.contestant, self.tolerance)
+            given = {key: one for key, one in how.items() if one is not None and takes(solver.solve, key)}
+            answer = answer_of(solver.solve(problem, **given))
+        except NotImplementedError as error:
+            refusal = str(error) or type(problem).__name__
+            raise OwnSolverError(f"{name} does not take this problem: {refusal}") from error
+        except NoAnswer as error:
+            raise OwnSolverError(f"{name}: {error}") from error
+        except (Exception, SystemExit) as error:  # a user's class may do anything
+            raise OwnSolverError(f"{name} failed with {sentence(error)}") from error
+        if answer.r.size != problem.size:
+            raise OwnSolverError(f"{name} gave an r of shape {answer.r.shape}; expected ({problem.size},)")
+        return answer

@@ -1,0 +1,153 @@
+"""A page as LaTeX for papers: booktabs tables that may break over pages, figures of pgfplots beside the text;
+and as PDF, where a TeX is installed."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from stickslip.exhibits import Figure, Page, Section, Table
+from stickslip.view.figures import draw, palette
+from stickslip.view.latex_text import latex_text
+from stickslip.view.pgf import PREAMBLE
+from stickslip.view.text import clean, right_aligned
+
+ROWS = 60
+"""Most rows of a table; the CSV of all runs has them all."""
+ENGINES = ("pdflatex", "lualatex", "xelatex")
+"""Programs that make a PDF of LaTeX, the usual one first."""
+PASSES = 2
+"""How often they run: widths of long tables are known after the first."""
+TOO_LONG = 300.0
+"""Time after which TeX is ended [s]."""
+HEAD = (
+    r"\documentclass[a4paper,10pt]{article}",
+    r"\usepackage[T1]{fontenc}",
+    r"\usepackage[utf8]{inputenc}",
+    r"\usepackage[margin=2cm]{geometry}",
+    r"\usepackage{textcomp,booktabs,longtable,adjustbox}",
+    *PREAMBLE,
+    r"\setlength{\parindent}{0pt}\setlength{\parskip}{0.5em}",
+    r"\begin{document}",
+)
+"""Beginning of a document."""
+
+
+class TeXError(RuntimeError):
+    """A PDF cannot be made of a report; the message says why and what can be done."""
+
+
+def latex(page: Page, figures: str | Path | None = None, link: str = "") -> str:
+    """A page as a LaTeX document; the same page, the same text. Folded parts are left out.
+
+    figures     the folder that figures are written into: `figure-1.pgf`, which the document reads, and its
+                data, `figure-1.csv`; it is made if need be. Without it figures are left out, said by a line
+    link        what the names of figures begin with in the document, such as the name of the folder
+    """
+    return "\n".join(_page(page, None if figures is None else Path(figures), link)) + "\n"
+
+
+def write_pdf(page: Page, path: str | Path) -> None:
+    """Write a page as PDF by the TeX that is installed; a TeXError where there is none, or it fails."""
+    from stickslip.files.problems import replace_file
+
+    path = Path(path)
+    engine = next((found for name in ENGINES if (found := shutil.which(name))), None)
+    if engine is None:
+        raise TeXError(
+            f"{path}: a PDF of a report needs one of {', '.join(ENGINES)}, and none is installed; write"
+            f" {path.with_suffix('.tex').name} and give it to a TeX, or write .html and print it"
+        )
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "report.tex").write_text(latex(page, folder / "figures", "figures/"), encoding="utf-8")
+        command = [engine, "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "report.tex"]
+        for _ in range(PASSES):
+            _run(command, folder, path)
+        replace_file(path, (folder / "report.pdf").read_bytes())
+
+
+def _run(command: Sequence[str], folder: Path, path: Path) -> None:
+    # Without a date of its own the same report gives the same bytes.
+    env = os.environ | {"SOURCE_DATE_EPOCH": "0", "FORCE_SOURCE_DATE": "1"}
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env=env, capture_output=True, text=True, errors="replace", timeout=TOO_LONG
+        )
+    except subprocess.TimeoutExpired:
+        raise TeXError(f"{path}: {command[0]} did not end within {TOO_LONG:g} s") from None
+    if done.returncode or not (folder / "report.pdf").exists():
+        said = [line for line in done.stdout.splitlines() if line.startswith("!")] or ["no reason given"]
+        raise TeXError(f"{path}: {command[0]} failed: {said[0]}; write .tex to see what it was given")
+
+
+def _page(page: Page, folder: Path | None, link: str) -> Iterator[str]:
+    sections = [section for section in page.sections if not section.folded]
+    drawn = [figure for section in sections for figure in section.figures]
+    names = {id(figure): f"figure-{k}" for k, figure in enumerate(drawn, 1)}
+    if folder is not None and drawn:
+        folder.mkdir(parents=True, exist_ok=True)
+        for figure, colours in zip(drawn, palette(drawn), strict=True):
+            for ending in (".pgf", ".csv"):
+                draw(figure, folder / f"{names[id(figure)]}{ending}", colours)
+    yield from HEAD
+    yield rf"\title{{{latex_text(page.title)}}}\date{{}}\author{{}}\maketitle"
+    if page.summary:
+        yield r"\begin{itemize}"
+        yield from (rf"\item {latex_text(sentence)}" for sentence in page.summary)
+        yield r"\end{itemize}"
+    for section in sections:
+        yield from _section(section, None if folder is None else link, names)
+    yield r"\end{document}"
+
+
+def _section(section: Section, link: str | None, names: dict[int, str]) -> Iterator[str]:
+    yield ""
+    yield rf"\section{{{latex_text(section.title)}}}"
+    for paragraph in section.text:
+        yield f"{latex_text(paragraph)}\n"
+    for table in section.tables:
+        yield from _table(table)
+    for figure in section.figures:
+        yield from _figure(figure, None if link is None else f"{link}{names[id(figure)]}.pgf")
+    for row in clean(section.code).splitlines():
+        yield rf"\texttt{{\small {latex_text(row) or '~'}}}\\"
+
+
+def _table(table: Table) -> Iterator[str]:
+    text = table.text()
+    yield rf"\par\medskip\textbf{{{latex_text(table.title)}}}\nopagebreak"
+    if not text:
+        yield rf"\par {latex_text(table.note) or 'No rows.'}"
+        return
+    columns = "".join("r" if right else "l" for right in right_aligned(table))
+    yield r"\begingroup\footnotesize\setlength{\tabcolsep}{3pt}\setlength{\LTleft}{0pt}"
+    yield rf"\begin{{longtable}}{{{columns}}}"
+    yield r"\toprule"
+    yield f"{_row(table.headings)} \\midrule\\endhead"
+    yield r"\bottomrule\endfoot"
+    yield from map(_row, text[:ROWS])
+    yield r"\end{longtable}\endgroup"
+    if len(text) > ROWS:
+        yield f"{len(text) - ROWS} of {len(text)} rows are left out; the CSV report has all.\n"
+    if table.note:
+        yield f"{latex_text(table.note)}\n"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return " & ".join(map(latex_text, cells)) + r" \\"
+
+
+def _figure(figure: Figure, place: str | None) -> Iterator[str]:
+    if place is None:
+        yield rf"\par\textit{{Figure left out here: {latex_text(figure.title)}}}"
+        return
+    yield r"\begin{center}"
+    yield rf"\textbf{{{latex_text(figure.title)}}}\par\smallskip"
+    # Figures of many panels are wider than a page: they are made to fit.
+    yield rf"\adjustbox{{max width=\textwidth, max totalheight=0.85\textheight}}{{\input{{{place}}}}}"
+    if figure.note:
+        yield rf"\par\footnotesize {latex_text(figure.note)}"
+    yield r"\end{center}"

@@ -1,0 +1,114 @@
+"""Figures as PGF for LaTeX: text that pgfplots draws in the fonts of the paper."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from stickslip.exhibits import GUIDE, Curve, Figure, Panel
+from stickslip.view.latex_text import latex_text
+from stickslip.view.style import ZERO
+
+PREAMBLE = (r"\usepackage{pgfplots}", r"\usepgfplotslibrary{groupplots}", r"\pgfplotsset{compat=1.16}")
+"""What a document needs that includes such a figure."""
+WIDTH, HEIGHT = 6.2, 4.4
+"""Size of the axes of one panel [cm]."""
+LINES = {
+    "-": "solid", "--": "dashed", "-.": "dash dot", ":": "dotted", "o": "only marks, mark=*, mark size=0.8pt",
+    "x": "only marks, mark=x",
+}  # fmt: skip
+"""Styles of Matplotlib, as pgfplots calls them."""
+LEGEND_COLUMNS = 3
+
+
+def figure_pgf(figure: Figure, colours: Mapping[str, str]) -> str:
+    """A figure as a `tikzpicture`, to be read by `\\input` in a document with `PREAMBLE`.
+
+    colours: of the curves by name, as `view.figures.palette` gives them.
+    """
+    return "\n".join(_figure(figure, colours)) + "\n"
+
+
+def _figure(figure: Figure, colours: Mapping[str, str]) -> Iterator[str]:
+    panels = figure.panels
+    across = max(1, min(figure.across, len(panels)))
+    down = math.ceil(len(panels) / across)
+    yield f"% {latex_text(figure.title)}"
+    yield "% It needs: " + " ".join(PREAMBLE)
+    yield r"\begin{tikzpicture}[font=\footnotesize]"
+    yield (
+        rf"\begin{{groupplot}}[group style={{group size={across} by {down}, horizontal sep=1.8cm,"
+        rf" vertical sep=1.9cm}}, width={WIDTH}cm, height={HEIGHT}cm, scale only axis, grid=major,"
+        r" grid style={gray!20}, unbounded coords=jump, tick label style={font=\scriptsize},"
+        r" title style={font=\footnotesize}, every axis plot/.append style={line width=0.6pt}]"
+    )
+    # The legend of all panels is that of the first panel in the last row: there is room below it.
+    last = across * (down - 1)
+    for k, panel in enumerate(panels):
+        yield from _panel(panel, colours, _legend(figure, colours) if k == last else ())
+    yield r"\end{groupplot}"
+    yield r"\end{tikzpicture}"
+
+
+def _panel(panel: Panel, colours: Mapping[str, str], legend: Sequence[str]) -> Iterator[str]:
+    options = [
+        f"title={{{latex_text(panel.title)}}}", f"xlabel={{{latex_text(panel.x_label)}}}",
+        f"ylabel={{{latex_text(panel.y_label)}}}",
+    ]  # fmt: skip
+    options += ["xmode=log"] if panel.log_x else []
+    options += ["ymode=log"] if panel.log_y else []
+    options += ["axis equal"] if panel.equal else []
+    if panel.y_range is not None:
+        options += [f"ymin={panel.y_range[0]:.9g}", f"ymax={panel.y_range[1]:.9g}"]
+    if legend:
+        options.append(
+            f"legend columns={LEGEND_COLUMNS}, legend cell align=left, legend style={{draw=none, fill=none,"
+            r" font=\scriptsize, at={(0,-0.3)}, anchor=north west}"
+        )
+    yield rf"\nextgroupplot[{', '.join(options)}]"
+    for curve in panel.curves:
+        yield from _curve(panel, curve, colours[curve.name])
+    if panel.level is not None:
+        place = f"axis cs:{1 if panel.log_x else 0},{panel.level:.9g}"
+        ends = [f"({{rel axis cs:{end},0}} |- {{{place}}})" for end in (0, 1)]
+        yield rf"\draw[gray, dotted] {ends[0]} -- {ends[1]};"
+    yield from legend
+
+
+def _curve(panel: Panel, curve: Curve, colour: str) -> Iterator[str]:
+    x, y = np.asarray(curve.x, float), np.asarray(curve.y, float)
+    if panel.log_y:
+        y = np.where(np.isfinite(y), np.maximum(y, ZERO), np.nan)
+    if panel.log_x:
+        x = np.where(x > 0.0, x, np.nan)
+    style = _style(curve.style, colour, thin=curve.colour == GUIDE)
+    step = ", const plot" if panel.steps else ""
+    yield rf"\addplot[{style}{step}, forget plot] table[row sep=\\, x index=0, y index=1] {{"
+    yield r"x y \\"
+    for at, value in zip(x.tolist(), y.tolist(), strict=True):
+        yield rf"{_number(at)} {_number(value)} \\"
+    yield "};"
+
+
+def _legend(figure: Figure, colours: Mapping[str, str]) -> list[str]:
+    """An entry for each name of a curve, in the style of its first."""
+    first: dict[str, Curve] = {}
+    for panel in figure.panels:
+        for curve in panel.curves:
+            first.setdefault(curve.name, curve)
+    return [
+        rf"\addlegendimage{{{_style(curve.style, colours[name], thin=curve.colour == GUIDE)}}}"
+        rf" \addlegendentry{{{latex_text(name)}}}"
+        for name, curve in first.items()
+    ]
+
+
+def _style(style: str, colour: str, *, thin: bool) -> str:
+    red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
+    width = ", line width=0.4pt" if thin else ""
+    return f"color={{rgb,255:red,{red};green,{green};blue,{blue}}}, {LINES.get(style, 'solid')}{width}"
+
+
+def _number(value: float) -> str:
+    """A number as pgfplots reads it; a gap where there is none."""
+    return f"{value:.9g}" if math.isfinite(value) else "nan"
