@@ -417,7 +417,7 @@ def test_points_of_a_heat_map_have_their_numbers(tmp_path):
     heat = HeatMap(edges, edges, np.array([[1.0, 2.0], [3.0, 4.0]]), "runout [m]")
     figure = Figure("map", [Panel("p", "x", "y", [], heat=heat)])
     draw(figure, tmp_path / "map.csv")
-    lines = (tmp_path / "map.csv").read_text().split()
+    lines = (tmp_path / "map.csv").read_text().splitlines()
     assert lines[0].endswith(",value")
     assert [line.rsplit(",", 3)[1:] for line in lines[-2:]] == [["0.5", "1.5", "3.0"], ["1.5", "1.5", "4.0"]]
     with pytest.raises(ValueError, match="a heat map has no PGF form"):
