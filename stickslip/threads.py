@@ -76,8 +76,8 @@ class Team:
             results = team.run([partial(kernel, arrays, first, end) for first, end in ranges(n, 8)])
 
     size: threads in all; those allowed here (`use_threads`) unless given. A team of one starts none. Threads
-    stay for the next team. BLAS is on one thread meanwhile, and tasks are allowed one thread, whatever the size
-    of the team.
+    stay for the next team. BLAS is on one thread meanwhile, and tasks are allowed one thread, whatever the
+    size of the team.
     """
 
     def __init__(self, size: int | None = None):
