@@ -9,11 +9,12 @@ limit takes 16 µs.
 """
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import Context, ContextVar, copy_context
 from functools import cache, wraps
-from itertools import count, pairwise
+from itertools import pairwise
 from queue import SimpleQueue
 from threading import Lock, Thread
 from types import TracebackType
@@ -75,8 +76,8 @@ class Team:
             results = team.run([partial(kernel, arrays, first, end) for first, end in ranges(n, 8)])
 
     size: threads in all; those allowed here (`use_threads`) unless given. A team of one starts none. Threads
-    stay for the next team. BLAS is
-    on one thread meanwhile, and tasks are allowed one thread, whatever the size of the team.
+    stay for the next team. BLAS is on one thread meanwhile, and tasks are allowed one thread, whatever the
+    size of the team.
     """
 
     def __init__(self, size: int | None = None):
@@ -104,7 +105,8 @@ class Team:
         return self._round is not None and self._round.is_stopping
 
     def run(self, tasks: Sequence[Callable[[], Result]]) -> list[Result]:
-        """What the tasks return, in their order; each is called once, by the thread that is free.
+        """What the tasks return, in their order; each is called once. Every thread begins with a part of
+        its own, the same for equally many tasks, whose data are still near it, and goes on with others.
 
         After an exception, or an interrupt of the calling thread, no further task begins, and it goes up as
         soon as those that have begun are over; among several exceptions that of the first task.
@@ -114,12 +116,12 @@ class Team:
             return [task() for task in tasks]
         while len(self._helpers) < helpers:
             self._helpers.append(_helper())
-        current = self._round = _Round(tasks)
-        for helper in self._helpers[:helpers]:
-            helper.orders.put((copy_context(), current))
+        current = self._round = _Round(tasks, helpers + 1)
+        for number, helper in enumerate(self._helpers[:helpers], 1):
+            helper.orders.put((copy_context(), current, number))
         interrupt: BaseException | None = None
         try:
-            current.work()
+            current.work(0)
         except BaseException as error:  # between two tasks: those are over whatever happens here
             current.is_stopping, interrupt = True, error
         for _ in range(helpers):
@@ -144,16 +146,16 @@ class _Helper:
     """A thread that works for one team after the other: to begin one takes as long as many small tasks."""
 
     def __init__(self) -> None:
-        self.orders: SimpleQueue[tuple[Context, _Round[Any]]] = SimpleQueue()
-        """Rounds that it is to work on, each in a context of the team."""
+        self.orders: SimpleQueue[tuple[Context, _Round[Any], int]] = SimpleQueue()
+        """Rounds that it is to work on, each in a context of the team, and its number there."""
         Thread(target=self._work, name="stickslip", daemon=True).start()
 
     def _work(self) -> None:
         """What the thread does as long as the process lives: it keeps nothing between two rounds."""
         while True:
-            context, current = self.orders.get()
+            context, current, number = self.orders.get()
             try:
-                context.run(current.work)
+                context.run(current.work, number)
             finally:
                 current.over.put(None)
                 del context, current
@@ -176,23 +178,29 @@ def _helper() -> _Helper:
 class _Round(Generic[Result]):
     """Tasks that the threads of a team share."""
 
-    def __init__(self, tasks: Sequence[Callable[[], Result]]):
+    def __init__(self, tasks: Sequence[Callable[[], Result]], threads: int):
         self.over: SimpleQueue[None] = SimpleQueue()
         """One item for each helper that has no more to do."""
         self.is_stopping = False
-        self._tasks, self._turns = tasks, count()
+        self._tasks = tasks
+        self._parts = [deque(range(*part)) for part in ranges(len(tasks), threads)]
         self._results: list[Any] = [None] * len(tasks)
         self._errors: dict[int, BaseException] = {}
 
-    def work(self) -> None:
-        """Take tasks as long as there are any."""
-        for k in self._turns:
-            if k >= len(self._tasks) or self.is_stopping:
-                return
-            try:
-                self._results[k] = self._tasks[k]()
-            except BaseException as error:  # told by the calling thread
-                self._errors[k], self.is_stopping = error, True
+    def work(self, thread: int) -> None:
+        """Take tasks as long as there are any: those of the part of a thread in their order, then the last
+        ones of other parts."""
+        for part in (self._parts[thread], *self._parts):
+            take = part.popleft if part is self._parts[thread] else part.pop
+            while not self.is_stopping:
+                try:
+                    k = take()
+                except IndexError:  # another thread has the last one
+                    break
+                try:
+                    self._results[k] = self._tasks[k]()
+                except BaseException as error:  # told by the calling thread
+                    self._errors[k], self.is_stopping = error, True
 
     def results(self) -> list[Result]:
         """All results, or the exception of the first task that has one."""

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from stickslip.detection.polyhedra import faces
+from stickslip.detection.polyhedra import KnownFaces, outline
 from stickslip.kernels.bodies.features import ALIGNED, CORE, CYLINDER, ELLIPSOID, FIELD, PLANE, ShapeFeatures
 from stickslip.mechanics.height_fields import HeightField
 from stickslip.mechanics.hulls import ConvexHull
@@ -17,14 +17,16 @@ NEAR = 1e-6
 """How far from a feature a place on it may be, over the size of the shape: what single precision leaves."""
 
 
-def shape_features(world: World) -> ShapeFeatures:
-    """Those of all shapes of a world."""
+def shape_features(world: World, known: KnownFaces | None = None) -> ShapeFeatures:
+    """Those of all shapes of a world; known: faces found already."""
+    known = KnownFaces() if known is None else known
     shapes, ns = world.shapes, len(world.shapes.shape)
     family, radius, near = np.zeros(ns, np.int64), np.zeros(ns), np.zeros(ns)
     size, grid, start = np.zeros((ns, 3)), np.zeros((ns, 3), np.int64), np.zeros((ns + 1, 3), np.int64)
     corners, edges, normals, rings = ([np.zeros(shape)] for shape in ((0, 3), (0, 2, 3), (0, 3), (0, 3)))
     sides, heights = [0], [np.zeros(0)]
-    known: dict[int, tuple[Array, Array, Array, list[Array]]] = {}
+    parts: dict[object, tuple[Array, Array, Array, list[Array]]] = {}
+    height = 0
     for s, shape in enumerate(shapes.shape):
         family[s] = _family(shape)
         radius[s] = getattr(shape, "radius", 0.0)
@@ -36,9 +38,13 @@ def shape_features(world: World) -> ShapeFeatures:
         elif isinstance(shape, HeightField):
             size[s, :2] = 0.5 * np.array(shape.size)
             near[s] = 2.0 * NEAR * max(*shape.size, float(np.ptp(shape.heights)))
-            grid[s] = sum(map(len, heights)), *shape.heights.shape[::-1]
+            grid[s] = height, *shape.heights.shape[::-1]
             heights.append(shape.heights.T.ravel())
-        found = known.setdefault(id(shape), _polyhedron(shape))
+            height += shape.heights.size
+        which = outline(shape)
+        if which not in parts:
+            parts[which] = _polyhedron(shape, known)
+        found = parts[which]
         for table, part in zip((corners, edges, normals), (found[0], found[1], found[2]), strict=True):
             table.append(part)
         rings += found[3]
@@ -66,7 +72,7 @@ def _searched(shape: Shape) -> int:
     return 2 if isinstance(shape, ConvexHull) else int(isinstance(shape, Ellipsoid | Cylinder | HeightField))
 
 
-def _polyhedron(shape: Shape) -> tuple[Array, Array, Array, list[Array]]:
+def _polyhedron(shape: Shape, known: KnownFaces) -> tuple[Array, Array, Array, list[Array]]:
     """Corners (nv, 3), edges (ne, 2, 3), normals of faces (nf, 3) and their rings of corners, all [m]."""
     none, no_edge = np.zeros((0, 3)), np.zeros((0, 2, 3))
     if isinstance(shape, Sphere):
@@ -76,7 +82,7 @@ def _polyhedron(shape: Shape) -> tuple[Array, Array, Array, list[Array]]:
         return ends, ends[None], none, []
     if not isinstance(shape, Cuboid | ConvexHull):
         return none, no_edge, none, []
-    found = faces(shape)
+    found = known.faces(shape)
     if not found:  # a rounded hull: each of its triangles is a face
         assert isinstance(shape, ConvexHull)
         rings = shape.vertices[shape.triangles]

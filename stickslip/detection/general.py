@@ -25,7 +25,7 @@ from stickslip.detection.contacts import SLOTS, ContactSet
 from stickslip.detection.features import shape_features
 from stickslip.detection.mujoco_library import Warnings, load_mujoco
 from stickslip.detection.mujoco_memory import memory_of
-from stickslip.detection.polyhedra import faces
+from stickslip.detection.polyhedra import KnownFaces
 from stickslip.detection.spheres import ROUND
 from stickslip.kernels.bodies.contacts import (
     GeomTraits,
@@ -62,6 +62,8 @@ CONTACT_BYTES = 640
 """A little more than MuJoCo's contact."""
 STEP_BACK = 2.0**-10
 """How far a shape is taken away from another to see the normal between them, in units."""
+BLOCK = 200
+"""Bodies that are added to one specification: each costs MuJoCo time in proportion to all that are there."""
 PATTERNS = 15
 """Most different rows of `Filters.collide`: MuJoCo's filters have 31 bits, and each pattern takes two."""
 
@@ -93,10 +95,11 @@ class GeneralDetector:
         self._flags = int(self._model.opt.disableflags)
         self._manifolds = any(isinstance(shape, ConvexHull | Cylinder) for shape in of_geom)
         self._fields = self._height_fields() if any(isinstance(s, HeightField) for s in of_geom) else None
+        known = KnownFaces()
         self._faces = (
-            self._polyhedra() if sum(isinstance(s, Cuboid | ConvexHull) for s in of_geom) > 1 else None
+            self._polyhedra(known) if sum(isinstance(s, Cuboid | ConvexHull) for s in of_geom) > 1 else None
         )
-        features = shape_features(world)
+        features = shape_features(world, known)
         self._features = features if features.searched.any() else None
         self._traits = GeomTraits(
             self._shape_of, _own(shapes.body), _own(shapes.material), world.materials.law, self._unit,
@@ -200,16 +203,15 @@ class GeneralDetector:
                 "their shapes; use a coarser height field, or a compound of smaller shapes"
             )
 
-    def _polyhedra(self) -> Polyhedra:
+    def _polyhedra(self, known: KnownFaces) -> Polyhedra:
         """Faces in the frames of the geoms, in units."""
         shapes, model = self._world.shapes, self._model
         box, face_start, corner_start = [], [0], [0]
         normals, corners = [np.zeros((0, 3))], [np.zeros((0, 3))]
-        known: dict[int, list[tuple[Array, Array]]] = {}
         for g, s in enumerate(self._shape_of):
             shape = shapes.shape[s]
             box.append(isinstance(shape, Cuboid))
-            found = known.setdefault(id(shape), faces(shape))
+            found = known.faces(shape)
             turn = np.zeros(9)
             mujoco.mju_quat2Mat(turn, model.geom_quat[g])
             back, own = turn.reshape(3, 3).T, matrices(shapes.quaternion[s])
@@ -273,21 +275,26 @@ class GeneralDetector:
         spec.memory = (
             2**20 + CONTACT_BYTES * CONTACTS * ns + (6 * n + 4096) * n
         )  # it lists all pairs of bodies
-        bodies: list[Any] = []
-        for name, kind in zip(world.names, world.kind, strict=True):
-            body = spec.worldbody.add_body(
-                name=f"{len(bodies)}", mass=1.0, inertia=[1.0] * 3, explicitinertial=True
-            )
-            body.info = name
-            # Bodies without joints do not touch each other; which joint a body has is of no consequence.
-            if kind == BodyKind.DYNAMIC:
-                body.add_joint(type=mujoco.mjtJoint.mjJNT_SLIDE)
-            bodies.append(body)
         bits = _filter_bits(world, spheres)
-        for s in range(ns):
-            self._add_geom(spec, bodies[world.shapes.body[s]], s, bits[s])
-        for b, c in world.filters.apart:
-            spec.add_exclude(bodyname1=f"{b}", bodyname2=f"{c}")
+        start = np.searchsorted(world.shapes.body[self._shape_of], np.arange(n + 1))
+        for first in range(0, n, BLOCK):
+            # Few bodies are added one by one; of many, blocks are made by themselves and then attached.
+            block = mujoco.MjSpec() if n > BLOCK else spec
+            for b in range(first, min(first + BLOCK, n)):
+                body = block.worldbody.add_body(
+                    name=f"{b}", mass=1.0, inertia=[1.0] * 3, explicitinertial=True
+                )
+                body.info = world.names[b]
+                # Bodies without joints do not touch each other; which joint a body has is of no consequence.
+                if world.kind[b] == BodyKind.DYNAMIC:
+                    body.add_joint(type=mujoco.mjtJoint.mjJNT_SLIDE)
+                for s in self._shape_of[start[b] : start[b + 1]]:
+                    self._add_geom(block, body, s, bits[s])
+            if block is not spec:
+                spec.attach(block, prefix=_prefix(first), frame=spec.worldbody.add_frame())
+        for pair in world.filters.apart:
+            names = [f"{_prefix(b - b % BLOCK) if n > BLOCK else ''}{b}" for b in pair]
+            spec.add_exclude(bodyname1=names[0], bodyname2=names[1])
         try:
             return spec.compile()
         except (ValueError, mujoco.FatalError) as error:
@@ -307,6 +314,11 @@ class GeneralDetector:
             conaffinity=bits[1],
             **geom.arguments,
         )
+
+
+def _prefix(first: int) -> str:
+    """Of names in the block whose first body this is."""
+    return f"block {first}: "
 
 
 def geom_of(spec: Any, name: str, shape: Shape, unit: float) -> _Geom | None:

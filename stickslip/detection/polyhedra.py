@@ -15,6 +15,29 @@ MOST_FACES = 100
 """A hull with more has no faces to lie on: it is rounded, and the narrow phase's contacts will do."""
 
 
+def outline(shape: Shape) -> object:
+    """What faces, edges and corners of a shape follow from: shapes of the same outline have the same ones."""
+    if isinstance(shape, Cuboid):
+        return tuple(map(float, shape.size))
+    if isinstance(shape, ConvexHull):
+        return shape.vertices.tobytes(), shape.triangles.tobytes()
+    return id(shape)
+
+
+class KnownFaces:
+    """Faces of shapes, found once for all shapes of the same outline."""
+
+    def __init__(self) -> None:
+        self._known: dict[object, list[tuple[Array, Array]]] = {}
+
+    def faces(self, shape: Shape) -> list[tuple[Array, Array]]:
+        """`faces` of a shape."""
+        which = outline(shape)
+        if which not in self._known:
+            self._known[which] = faces(shape)
+        return self._known[which]
+
+
 def faces(shape: Shape) -> list[tuple[Array, Array]]:
     """Outward normal, shape (3,), and corners [m], counter-clockwise seen from outside, shape (k, 3), of each
     face; none of shapes that are no polyhedra or have too many."""

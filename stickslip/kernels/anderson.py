@@ -132,12 +132,32 @@ def start(project, K, memory, r):
 
     project: `cones.project`, or `cones.project_contacts` where all blocks are Coulomb contacts.
     """
-    weight, mix, gram, vectors, work = memory
-    m, held, newest = gram.shape[0], int(mix[HELD]), int(mix[NEWEST])
-    rhs, gamma, factor = work[0], work[1], work[2:]
-    for a in range(held):
-        rhs[a] = dot(weight, vectors[(newest - a) % m], vectors[2 * m + 2])
-    least_squares(gram, m, held, newest, rhs, factor, gamma)
+    correlate(memory, memory.work[0])
+    find_mix(memory)
+    move_to_mix(project, K, memory, r)
+
+
+@jit
+def correlate(memory, out):
+    """out[a] <- dF' f over the columns held, by age; of these components, if `memory` has a part of them."""
+    weight, mix, gram, vectors, _ = memory
+    m, newest = gram.shape[0], int(mix[NEWEST])
+    for a in range(int(mix[HELD])):
+        out[a] = dot(weight, vectors[(newest - a) % m], vectors[2 * m + 2])
+
+
+@jit
+def find_mix(memory):
+    """The second row of work <- weights of the columns, from the products in the first."""
+    mix, gram, work = memory.mix, memory.gram, memory.work
+    least_squares(gram, gram.shape[0], int(mix[HELD]), int(mix[NEWEST]), work[0], work[2:], work[1])
+
+
+@jit
+def move_to_mix(project, K, memory, r):
+    """r, x <- the mix by the weights found, in K."""
+    _, mix, gram, vectors, work = memory
+    m, held, newest, gamma = gram.shape[0], int(mix[HELD]), int(mix[NEWEST]), work[1]
     for a in range(held):
         if gamma[a] != 0.0:
             dg = vectors[m + (newest - a) % m]
@@ -156,40 +176,87 @@ def learn(memory, moved, r):
 
     Returns the squared way of r since the last sweep, at least `moved`, that of the sweep itself.
     """
-    weight, mix, gram, vectors, _ = memory
-    m, n, held = gram.shape[0], r.shape[0], int(mix[HELD])
-    x, g, f = vectors[2 * m], vectors[2 * m + 1], vectors[2 * m + 2]
-    length = 0.0
-    for k in range(n):
-        step = r[k] - x[k]
-        length += weight[k] * step * step
-    length = math.sqrt(length)
-    before = mix[LENGTH]
-    if held > 0 and not length <= GROWTH * before:
-        for k in range(n):
-            r[k] = g[k]
-        mix[RESTARTS] += 1.0
-        forget(mix)
+    length = math.sqrt(square_of_step(memory, r))
+    if grows(memory.mix, length):
+        go_back(memory, r)
+        note_restart(memory.mix)
         return moved
-    if before >= 0.0:
-        way = 0.0
-        at = (int(mix[NEWEST]) + 1) % m
+    adds = memory.mix[LENGTH] >= 0.0
+    if adds:
+        next_column(memory)
+    moved = max(moved, remember(memory, adds, r, memory.work[0]))
+    note_column(memory, adds, length)
+    return moved
+
+
+@jit
+def square_of_step(memory, r):
+    """|r - x|² of the sweep from x to r; of these components, if `memory` has a part of them."""
+    weight, x, square = memory.weight, memory.vectors[2 * memory.gram.shape[0]], 0.0
+    for k in range(r.shape[0]):
+        step = r[k] - x[k]
+        square += weight[k] * step * step
+    return square
+
+
+@jit
+def grows(mix, length):
+    """Whether a mixed start has made |f| grow too much."""
+    return mix[HELD] > 0.0 and not length <= GROWTH * mix[LENGTH]
+
+
+@jit
+def go_back(memory, r):
+    """r <- the end of the sweep before."""
+    g = memory.vectors[2 * memory.gram.shape[0] + 1]
+    for k in range(r.shape[0]):
+        r[k] = g[k]
+
+
+@jit
+def note_restart(mix):
+    """Empty the memory, and count that."""
+    mix[RESTARTS] += 1.0
+    forget(mix)
+
+
+@jit
+def next_column(memory):
+    """Make the oldest column the newest, or take one more."""
+    mix, m = memory.mix, memory.gram.shape[0]
+    mix[HELD], mix[NEWEST] = min(mix[HELD] + 1.0, float(m)), float((int(mix[NEWEST]) + 1) % m)
+
+
+@jit
+def remember(memory, adds, r, out):
+    """The newest column, if one `adds`, then g and f <- those of the sweep from x to r; squared way of r
+    since the last sweep. out[a] <- dF_newest' dF, by age; of these components, where they are a part."""
+    weight, mix, gram, vectors, _ = memory
+    m, n, at, way = gram.shape[0], r.shape[0], int(mix[NEWEST]), 0.0
+    x, g, f = vectors[2 * m], vectors[2 * m + 1], vectors[2 * m + 2]
+    if adds:
         df, dg = vectors[at], vectors[m + at]
         for k in range(n):
             df[k] = r[k] - x[k] - f[k]
             dg[k] = r[k] - g[k]
             way += dg[k] * dg[k]
-        moved = max(moved, way)
-        held = min(held + 1, m)
-        mix[HELD], mix[NEWEST] = float(held), float(at)
-        for a in range(held):
-            j = (at - a) % m
-            gram[at, j] = dot(weight, df, vectors[j])
-            gram[j, at] = gram[at, j]
+        for a in range(int(mix[HELD])):
+            out[a] = dot(weight, df, vectors[(at - a) % m])
     for k in range(n):
         g[k], f[k] = r[k], r[k] - x[k]
+    return way
+
+
+@jit
+def note_column(memory, adds, length):
+    """Take over the products of the newest column in the first row of work, if one `adds`, and |f|."""
+    mix, gram, m, at = memory.mix, memory.gram, memory.gram.shape[0], int(memory.mix[NEWEST])
+    if adds:
+        for a in range(int(mix[HELD])):
+            j = (at - a) % m
+            gram[at, j] = memory.work[0, a]
+            gram[j, at] = gram[at, j]
     mix[LENGTH] = length
-    return moved
 
 
 @jit

@@ -261,7 +261,7 @@ def _polish(kind, limit):
 @jit
 def _told(problem, free, r, v, told):
     """u of the judge; told <- its measures of r (n,) and v (count, k), and the equilibrium."""
-    measures, equilibrium, u = _measures(problem, free, r, v)
+    measures, equilibrium, u = measure_free(problem, free, r, v)
     for k in range(residuals.MEASURES):
         told[k] = measures[k]
     told[residuals.MEASURES] = equilibrium
@@ -321,11 +321,11 @@ def unloaded(problem):
 def measure(K, bodies, rows, M, root, f, u_bias, r, v):
     """(measures, equilibrium, u): all that the judge says of r (n,) and v (count, k), from scratch."""
     problem = BodyProblem(cones.Cones(*K), bodies, rows, M, root, f, u_bias)
-    return _measures(problem, unloaded(problem), r, v)
+    return measure_free(problem, unloaded(problem), r, v)
 
 
 @jit
-def _measures(problem, free, r, v):
+def measure_free(problem, free, r, v):
     """`measure` of a `BodyProblem`; free: its `Unloaded`."""
     K, bodies, rows, M, root, f, u_bias = problem
     count, k = M.shape[0], M.shape[1]

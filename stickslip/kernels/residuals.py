@@ -174,6 +174,20 @@ def stop_measures(natural, K, scales, shift, at, work):
 
     natural: `natural_map`, or `no_map` where all contacts are Coulomb's; work: its two vectors (n,).
     """
+    return stop_ratios(stop_sums(natural, K, scales, shift, at, work))
+
+
+@jit
+def stop_ratios(sums):
+    """`stop_measures` from the `stop_sums`."""
+    plain, scaled, _, where, big, big_s, rr, uu, ff, rr_s, uu_s, ff_s = sums
+    return ratio(plain, max(rr, uu, ff), big), ratio(scaled, max(rr_s, uu_s, ff_s), big_s), where
+
+
+@jit
+def stop_sums(natural, K, scales, shift, at, work):
+    """What `stop_measures` adds up over contacts: squares of both maps, the largest scaled one and where it
+    is, the largest numbers of both, and squares of r, u and u_free, plain and scaled."""
     kind, offset, lower, upper, group_offset, _, coefficient = K
     r, u, u_free = at
     rho, length, none = scales.rho, scales.length, scales.length[:0]
@@ -209,7 +223,7 @@ def stop_measures(natural, K, scales, shift, at, work):
             rr_s += down * down
             uu_s += up * u[k] * (up * u[k])
             ff_s += up * u_free[k] * (up * u_free[k])
-    return ratio(plain, max(rr, uu, ff), big), ratio(scaled, max(rr_s, uu_s, ff_s), big_s), where
+    return plain, scaled, worst, where, big, big_s, rr, uu, ff, rr_s, uu_s, ff_s
 
 
 @jit

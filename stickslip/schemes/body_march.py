@@ -14,6 +14,7 @@ import numpy as np
 from stickslip.compilation import JIT
 from stickslip.detection.tracking import kept_of
 from stickslip.kernels.bodies.layout import Carried, LastContacts, LastJoints, Linkage
+from stickslip.kernels.domains import LARGE
 from stickslip.kernels.jit import entry
 from stickslip.kernels.steps import bodies as kernels
 from stickslip.kernels.steps.bodies import Drives, Room, Settings
@@ -177,7 +178,10 @@ class BodyMarch:
             return None
         strip = self.strip
         if strip is None or not strip.can_follow(state, h):
-            strip = self.strip = self._begin(state, recall(), h, index, every, most)
+            memory = recall()
+            if self.solve is kernels.solve_coulomb and len(kept_of(memory)[0]) >= LARGE:
+                return None  # the call would leave the step after detection and assembly
+            strip = self.strip = self._begin(state, memory, h, index, every, most)
         first = strip.steps
         steps = min(most, len(strip.room.numbers) - first)
         if strip.drives is not None:

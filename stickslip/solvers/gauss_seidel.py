@@ -29,6 +29,7 @@ from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Status
 from stickslip.solvers.base import ContactSolver
 from stickslip.solvers.certify import Attempt
+from stickslip.solvers.domain_sweeps import DomainSweeps, is_large
 from stickslip.solvers.registry import Progress
 
 CHUNK = 1_000_000
@@ -44,8 +45,8 @@ COULOMB = ((1,), (2,))
 NO_MEMORY = anderson.Memory(np.empty(0), np.zeros(anderson.SLOTS), *(np.empty((0, 0)) for _ in range(3)))
 """Of sweeps that are not accelerated: nothing is read from it."""
 
-Loop = partial[None]
-"""Compiled sweeps over a prepared problem: takes tolerance, budget and (r, best, control, history)."""
+Loop = partial[None] | DomainSweeps
+"""Sweeps over a prepared problem: takes tolerance, budget and (r, best, control, history)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +96,7 @@ class Sweeps(ContactSolver):
             while control[schedule.STATE] <= schedule.RUNNING and done < limit:
                 if window and control[schedule.SWEEPS] >= recent[0] + window:
                     control[RATE_FROM], recent = recent, control[RATE_NOW]
-                if done and run.func is gauss_seidel.solve_coulomb:
+                if done and isinstance(run, partial) and run.func is gauss_seidel.solve_coulomb:
                     run = self.prepare(problem)
                 done = min(done + chunk, limit)
                 run(tolerance, float(done), course)
@@ -132,6 +133,8 @@ class NSGS(Sweeps):
         if self.form == "bodies" and not exact:
             raise ProblemError("form='bodies' has local='exact' only; give form='auto' or 'delassus'")
         if isinstance(W, BodyDelassus) and self.form != "delassus" and exact:
+            if omega == 1.0 and is_large(K, W):
+                return DomainSweeps(problem)
             matrix = body_sweeps.over_bodies(W.bodies, W.rows, W.count)
             coulomb = coulomb and K.family == (2,) and W.rows.shape[2] == 6
             run = body_sweeps.run_coulomb3 if coulomb else body_sweeps.run
@@ -167,6 +170,8 @@ class Anderson(Sweeps):
     def prepare(self, problem: ContactProblem, at_once: bool = False) -> Loop:
         """See the base."""
         plain = NSGS(form=self.form).prepare(problem)
+        if isinstance(plain, DomainSweeps):
+            return DomainSweeps(problem, self.memory)
         swept, work, _ = plain.args
         return partial(plain.func, swept, work, anderson.memory_of(swept, self.memory))
 

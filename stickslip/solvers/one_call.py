@@ -23,6 +23,7 @@ from stickslip.problem.operator import DenseDelassus
 from stickslip.problem.residuals import Residuals, examine, from_measures
 from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import AnyProblem, Solution, Stage, Status
+from stickslip.solvers.domain_sweeps import is_large, solve_bodies
 
 NOTHING: Array = frozen(np.zeros(0))
 FEW = 60
@@ -90,15 +91,18 @@ def _bodies(problem: GlobalProblem, guess: Array | None, tolerance: float, name:
     """Sweeps over contacts between bodies, Newton's method where contacts are few or joints are many; without
     an answer, the best to go on from."""
     H, M, K = problem.H, problem.M, problem.K
-    if guess is None and problem.size > FEW:  # the stages know better how many sweeps to make from nothing
+    large = is_large(K, H)
+    if (
+        guess is None and problem.size > FEW and not large
+    ):  # the stages know better how many sweeps to make from nothing
         return FirstTry(None, None, None)
-    start = (NOTHING_YET[: problem.size] if guess is None else guess).view()
+    start = (np.zeros(problem.size) if guess is None else guess).view()
     start.flags.writeable = False
-    arguments = (
+    arguments: Any = (problem, tolerance) if large else (
         tuple(K.arrays), H.bodies, H.rows, M.matrix, M.inverse_root,  # type: ignore[union-attr]
         problem.f.reshape(-1, 6), problem.u_bias, tolerance,
     )  # fmt: skip
-    kernel = _kernel(K)
+    kernel = solve_bodies if large else _kernel(K)
     (r, v, u, told, control, history), seconds, compiling = timed(kernel, *arguments, start)
     sweeps = int(control[schedule.SWEEPS])
     method = "anderson" if control[schedule.ERROR_THEN] > 0.0 else "nsgs"

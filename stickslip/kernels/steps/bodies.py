@@ -21,6 +21,7 @@ from stickslip.kernels.bodies.layout import (
     LastJoints,
     Span,
 )
+from stickslip.kernels.domains import LARGE
 from stickslip.kernels.jit import jit, jit_without_lock
 from stickslip.kernels.steps.detection import SLOTS, find
 from stickslip.kernels.steps.tables import ContactTable, JointTable
@@ -100,7 +101,10 @@ def told_by(found):
 
 @jit
 def solve_coulomb(acting, bodies, f, tolerance):
-    """`told_by` where all blocks are Coulomb's contacts in 3D.   acting: `Acting`."""
+    """`told_by` where all blocks are Coulomb's contacts in 3D; many are left to Python, which sweeps them by
+    domains.   acting: `Acting`."""
+    if acting.K.kind.shape[0] >= LARGE:
+        return np.zeros(acting.u_bias.shape[0]), np.zeros(residuals.MEASURES + 1), 0.0, False
     return told_by(
         body_problems.solve_coulomb3(
             acting.K, acting.rows_of_M, acting.rows, bodies.M, bodies.root, f, acting.u_bias, tolerance,

@@ -1,0 +1,165 @@
+"""Large problems: threads, steps of a million contacts, and the making of worlds of ten thousand bodies.
+
+    python benchmarks/large.py [--parts threads,order,step,build] [--threads 2] [--spheres 380000] [--first]
+
+threads: solves of a packing of 50,000 contacts on one thread and on several, in turns, shortest of each, and
+whether the bits are the same. order: sweeps that it takes in the order of the domains and in that of the
+problem. step: steps of a shaken packing between rough walls, time and memory of them. build: time to
+make worlds of boxes, and of hulls, with their detectors. --first: with real-time priority, which needs the
+right to it: on a busy machine threads otherwise wait for each other while something else runs.
+"""
+
+import argparse
+import os
+import resource
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from world import resting
+
+import stickslip as ss
+from stickslip import scenes
+from stickslip.detection.detector import Detector
+from stickslip.kernels import domains
+from stickslip.mechanics.world import BodyKind, World
+from stickslip.problem.convert import reduce_to_contacts
+from stickslip.solvers import registry
+
+REPEATS = 5
+
+
+def packing(velocity: float = 1.0) -> Any:
+    """49,948 contacts between spheres."""
+    return scenes.make("packing-problem", spheres=16_900, velocity=velocity)
+
+
+def on_threads(threads: int) -> None:
+    """Print wall times of the same solves on one thread and on several."""
+    whole = packing()
+    local = reduce_to_contacts(whole).problem
+    solves: dict[str, Callable[[], Any]] = {
+        "nsgs, 100 sweeps": lambda: registry.make("nsgs", tolerance=1e-12, max_iterations=100).solve(local),
+        "anderson, 60": lambda: registry.make("anderson", tolerance=1e-12, max_iterations=60).solve(local),
+        "auto to 1e-3": lambda: ss.solve(whole, tolerance=1e-3),
+    }
+    print(f"{local.contacts} contacts, on 1 and {threads} threads, ms")
+    for name, solve in solves.items():
+        best: dict[int, float] = {}
+        answers = set()
+        for _ in range(REPEATS + 1):  # once more, to compile
+            for number in (1, threads):
+                with ss.use_threads(number):
+                    start = time.perf_counter()
+                    solution = solve()
+                    taken = time.perf_counter() - start
+                best[number] = min(best.get(number, np.inf), taken)
+                answers.add(solution.r.tobytes())
+        same = "same bits" if len(answers) == 1 else "DIFFERENT BITS"
+        one, several = 1e3 * best[1], 1e3 * best[threads]
+        print(f"{name:20} {one:8.1f} {several:8.1f}   {one / several:.2f} times   {same}", flush=True)
+
+
+def in_order() -> None:
+    """Print the sweeps to 1e-3 in the order of the domains, and in the order of the problem."""
+    print("sweeps to 1e-3: by domains, in the order of the problem")
+    for name in ("nsgs", "anderson"):
+        for velocity in (1.0, 0.1):
+            local = reduce_to_contacts(packing(velocity)).problem
+            solver = registry.make(name, tolerance=1e-3, max_iterations=1000)
+            found, large = [], domains.LARGE
+            for limit in (large, local.contacts + 1):
+                domains.LARGE = limit
+                solution = solver.solve(local)
+                found.append(f"{solution.iterations} ({solution.residuals.error:.1e})")
+            domains.LARGE = large
+            print(f"{name:10} thrown at {velocity} m/s: {', '.join(found)}", flush=True)
+
+
+def memory() -> float:
+    """Most that this process has held so far [MB]."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
+
+
+def in_steps(spheres: int, threads: int, steps: int = 3) -> None:
+    """Print time and memory of steps of a packing; its spheres begin with random velocities of 1 m/s."""
+    begun = time.process_time()
+    world = resting(spheres)
+    built = time.process_time() - begun
+    moves = np.array([kind == BodyKind.DYNAMIC for kind in world.kind])
+    v = np.zeros((len(moves), 6))
+    v[moves, :3] = np.random.default_rng(0).normal(size=(moves.sum(), 3))
+    start = ss.State(0.0, world.start.q, v.reshape(-1))
+    solver = registry.make("auto", tolerance=1e-3)
+    live = ss.live(world, h=1e-3, solver=solver, start=start, record=steps + 1)
+    with ss.use_threads(threads):
+        live.step(1)
+        first = time.process_time() - begun - built
+        cpu, wall = time.process_time(), time.perf_counter()
+        live.step(steps)
+        cpu, wall = (time.process_time() - cpu) / steps, (time.perf_counter() - wall) / steps
+    contacts = int(np.diff(live.run().contacts.offset)[-1])
+    print(
+        f"{spheres:8} spheres, {contacts:8} contacts: world built in {built:.1f} s, first step {first:.1f} s,"
+        f" others {cpu:.2f} s of processor time, {wall:.2f} s on {threads} threads,"
+        f" {1e6 * cpu / contacts:.1f} µs a contact; {memory():.0f} MB",
+        flush=True,
+    )
+
+
+def lattice(bodies: int, hulls: bool) -> World:
+    """Boxes, or ten different hulls of 12 points, a little apart on a floor."""
+    random, side = np.random.default_rng(0), int(np.ceil(bodies ** (1.0 / 3.0)))
+    shapes: list[Any] = [ss.Cuboid((1.0, 1.0, 1.0))]
+    if hulls:
+        shapes = [ss.ConvexHull(0.3 * random.normal(size=(12, 3))) for _ in range(10)]
+    builder = ss.WorldBuilder()
+    builder.body("floor", ss.Plane(), fixed=True)
+    for k in range(bodies):
+        place = 1.5 * (k % side), 1.5 * (k // side % side), 0.5 + k // side**2 + 0.5 * hulls
+        builder.body(f"{k}", shapes[k % len(shapes)], position=place)
+    return builder.build()
+
+
+def built(sizes: tuple[int, ...] = (1_000, 3_000, 10_000)) -> None:
+    """Print the time to make worlds and their detectors, after a small one that loads what is needed."""
+    Detector(lattice(10, True))
+    for hulls in (False, True):
+        for bodies in sizes:
+            begun = time.process_time()
+            world = lattice(bodies, hulls)
+            middle = time.process_time()
+            Detector(world)
+            end = time.process_time()
+            kind = "hulls" if hulls else "boxes"
+            print(
+                f"{bodies:6} {kind}: world {middle - begun:.2f} s, detector {end - middle:.2f} s,"
+                f" {1e6 * (end - begun) / bodies:.0f} µs a body",
+                flush=True,
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--parts", default="threads,order,step,build", help="which, with commas")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--spheres", default="20000,100000,720000", help="of steps, with commas")
+    parser.add_argument("--first", action="store_true", help="run with real-time priority")
+    arguments = parser.parse_args()
+    if arguments.first:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+    parts = arguments.parts.split(",")
+    if "threads" in parts:
+        on_threads(arguments.threads)
+    if "order" in parts:
+        in_order()
+    if "build" in parts:
+        built()
+    if "step" in parts:
+        for spheres in map(int, arguments.spheres.split(",")):
+            in_steps(spheres, arguments.threads)
+
+
+if __name__ == "__main__":
+    main()

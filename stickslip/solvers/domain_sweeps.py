@@ -1,0 +1,264 @@
+"""Gauss-Seidel by domains: sweeps over many Coulomb contacts between bodies, on several threads.
+
+The contacts are put into domains (`kernels/domains.py`) that threads sweep at the same time, first those of
+even number, then those of odd number, then what is left. That is one sweep in another order of the contacts,
+and the order follows from the problem alone: the same bits for any number of threads.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from stickslip.compilation import JIT
+from stickslip.kernels import anderson, body_problems, body_sweeps, cones, domains, residuals, schedule
+from stickslip.kernels import domain_sweeps as kernels
+from stickslip.kernels.cones import Cones
+from stickslip.kernels.held import Held
+from stickslip.problem.checks import Array, IntArray
+from stickslip.problem.contact import ContactProblem, GlobalProblem
+from stickslip.problem.jacobian import ContactBlocks
+from stickslip.problem.operator import BodyDelassus
+from stickslip.problem.sets import ProductSet
+from stickslip.threads import Team, ranges
+
+COULOMB_3D = (2,)
+"""Sizes of the groups of Coulomb's cone in space."""
+BODY_PARTS = 16
+"""Parts that bodies are worked on in."""
+
+Course = tuple[Array, Array, Array, Array]
+"""The iterate, the best one, control and history, as `kernels/sweeps.py` has them."""
+
+
+def is_large(K: ProductSet, over_bodies: ContactBlocks | BodyDelassus) -> bool:
+    """Whether sweeps over a problem go by domains: LARGE Coulomb contacts or more between rigid bodies."""
+    return JIT and len(K) >= domains.LARGE and K.family == COULOMB_3D and over_bodies.rows.shape[2] == 6
+
+
+class DomainSweeps:
+    """Sweeps over one problem, plain or accelerated: called as the kernels `body_sweeps.run` are."""
+
+    def __init__(self, problem: ContactProblem | GlobalProblem, memory: int = 0):
+        """memory: sweeps that can be mixed; 0 for plain sweeps alone."""
+        K = problem.K
+        if isinstance(problem, ContactProblem):
+            assert isinstance(problem.W, BodyDelassus)
+            bodies, rows, count, bias = problem.W.bodies, problem.W.rows, problem.W.count, problem.u_free
+        else:
+            assert isinstance(problem.H, ContactBlocks)
+            bodies, rows, bias = problem.H.bodies, problem.H.rows, problem.u_bias
+            count = len(problem.M.matrix)
+        order, start = domains.partition(bodies, count)
+        self._components = (3 * order[:, None] + np.arange(3)).reshape(-1)
+        self._w = np.zeros((count + 1, 6))
+        self._m, self.mixes = memory, memory > 0
+        n = K.size
+        self._r, self._mark, self._best = np.zeros(n), np.zeros(n), np.zeros(n)
+        self._mix, self._gram = np.zeros(anderson.SLOTS), np.zeros((memory, memory))
+        self._work = np.zeros((memory + 2, memory))
+        self._sums = np.zeros((start.size - 1, memory + 1))
+        ends = enumerate(pairwise(start.tolist()))
+        parts = [(d, first, end) for d, (first, end) in ends if first < end]
+        with Team() as team:
+            root = v = None
+            if isinstance(problem, GlobalProblem):
+                root, f, v = problem.M.inverse_root, problem.f.reshape(-1, 6), np.empty((count, 6))
+                work = [
+                    partial(kernels.free_velocities, root, f, *ends, v) for ends in ranges(count, BODY_PARTS)
+                ]
+                team.run(work)
+            make = partial(self._domain, K, (bodies, rows, bias), order, (root, v))
+            made = team.run([partial(make, *part) for part in parts])
+        self._all: list[Any] = []
+        for values in made:
+            self._all.append(Held(values, like=self._all[0] if self._all else None))
+        even, several = (start.size - 1) // 2, start.size - 2
+        turns = [0 if d < even else 1 if d < several else 2 for d, _, _ in parts]
+        self._turns = [
+            [one for one, turn in zip(self._all, turns, strict=True) if turn == k] for k in range(3)
+        ]
+
+    def _domain(
+        self, K: ProductSet, contacts: tuple[IntArray, Array, Array], order: IntArray,
+        free: tuple[Array | None, Array | None], d: int, first: int, end: int,
+    ) -> kernels.Domain:  # fmt: skip
+        """The contacts order[first:end] as a domain.   contacts: bodies, rows and velocities of all."""
+        bodies, rows, bias = contacts
+        which, size, span = order[first:end], end - first, slice(3 * first, 3 * end)
+        own, mine = bodies[which], rows.reshape(-1, 3, 2, 6)[which].reshape(-1, 2, 6)
+        u_free = bias[self._components[span]]
+        offset = K.offset[: size + 1]
+        root, v = free
+        if root is not None:
+            J, given, u_free = np.empty(mine.shape), u_free, np.empty(u_free.size)
+            kernels.begin(own, offset, mine, root, v, given, J, u_free)
+            mine = J
+        own[own < 0] = self._w.shape[0] - 1
+        W = body_sweeps.BodyW(own, mine, self._w, np.zeros((size, 2)))
+        k = K.arrays
+        part = Cones(
+            k.kind[which], offset, k.lower[which], k.upper[which], k.group_offset[: size + 1],
+            k.group_size[which], k.coefficient[which],
+        )  # fmt: skip
+        swept, work, weight, vectors = kernels.prepare(part, W, u_free, self._m)
+        memory = anderson.Memory(weight, self._mix, self._gram, vectors, self._work)
+        return kernels.Domain(swept, work, memory, self._r[span], self._sums[d])
+
+    def __call__(self, tolerance: float, budget: float, course: Course) -> None:
+        """Sweep and look at the judge, as `kernels/sweeps.py` does; r is read where control is NEW."""
+        r, best, control, history = course
+        if control[schedule.STATE] == schedule.NEW:
+            self._r[:] = r[self._components]
+            self._best[:] = self._r
+            anderson.begin(self._mix)
+            self.follow()
+        schedule.begin(control)
+        improved = False
+        with Team() as team:
+            while schedule.goes_on(control, budget):
+                if schedule.is_due(control, budget):
+                    # 1. what the judge says of r, and whether to go on
+                    self.follow(team)
+                    sums = _added(team.run([partial(kernels.measure, one) for one in self._all]))
+                    plain, scaled, _ = residuals.stop_ratios(sums)
+                    if schedule.look(control, history, plain, scaled, tolerance, self._r, self._mark):
+                        self._best[:] = self._r
+                        improved = True
+                    self._mix[anderson.SEEN] = self._mix[anderson.LENGTH]
+                    continue
+                # 2. one sweep, from r or from a mix of the last sweeps
+                if self.mixes:
+                    self._start(team)
+                moved = sum(self._in_turns(team, kernels.sweep))
+                if self.mixes:
+                    moved = self._learn(team, moved)
+                schedule.swept(control, moved)
+                if self.mixes:
+                    anderson.hurry(self._mix, tolerance, control)
+        if improved:
+            best[self._components] = self._best
+        r[self._components] = self._r
+
+    def accelerate(self) -> None:
+        """Mix sweeps from here on, beginning at the best iterate."""
+        self._r[:] = self._best
+        anderson.begin(self._mix)
+        self.mixes = True
+
+    def follow(self, team: Team | None = None) -> None:
+        """w <- J' r afresh."""
+        self._w[:] = 0.0
+        if team is None:
+            with Team() as team:
+                self._in_turns(team, kernels.push)
+        else:
+            self._in_turns(team, kernels.push)
+
+    def _start(self, team: Team) -> None:
+        """`anderson.start` by domains."""
+        memory = self._whole
+        team.run([partial(kernels.correlate, one) for one in self._all])
+        self._work[0] = self._sums[:, : self._m].sum(axis=0)
+        anderson.find_mix(memory)
+        team.run([partial(kernels.move_to_mix, one) for one in self._all])
+        self.follow(team)
+
+    def _learn(self, team: Team, moved: float) -> float:
+        """`anderson.learn` by domains."""
+        memory = self._whole
+        length = float(np.sqrt(sum(team.run([partial(kernels.square_of_step, one) for one in self._all]))))
+        if anderson.grows(self._mix, length):
+            team.run([partial(kernels.go_back, one) for one in self._all])
+            anderson.note_restart(self._mix)
+            return moved
+        adds = bool(self._mix[anderson.LENGTH] >= 0.0)
+        if adds:
+            anderson.next_column(memory)
+        way = sum(team.run([partial(kernels.remember, one, adds) for one in self._all]))
+        self._work[0] = self._sums[:, : self._m].sum(axis=0)
+        anderson.note_column(memory, adds, length)
+        return max(moved, way)
+
+    @property
+    def _whole(self) -> anderson.Memory:
+        """Numbers and products of all domains; vectors are theirs."""
+        nothing = np.empty((0, 0))
+        return anderson.Memory(np.empty(0), self._mix, self._gram, nothing, self._work)
+
+    def _in_turns(self, team: Team, kernel: Callable[..., Any]) -> list[Any]:
+        """What a kernel that writes to bodies gives for each domain, never on two that share a body."""
+        return [found for turn in self._turns for found in team.run([partial(kernel, one) for one in turn])]
+
+
+def _added(sums: list[tuple[float, ...]]) -> tuple[float, ...]:
+    """`residuals.stop_sums` of all domains from those of each."""
+    plain, scaled, worst, where, big, big_s, *squares = zip(*sums, strict=True)
+    k = max(range(len(worst)), key=lambda d: np.inf if worst[d] != worst[d] else worst[d])
+    return (
+        sum(plain), sum(scaled), worst[k], where[k], max(big), max(big_s), *map(sum, squares)
+    )  # type: ignore[return-value]  # fmt: skip
+
+
+Found = tuple[Array, Array, Array, Array, Array, Array]
+"""Impulses, velocities of bodies and of contacts, the judge's measures with the equilibrium, control, and
+history."""
+
+
+def solve_bodies(problem: GlobalProblem, tolerance: float, guess: Array) -> Found:
+    """What `body_problems.solve_coulomb3` does on many contacts: sweeps from a guess where it is no answer,
+    then accelerated ones, and the judge's word."""
+    H, M, K = problem.H, problem.M, problem.K
+    assert isinstance(H, ContactBlocks)
+    f = problem.f.reshape(-1, 6)
+    whole = body_problems.BodyProblem(K.arrays, H.bodies, H.rows, M.matrix, M.inverse_root, f, problem.u_bias)
+    free = body_problems.unloaded(whole)
+
+    def told(r: Array) -> tuple[Array, Array, Array]:
+        v = body_problems.velocities(whole, r)
+        measures, equilibrium, u = body_problems.measure_free(whole, free, r, v)
+        return v, u, np.append(measures, equilibrium)
+
+    # 1. the guess before the judge
+    control, history = np.zeros(schedule.SLOTS), np.zeros((body_problems.LINES, 3))
+    r = np.zeros(K.size)
+    cones.project(K.arrays, guess, r)
+    v, u, measures = told(r)
+    good, finest = _is_good(measures, tolerance), min(body_problems.ROUNDING, tolerance)
+    if good and _worst(measures) <= max(body_problems.AIM * tolerance, finest):
+        history[0, 1:] = measures[[residuals.NATURAL, residuals.SCALED]]
+        control[schedule.STATE] = schedule.SOLVED
+        return r, v, u, measures, control, history[:1]
+    # 2. sweeps from there: as many as it takes, or a few more for an answer
+    target, budget = (finest, body_problems.POLISH) if good else (tolerance, body_problems.PLAIN)
+    control[schedule.STATE] = schedule.NEW
+    control[schedule.NEXT] = min(body_problems.LOOK, budget) if good else 1.0
+    control[schedule.ALLOWED] = 0.0 if good else budget
+    sweeps, best = DomainSweeps(problem, 0 if good else body_problems.MIXED), r.copy()
+    sweeps(target, budget, (r.copy(), best, control, history))
+    if not good and control[schedule.STATE] in (schedule.SLOW, schedule.RUNNING):
+        allowed = control[schedule.SWEEPS] + body_problems.MOST_MIXED
+        anderson.take_over(control, control[schedule.BEST], allowed, body_problems.MIXED_TRIAL)
+        sweeps.accelerate()
+        sweeps(target, allowed, (r.copy(), best, control, history))
+    # 3. the better of both, or what sweeps found
+    history = history[: int(control[schedule.CHECKS])]
+    after = told(best)
+    if not good:
+        return best, *after, control, history
+    control[schedule.STATE] = schedule.SOLVED
+    if _worst(after[2]) < _worst(measures) and residuals.is_solved(after[2], tolerance):
+        return best, *after, control, history
+    return r, v, u, measures, control, history
+
+
+def _worst(measures: Array) -> float:
+    """The largest of the relative measures."""
+    return float(measures[[residuals.NATURAL, residuals.SCALED, residuals.MEASURES]].max())
+
+
+def _is_good(measures: Array, tolerance: float) -> bool:
+    """Whether the judge takes an answer, and the equilibrium is one."""
+    return bool(residuals.is_solved(measures, tolerance)) and measures[residuals.MEASURES] <= tolerance
