@@ -25,7 +25,7 @@ def test_the_code_runs(tmp_path, monkeypatch):
 
 
 def test_the_files_load(tmp_path):
-    world, system, scene = blocks("toml")
+    world, system, equations, scene = blocks("toml")
     (tmp_path / "stone.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n")
     for name, text in (("world", world), ("system", system), ("scene", scene)):
         (tmp_path / f"{name}.toml").write_text(text)
@@ -34,3 +34,18 @@ def test_the_files_load(tmp_path):
     assert list(found.inputs) == ["motor"]
     assert ss.load(tmp_path / "system.toml").interactions[0].law == ss.NewtonImpact(e=0.9)
     assert [one.name for one in ss.load(tmp_path / "scene.toml").systems] == ["pendulum"]
+    wheel = """
+[[world.bodies]]
+name = "wheel"
+shape = {kind = "sphere", radius = 0.1}
+
+[[world.joints]]
+name = "axle"
+kind = "hinge"
+first = "wheel"
+point = [0.0, 0.0, 0.0]
+axis = [0.0, 0.0, 1.0]
+"""
+    (tmp_path / "equations.toml").write_text(equations + wheel)
+    motor = {"motor": lambda v: [-v[1], v[0]]}
+    assert "coil" in ss.load(tmp_path / "equations.toml", functions=motor).members

@@ -1,5 +1,6 @@
 """Systems of equations in files of models: dynamics, relations and laws that are made of numbers."""
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from annotated_types import Len
@@ -36,7 +37,9 @@ def _interaction(keys: Any) -> Interaction:
     return Interaction(keys.name, keys.systems, keys.relation, keys.law)
 
 
-_INTERACTION: Any = Annotated[Any, As(InteractionKeys), AfterValidator(_interaction)]
+DYNAMIC: Any = Annotated[Any, As(one_of(choices(DYNAMICS)))]
+"""Types of a system and of an interaction in a list of them; they come made."""
+INTERACTION: Any = Annotated[Any, As(Annotated[Any, As(InteractionKeys), AfterValidator(_interaction)])]
 
 
 class SystemKeys(Keys):
@@ -45,8 +48,8 @@ class SystemKeys(Keys):
     version: Literal[1]
     """Of this format."""
     model: Literal["system"]
-    systems: Annotated[list[Annotated[Any, As(one_of(choices(DYNAMICS)))]], Len(1)]
-    interactions: list[Annotated[Any, As(_INTERACTION)]] = Field(default_factory=list)
+    systems: Annotated[list[DYNAMIC], Len(1)]
+    interactions: list[INTERACTION] = Field(default_factory=list)
     edges: Annotated[Any, As(AnyArray)] = None
     """Times at which functions of time jump [s], or a function that gives the next."""
 
@@ -62,13 +65,18 @@ class SystemKeys(Keys):
         return tree
 
 
+def entries(systems: Iterable[Any], interactions: Iterable[Interaction]) -> int:
+    """How many entries the matrices of interactions between these systems have together."""
+    sizes = {one.name: max(one.start.q.size, one.start.v.size) for one in systems}
+    return sum(
+        one.law.size * (one.law.size + sum(sizes.get(name, 0) for name in one.systems))
+        for one in interactions
+    )
+
+
 def make_system(keys: SystemKeys, faults: Faults) -> NonsmoothSystem | None:
     """The system of checked keys; None where something is wrong with them, which `faults` then has."""
-    sizes = {one.name: max(one.start.q.size, one.start.v.size) for one in keys.systems}
-    total = sum(
-        one.law.size * (one.law.size + sum(sizes.get(name, 0) for name in one.systems))
-        for one in keys.interactions
-    )
+    total = entries(keys.systems, keys.interactions)
     if total > LARGEST:
         faults.add(("interactions",), f"its matrices have {total} entries; there may be {LARGEST}")
         return None
@@ -89,13 +97,13 @@ def describe_system(system: NonsmoothSystem, functions: Functions = NONE) -> dic
     """A system as files have it, read back, so that it is sure to be the same."""
     tree = system_tree(system, functions)
     made = make_system(SystemKeys.model_validate(resolved(tree, functions, Faults())), Faults())
-    where = "it" if made is None else difference(_numbers(made), _numbers(system))
+    where = "it" if made is None else difference(constants(made), constants(system))
     if where:
         raise ModelError(f"{where} of this system was changed after it was made, which a file cannot say")
     return tree
 
 
-def _numbers(system: NonsmoothSystem) -> dict[str, Any]:
+def constants(system: NonsmoothSystem) -> dict[str, Any]:
     """All constants of a system, by whose they are."""
     found: dict[str, Any] = {"q0": system.q0, "v0": system.v0, "z0": system.z0}
     for one in (*system.systems, *(bound.output for bound in system.interactions)):

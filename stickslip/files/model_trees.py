@@ -283,21 +283,29 @@ def _part(part: Any, owner: str) -> dict[str, Any]:
     return tree if quaternion == list(UPRIGHT) else tree | {"quaternion": quaternion}
 
 
+def dynamics_tree(one: Any) -> Any:
+    """A system of equations among others as files have it."""
+    given = one.given if isinstance(one, Written) else {}
+    return described(one, DYNAMICS, f"system {one.name!r}", {"name": one.name, **given})
+
+
+def interaction_tree(name: str, systems: Iterable[str], relation: Any, law: Any) -> dict[str, Any]:
+    """An interaction as files have it."""
+    owner = f"interaction {name!r}"
+    return {
+        "name": name, "systems": list(systems), "relation": described(relation, RELATIONS, owner),
+        "law": described(law, LAWS, owner),
+    }  # fmt: skip
+
+
 def system_tree(system: NonsmoothSystem, functions: Functions = NONE) -> dict[str, Any]:
     """A system of equations as files have it; a ModelError names what no file can hold."""
     if system.guards:
         raise ModelError(f"guard {system.guards[0].name!r}: a file of a model holds no guards")
-    tree: dict[str, Any] = {"version": 1, "model": "system", "systems": []}
-    for one in system.systems:
-        given = one.given if isinstance(one, Written) else {}
-        tree["systems"].append(described(one, DYNAMICS, f"system {one.name!r}", {"name": one.name, **given}))
+    tree: dict[str, Any] = {"version": 1, "model": "system"}
+    tree["systems"] = [dynamics_tree(one) for one in system.systems]
     tree["interactions"] = [
-        {
-            "name": one.name,
-            "systems": [system.systems[k].name for k in one.systems],
-            "relation": described(one.relation, RELATIONS, f"interaction {one.name!r}"),
-            "law": described(one.law, LAWS, f"interaction {one.name!r}"),
-        }
+        interaction_tree(one.name, [system.systems[k].name for k in one.systems], one.relation, one.law)
         for one in system.interactions
     ]
     if system.edges is not None:

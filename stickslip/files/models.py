@@ -1,4 +1,4 @@
-"""Files of models: a world, a system without users' functions, or a scene by name, as TOML or JSON.
+"""Files of models: a world, a system, the equations of a world, or a scene by name, as TOML or JSON.
 
 A file of a run (`run_models`) holds the same tree as JSON, so that a run can go on without a script.
 """
@@ -14,6 +14,7 @@ from pydantic.json_schema import models_json_schema
 
 from stickslip.files.errors import FormatError, shown
 from stickslip.files.meshes import obj_content
+from stickslip.files.model_equations import EquationsKeys, describe_equations, make_equations
 from stickslip.files.model_faults import Fault, Faults, ModelFileError, shown_place
 from stickslip.files.model_functions import NONE, Functions, resolved
 from stickslip.files.model_lines import Lines
@@ -31,7 +32,9 @@ ENDINGS = (".toml", ".json")
 """Endings of the names of files of models."""
 LARGEST = {".toml": 8 * 1024 * 1024, ".json": 256 * 1024 * 1024}
 """Bytes of the largest file read; TOML is read slowly, and is for people."""
-KEYS: dict[str, type[Keys]] = {"world": WorldKeys, "system": SystemKeys, "scene": SceneKeys}
+KEYS: dict[str, type[Keys]] = {
+    "world": WorldKeys, "system": SystemKeys, "equations": EquationsKeys, "scene": SceneKeys,
+}  # fmt: skip
 Model = World | NonsmoothSystem
 
 
@@ -39,7 +42,7 @@ def write_model(place: Path, model: Model, functions: Functions = NONE) -> None:
     """Write a model and its meshes; each file appears whole or not at all."""
     ending = _ending(place)
     tree = describe(model, functions)
-    for name, shape in tree.get("shapes", {}).items():
+    for name, shape in (tree.get("world") or tree).get("shapes", {}).items():
         if len(shape.get("points", ())) > INLINE:
             shape["mesh"] = f"{place.stem}-{name}.obj"
             points = shape.pop("points")
@@ -65,7 +68,7 @@ def describe(model: Model, functions: Functions = NONE) -> dict[str, Any]:
     try:
         if isinstance(model, World):
             return describe_world(model, functions)
-        return describe_system(model, functions)
+        return describe_equations(model, functions) or describe_system(model, functions)
     except ModelError:
         tree = scene_tree(model)
         if tree is None:
@@ -82,7 +85,7 @@ def model_of(
     said = tree.get("model") if isinstance(tree, dict) else None
     if not isinstance(said, str) or said not in KEYS:
         found = f"is {shown(str(said))}" if said is not None else "is missing"
-        known = 'model = "world", model = "system" or model = "scene"'
+        known = " or ".join(f'model = "{one}"' for one in KEYS)
         faults.add(("model",), f"{found}; a file of a model says {known}")
         _refuse(path, faults, text)
     try:
@@ -94,6 +97,8 @@ def model_of(
             made: Model | None = make_world(keys, faults)
         elif isinstance(keys, SceneKeys):
             made = make_scene(keys, faults)
+        elif isinstance(keys, EquationsKeys):
+            made = make_equations(keys, faults)
         else:
             assert isinstance(keys, SystemKeys)
             made = make_system(keys, faults)

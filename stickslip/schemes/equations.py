@@ -9,7 +9,8 @@ joints are ports by the names of the joints.
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -53,7 +54,27 @@ def as_system(
 ) -> NonsmoothSystem:  # fmt: skip
     """The world as a system of equations, with systems, interactions and couplings of your own, which name
     its bodies and joints as they do your systems."""
-    return WorldEquations(PreparedWorld.of(world), systems, interactions, couplings).system
+    origin = Origin(world, tuple(systems), tuple(interactions), tuple(couplings))
+    made = WorldEquations(PreparedWorld.of(world), *origin[1:]).system
+    _ORIGINS[made] = origin
+    return made
+
+
+class Origin(NamedTuple):
+    """What a system was made of."""
+
+    world: World
+    systems: tuple[Dynamics, ...]
+    interactions: tuple[Interaction, ...]
+    couplings: tuple[Coupling, ...]
+
+
+_ORIGINS: "WeakKeyDictionary[NonsmoothSystem, Origin]" = WeakKeyDictionary()
+
+
+def origin_of(system: NonsmoothSystem) -> Origin | None:
+    """What the equations of a world were made of; None for another system."""
+    return _ORIGINS.get(system)
 
 
 class WorldEquations:

@@ -8,6 +8,7 @@ open by `FAR`.
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 
@@ -158,7 +159,7 @@ class FeatureSearch:
         world, shapes = prepared.world, prepared.shapes
         self.world, self.paths, self._shapes, self._bodies = world, paths, shapes, prepared.bodies
         self._detector = prepared.detector
-        pairs = sorted(shapes.other_pairs())
+        pairs = sorted(islice(shapes.other_pairs(), MOST_SLOTS // SPARE + 1))
         self.pairs: IntArray = np.array(pairs, np.int64).reshape(-1, 2)
         """Shapes of each pair [-], shape (m, 2), the lesser first."""
         corners = _corners(shapes)
@@ -168,8 +169,8 @@ class FeatureSearch:
         self.slots = int(self.start[-1])
         if self.slots > MOST_SLOTS:
             raise ModelError(
-                f"the world has {len(pairs)} pairs of shapes that may meet with {self.slots} contacts, too"
-                f" many to be written as equations (at most {MOST_SLOTS}), one interaction each; take"
+                f"the world has {len(pairs)} pairs of shapes or more that may meet, with {self.slots}"
+                f" contacts, too many to be equations (at most {MOST_SLOTS}), one interaction each; take"
                 " scheme='moreau-jean-semi-explicit' or 'variational', or let bodies through each other:"
                 " apart(first, second)"
             )

@@ -22,6 +22,7 @@ from stickslip.schemes.march_model import Layout
 from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.step import Memory
 from stickslip.state import BoolArray, State
+from stickslip.systems.searches import search_of
 
 if TYPE_CHECKING:
     from stickslip.schemes.moreau_jean import MoreauJean
@@ -199,6 +200,8 @@ def strip(
     """One without steps yet, with room for those between the times of `clock` [s], shape (steps + 1,);
     None where the march knows not model or options."""
     system, steps = prepared.system, clock.size - 1
+    if search_of(system) is not None:  # contacts are found anew in every step
+        return None
     tools = interrupts.run(prepared.part, _Tools.of, scheme, h, tolerance) if JIT else None
     if tools is None:
         return None

@@ -182,6 +182,9 @@ def chosen_for_bodies(scheme: "str | Scheme | BodyScheme | None") -> BodyScheme:
     if isinstance(scheme, str):
         return _for_bodies(scheme, {})
     if not isinstance(scheme, type) and callable(getattr(scheme, "levels", None)):
+        name, _ = described(scheme)
+        if name in _TABLE:
+            _check_for_bodies(entry(name))
         return ByEquations(scheme)  # type: ignore[arg-type]
     verbs = (getattr(scheme, verb, None) for verb in ("begin", "step"))
     if isinstance(scheme, type) or not all(map(callable, verbs)):
@@ -198,12 +201,16 @@ def _carriers() -> str:
     return f"worlds are carried by {', '.join((*FOR_BODIES, *known))}"
 
 
+def _check_for_bodies(line: Entry) -> None:
+    if line.order in ("first", ROBOTS):
+        carried = "robots" if line.order == ROBOTS else "systems of first order"
+        raise ModelError(f"the scheme {line.name} carries {carried}, not worlds; {_carriers()}")
+
+
 def _for_bodies(name: str, options: Mapping[str, Any]) -> BodyScheme:
     """The scheme for worlds of that name."""
     line = entry(name)
-    if line.order in ("first", ROBOTS):
-        carried = "robots" if line.order == ROBOTS else "systems of first order"
-        raise ModelError(f"the scheme {name} carries {carried}, not worlds; {_carriers()}")
+    _check_for_bodies(line)
     made: Any = line.make(**options)
     return made if line.order == BODIES else ByEquations(made)  # type: ignore[no-any-return]
 

@@ -76,12 +76,15 @@ class MarchingScheme(SystemScheme):
         self, system: NonsmoothSystem | PreparedSystem, state: State, memory: Memory, h: float, steps: int,
         tolerance: float, times: Sequence[float] | Array | None = None, interrupts: Interrupts | None = None,
     ) -> March | None:  # fmt: skip
-        """At most `steps` steps of length h from `state`; None where the march knows not model or options.
+        """At most `steps` steps of length h from `state`; None where the march knows not model or options, or
+        contacts are found anew in every step.
 
         `times` are those at which the steps begin and the last one ends [s], `steps` + 1 of them: a clock
         that does not add up rounding. Without them each step begins where the one before ended. `interrupts`
         are those of the run that the march is part of, which hold signals back until its steps are kept.
         """
+        if search_of(PreparedSystem.of(system).system) is not None:
+            return None
         if interrupts is None:
             with Interrupts() as own:
                 return self.march(system, state, memory, h, steps, tolerance, times, own)

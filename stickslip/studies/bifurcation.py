@@ -151,6 +151,8 @@ def bifurcation(
 
     The same arguments give the same bytes. What is wrong at a value carries a note that names it.
     """
+    if not callable(make):
+        raise ModelError(f"make is {make!r}; expected a function that gives the model at a value")
     at = np.array(values, float).reshape(-1)
     if not at.size or not np.isfinite(at).all():
         raise ModelError(f"values is {values!r}; give one number or more, all finite")

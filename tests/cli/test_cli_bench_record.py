@@ -109,6 +109,13 @@ def test_what_cannot_be_recorded_is_one_sentence(run, tmp_path, given, words):
     assert not (tmp_path / "x").exists()
 
 
+def test_a_function_that_fails_is_named(run, tmp_path):
+    file = tmp_path / "models.py"
+    file.write_text("def heavy():\n    raise ValueError('too heavy')\n")
+    done = run(*RECORD, f"{file}:heavy", "--every", 1, "--out", tmp_path / "x")
+    done.refuses("models.py:heavy fails with ValueError: too heavy")
+
+
 def test_a_place_that_cannot_be_written(run, tmp_path):
     file = tmp_path / "file"
     file.write_text("")

@@ -9,7 +9,7 @@ import stickslip as ss
 from stickslip import forces, joints, laws, scenes, sensors, shapes, systems
 from stickslip.files.model_difference import difference
 from stickslip.files.model_faults import ModelFileError
-from stickslip.files.model_systems import _numbers
+from stickslip.files.model_systems import constants
 from stickslip.files.model_trees import DYNAMICS, FORCES, LAWS, RELATIONS, SENSORS
 from stickslip.mechanics.inputs import with_inputs
 from stickslip.mechanics.parameters import Parameters
@@ -32,7 +32,7 @@ def assert_same(model, tmp_path):
         if isinstance(model, ss.World):
             assert difference(made, model) == ""
         else:
-            assert difference(_numbers(made), _numbers(model)) == ""
+            assert difference(constants(made), constants(model)) == ""
             assert [repr(one.law) for one in made.interactions] == [repr(o.law) for o in model.interactions]
 
 

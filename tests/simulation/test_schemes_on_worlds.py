@@ -185,6 +185,7 @@ def test_inputs_are_set_between_steps():
 
 
 @pytest.mark.parametrize(("given", "words"), [
+    ({"scheme": ss.schemes.EulerMoreau()}, "euler-moreau carries systems of first order, not worlds"),
     ({"scheme": "euler-moreau"}, "euler-moreau carries systems of first order, not worlds; worlds are"),
     ({"scheme": {"ball": "moreau-jean"}}, "worlds are carried by variational, moreau-jean, "),
 ])  # fmt: skip

@@ -155,6 +155,8 @@ def test_what_is_wrong_is_named():
     with pytest.raises(ss.ModelError, match="period is -1") as caught:
         ss.bifurcation(table, [1.2], period=-1.0)
     assert caught.value.__notes__ == ["at parameter = 1.2"]
+    with pytest.raises(ss.ModelError, match="make is None; expected a function"):
+        ss.bifurcation(None, [1.2], period=PERIOD)
     with pytest.raises(ss.ModelError, match="values is"):
         ss.bifurcation(table, [], period=PERIOD)
     with pytest.raises(ss.ModelError, match=r"observe\['x'\] is 3; expected a function"):

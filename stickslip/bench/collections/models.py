@@ -77,7 +77,11 @@ def made_by(name: str, given: Mapping[str, Any]) -> Any:
     for key in given:
         if key not in known:
             raise TypeError(f"{name} has no parameter {key!r}; {alternatives(key, known, 'it has:')}")
-    return _function(name)(**given)
+    function = _function(name)
+    try:
+        return function(**given)
+    except Exception as error:
+        raise ContestantError(f"{name} fails with {type(error).__name__}: {error}") from error
 
 
 def as_model(made: Any, name: str, until: float | None, h: float | None) -> Model:
