@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from stickslip.bridges.step_function import needed
+from stickslip.extras import needed
 from stickslip.threads import Team, allowed_threads, checked_number
 
-gymnasium = needed("gymnasium")
+gymnasium = needed("gymnasium", "the Gymnasium bridge")
 SyncVectorEnv: Any = gymnasium.vector.SyncVectorEnv
 AutoresetMode: Any = gymnasium.vector.AutoresetMode
 Wrapper: Any = gymnasium.Wrapper
