@@ -44,7 +44,7 @@ def test_siconos_solves_by_name_where_it_is(run, local_file):
 def test_a_solver_of_ones_own_makes_every_step(run, tmp_path):
     (tmp_path / "mine.py").write_text(OWN)
     place = f"{tmp_path / 'mine.py'}:Mine"
-    ball = ("run", "bouncing-ball", "--until", 0.5, "--h", 1e-3)
+    ball = ("run", "bouncing-ball", "--until", 0.5, "--h", 1e-2)
     found = run(*ball, "--own", place, "--solver-option", "iterations=100", "--out", tmp_path / "ball.h5")
     assert found.err == ""
     assert ss.read_trajectory(tmp_path / "ball.h5").solver == "Mine:iterations=100"
