@@ -162,7 +162,7 @@ def test_what_goes_wrong_is_a_row_that_says_why(tmp_path):
     what = ["fine", "raises", "dies", "hangs", "hungry", "nothing", "fine"]
     result = ss.sweep(
         f"{FILE}:bad", [{"what": each, "height": 1.0 + k} for k, each in enumerate(what)],
-        f"{FILE}:several", workers=1, timeout=1.0, out=tmp_path / "s.h5", **HOW,
+        f"{FILE}:several", workers=1, timeout=8.0, out=tmp_path / "s.h5", **HOW,
     )  # fmt: skip
     assert [one.name for one in result.outcomes] == [
         "SOLVED", "RAISED", "CRASHED", "TIMEOUT", "MEMORY", "RAISED", "SOLVED"
