@@ -30,13 +30,22 @@ class Domain(NamedTuple):
 
 
 @jit_without_lock
-def begin(bodies, offset, rows, root, v, bias, J, u_free):
-    """J, u_free <- rows times the factors of the bodies, and free velocities of the contacts of a domain.
+def unload(problem, first, end, free):
+    """`body_problems.unloaded` of the contacts from `first` to `end`, all of them Coulomb's in 3D.
 
-    bodies (nc, 2), -1 for a fixed side; rows (n, 2, 6); root (count, 6, 6), v (count, 6) of the bodies.
+    problem: a `BodyProblem`; free: its `Unloaded`, where v is there already.
     """
-    blocks.scale_rows(bodies, offset, rows, root, J)
-    blocks.bodies_to_blocks(bodies, offset, rows, v, bias, u_free)
+    part = slice(3 * first, 3 * end)
+    bodies, offset = problem.bodies[first:end], problem.K.offset[: end - first + 1]
+    rows, J = problem.rows[part], free.J[part]
+    blocks.scale_rows(bodies, offset, rows, problem.root, J)
+    blocks.bodies_to_blocks(bodies, offset, rows, free.v, problem.u_bias[part], free.u[part])
+    for j in range(J.shape[0]):
+        own = 0.0
+        for side in range(2):
+            for m in range(J.shape[2]):
+                own += J[j, side, m] * J[j, side, m]
+        free.diagonal[3 * first + j] = own
 
 
 @jit_without_lock

@@ -26,8 +26,8 @@ from stickslip.threads import Team, ranges
 
 COULOMB_3D = (2,)
 """Sizes of the groups of Coulomb's cone in space."""
-BODY_PARTS = 16
-"""Parts that bodies are worked on in."""
+PARTS = 16
+"""Parts that bodies, and contacts in their own order, are worked on in."""
 
 Course = tuple[Array, Array, Array, Array]
 """The iterate, the best one, control and history, as `kernels/sweeps.py` has them."""
@@ -41,21 +41,15 @@ def is_large(K: ProductSet, over_bodies: ContactBlocks | BodyDelassus) -> bool:
 class DomainSweeps:
     """Sweeps over one problem, plain or accelerated: called as the kernels `body_sweeps.run` are."""
 
-    def __init__(self, problem: ContactProblem | GlobalProblem, memory: int = 0):
-        """memory: sweeps that can be mixed; 0 for plain sweeps alone."""
-        K = problem.K
-        if isinstance(problem, ContactProblem):
-            assert isinstance(problem.W, BodyDelassus)
-            bodies, rows, count, bias = problem.W.bodies, problem.W.rows, problem.W.count, problem.u_free
-        else:
-            assert isinstance(problem.H, ContactBlocks)
-            bodies, rows, bias = problem.H.bodies, problem.H.rows, problem.u_bias
-            count = len(problem.M.matrix)
-        order, start = domains.partition(bodies, count)
+    def __init__(self, problem: ContactProblem, memory: int = 0):
+        """problem: over bodies; memory: sweeps that can be mixed, 0 for plain sweeps alone."""
+        W = problem.W
+        assert isinstance(W, BodyDelassus)
+        order, start = domains.partition(W.bodies, W.count)
         self._components = (3 * order[:, None] + np.arange(3)).reshape(-1)
-        self._w = np.zeros((count + 1, 6))
+        self._w = np.zeros((W.count + 1, 6))
         self._m, self.mixes = memory, memory > 0
-        n = K.size
+        n = problem.size
         self._r, self._mark, self._best = np.zeros(n), np.zeros(n), np.zeros(n)
         self._mix, self._gram = np.zeros(anderson.SLOTS), np.zeros((memory, memory))
         self._work = np.zeros((memory + 2, memory))
@@ -63,14 +57,7 @@ class DomainSweeps:
         ends = enumerate(pairwise(start.tolist()))
         parts = [(d, first, end) for d, (first, end) in ends if first < end]
         with Team() as team:
-            root = v = None
-            if isinstance(problem, GlobalProblem):
-                root, f, v = problem.M.inverse_root, problem.f.reshape(-1, 6), np.empty((count, 6))
-                work = [
-                    partial(kernels.free_velocities, root, f, *ends, v) for ends in ranges(count, BODY_PARTS)
-                ]
-                team.run(work)
-            make = partial(self._domain, K, (bodies, rows, bias), order, (root, v))
+            make = partial(self._domain, problem, W, order)
             made = team.run([partial(make, *part) for part in parts])
         self._all: list[Any] = []
         for values in made:
@@ -82,28 +69,19 @@ class DomainSweeps:
         ]
 
     def _domain(
-        self, K: ProductSet, contacts: tuple[IntArray, Array, Array], order: IntArray,
-        free: tuple[Array | None, Array | None], d: int, first: int, end: int,
-    ) -> kernels.Domain:  # fmt: skip
-        """The contacts order[first:end] as a domain.   contacts: bodies, rows and velocities of all."""
-        bodies, rows, bias = contacts
+        self, problem: ContactProblem, W: BodyDelassus, order: IntArray, d: int, first: int, end: int
+    ) -> kernels.Domain:
+        """The contacts order[first:end] as domain d."""
         which, size, span = order[first:end], end - first, slice(3 * first, 3 * end)
-        own, mine = bodies[which], rows.reshape(-1, 3, 2, 6)[which].reshape(-1, 2, 6)
-        u_free = bias[self._components[span]]
-        offset = K.offset[: size + 1]
-        root, v = free
-        if root is not None:
-            J, given, u_free = np.empty(mine.shape), u_free, np.empty(u_free.size)
-            kernels.begin(own, offset, mine, root, v, given, J, u_free)
-            mine = J
+        own, rows = W.bodies[which], W.rows.reshape(-1, 3, 2, 6)[which].reshape(-1, 2, 6)
+        u_free, k = problem.u_free[self._components[span]], problem.K.arrays
         own[own < 0] = self._w.shape[0] - 1
-        W = body_sweeps.BodyW(own, mine, self._w, np.zeros((size, 2)))
-        k = K.arrays
+        matrix = body_sweeps.BodyW(own, rows, self._w, np.zeros((size, 2)))
         part = Cones(
-            k.kind[which], offset, k.lower[which], k.upper[which], k.group_offset[: size + 1],
+            k.kind[which], k.offset[: size + 1], k.lower[which], k.upper[which], k.group_offset[: size + 1],
             k.group_size[which], k.coefficient[which],
         )  # fmt: skip
-        swept, work, weight, vectors = kernels.prepare(part, W, u_free, self._m)
+        swept, work, weight, vectors = kernels.prepare(part, matrix, u_free, self._m)
         memory = anderson.Memory(weight, self._mix, self._gram, vectors, self._work)
         return kernels.Domain(swept, work, memory, self._r[span], self._sums[d])
 
@@ -214,7 +192,7 @@ def solve_bodies(problem: GlobalProblem, tolerance: float, guess: Array) -> Foun
     assert isinstance(H, ContactBlocks)
     f = problem.f.reshape(-1, 6)
     whole = body_problems.BodyProblem(K.arrays, H.bodies, H.rows, M.matrix, M.inverse_root, f, problem.u_bias)
-    free = body_problems.unloaded(whole)
+    free = _unloaded(whole)
 
     def told(r: Array) -> tuple[Array, Array, Array]:
         v = body_problems.velocities(whole, r)
@@ -236,7 +214,9 @@ def solve_bodies(problem: GlobalProblem, tolerance: float, guess: Array) -> Foun
     control[schedule.STATE] = schedule.NEW
     control[schedule.NEXT] = min(body_problems.LOOK, budget) if good else 1.0
     control[schedule.ALLOWED] = 0.0 if good else budget
-    sweeps, best = DomainSweeps(problem, 0 if good else body_problems.MIXED), r.copy()
+    W = BodyDelassus(K.offset, H.bodies, free.J, len(f))
+    alone = ContactProblem.unchecked(W, free.u, K)
+    sweeps, best = DomainSweeps(alone, 0 if good else body_problems.MIXED), r.copy()
     sweeps(target, budget, (r.copy(), best, control, history))
     if not good and control[schedule.STATE] in (schedule.SLOW, schedule.RUNNING):
         allowed = control[schedule.SWEEPS] + body_problems.MOST_MIXED
@@ -252,6 +232,19 @@ def solve_bodies(problem: GlobalProblem, tolerance: float, guess: Array) -> Foun
     if _worst(after[2]) < _worst(measures) and residuals.is_solved(after[2], tolerance):
         return best, *after, control, history
     return r, v, u, measures, control, history
+
+
+def _unloaded(problem: body_problems.BodyProblem) -> body_problems.Unloaded:
+    """`body_problems.unloaded` on several threads."""
+    count, n = len(problem.f), len(problem.u_bias)
+    J = np.empty(problem.rows.shape)
+    free = body_problems.Unloaded(J, np.empty(n), np.empty(problem.f.shape), np.empty(n))
+    with Team() as team:
+        given = problem.root, problem.f
+        bodies, contacts = ranges(count, PARTS), ranges(n // 3, PARTS)
+        team.run([partial(kernels.free_velocities, *given, *part, free.v) for part in bodies])
+        team.run([partial(kernels.unload, problem, *part, free) for part in contacts])
+    return free
 
 
 def _worst(measures: Array) -> float:
