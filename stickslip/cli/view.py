@@ -6,7 +6,7 @@ import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -46,6 +46,7 @@ def view(
     elevation: float | None = None,
     contacts: Flag = False,
     forces: Flag = False,
+    colour: Literal["body", "speed", "force", "state"] | None = None,
     follow: Flag = False,
 ) -> int:
     """Show a recorded run of bodies, a world or a robot in the browser, until Ctrl+C.
@@ -94,6 +95,9 @@ def view(
         Mark contact points in a still or an animation, coloured by state.
     forces
         Draw contact forces in a still or an animation as arrows.
+    colour
+        Colour bodies of a still or an animation by speed, by contact force, or by what their contacts
+        do (state); each in its own colour by default.
     follow
         Show the last record of a run while another process writes it, and play the run when it is over.
     """
@@ -104,7 +108,12 @@ def view(
     if follow and (still is not None or export is not None):
         raise InputError("--follow shows a run while it is written; --still and --export take what is there")
     look = _look(
-        pixels=pixels, azimuth=azimuth, elevation=elevation, contacts=contacts or None, forces=forces or None
+        pixels=pixels,
+        azimuth=azimuth,
+        elevation=elevation,
+        contacts=contacts or None,
+        forces=forces or None,
+        colour=colour,
     )
     pace = {name: value for name, value in (("fps", fps), ("speed", speed)) if value is not None}
     _check_options(export, still, look, pace, frames)

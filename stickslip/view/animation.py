@@ -9,6 +9,7 @@ import numpy as np
 
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.state import Array, IntArray
+from stickslip.view.colours import Colouring
 from stickslip.view.encoding import WRITERS, Rendered
 from stickslip.view.look import Look
 from stickslip.view.solids import Scenery
@@ -37,7 +38,7 @@ def export_animation(
     fps         pictures per second
     speed       seconds of the run in a second
     progress    called with the number of pictures drawn and of all
-    look        options of `Look`: contacts, forces, size, dpi, azimuth, elevation; dpi is 100 unless given
+    look        options of `Look`: contacts, forces, colour, size, dpi (100 unless given), azimuth, elevation
 
     Each picture shows the nearest record. The camera stands still and sees the whole run. The same run gives
     the same bytes with the same versions of the packages.
@@ -50,14 +51,14 @@ def export_animation(
         raise TypeError(f"a {type(source).__name__} does not move; an animation is of a Trajectory")
     stage, options = stage_of(source), Look(**{"dpi": DPI, **look})
     rows = picture_rows(source.t, fps, speed)
-    scenery = Scenery(stage)
+    scenery, colouring = Scenery(stage), Colouring.of(stage, options.colour)
     some = np.unique(np.linspace(0, len(rows) - 1, CAMERA_FRAMES).round().astype(int))
     camera = scenery.camera([stage.frame(int(row)) for row in np.unique(rows[some])], options)
     seen: set[int] = set()
     distinct = len(np.unique(rows))
 
     def draw(row: int) -> Array:
-        canvas = compose(scenery, stage.frame(row), options, camera, timed=True)
+        canvas = compose(scenery, stage.frame(row), options, camera, colouring, timed=True)
         canvas.canvas.draw()
         seen.add(row)
         if progress is not None:

@@ -21,6 +21,10 @@ class Look(Options):
 
     contacts: bool = option(False, "mark contact points, coloured by state")
     forces: bool = option(False, "draw contact forces as arrows, on the body that can move or is lifted")
+    colour: str = option(
+        "body", "what colours of bodies show: each its own, speed, contact force, or what its contacts do",
+        choices=("body", "speed", "force", "state"),
+    )  # fmt: skip
     size: tuple[float, float] = option((5.6, 4.0), "width and height of the picture, 1 to 10 each", unit="in")
     dpi: float = option(200.0, "pixels per inch", unit="1/in", low=30.0, high=600.0)
     azimuth: float = option(-60.0, "direction of the viewer about the vertical, from the x axis", unit="°",

@@ -14,16 +14,16 @@ from stickslip.mechanics.world import World
 from stickslip.problem.solution import Verdict
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.state import Array, IntArray
-from stickslip.view.browser.instances import colour_of
 from stickslip.view.browser.stage import STATE_COLOURS, Frame, Stage
 from stickslip.view.casting import NOTHING, Camera, Hits, Solid, cast
+from stickslip.view.colours import Colouring, draw_legend
 from stickslip.view.lighting import shaded
 from stickslip.view.look import Look
 from stickslip.view.solids import FINE, Scenery
 from stickslip.view.style import save
 
-FIXED, GROUND = (206, 208, 213), (240, 241, 244)
-"""Colours of bodies that do not move and of planes: light, so that shadows are seen on them [0 to 255]."""
+GROUND = (240, 241, 244)
+"""Colour of planes: light, so that shadows are seen on them [0 to 255]."""
 GAMMA = 2.2
 """Of screens: light is a colour to the power of this."""
 INK = "#333333"
@@ -34,14 +34,18 @@ def draw_world(source: World | Trajectory, path: str | Path, *, at: float | None
 
     source      a world, drawn where it starts, or a run of one
     at          the time whose nearest record is drawn [s]; the last unless given
-    look        options of `Look`: contacts, forces, size, dpi, azimuth, elevation
+    look        options of `Look`: contacts, forces, colour, size, dpi, azimuth, elevation
     """
     options = Look(**look)
     stage = stage_of(source)
     frame = stage.frame(_number(source, at))
     scenery = Scenery(stage)
-    timed = isinstance(source, Trajectory)
-    save(lambda: compose(scenery, frame, options, scenery.camera([frame], options), timed), path, options.dpi)
+    timed, colouring = isinstance(source, Trajectory), Colouring.of(stage, options.colour)
+    save(
+        lambda: compose(scenery, frame, options, scenery.camera([frame], options), colouring, timed),
+        path,
+        options.dpi,
+    )
 
 
 def stage_of(source: Any) -> Stage:
@@ -63,7 +67,9 @@ def _number(source: World | Trajectory, at: float | None) -> int:
     return int(np.abs(times - at).argmin())
 
 
-def compose(scenery: Scenery, frame: Frame, look: Look, camera: Camera, timed: bool) -> Canvas:
+def compose(
+    scenery: Scenery, frame: Frame, look: Look, camera: Camera, colouring: Colouring, timed: bool
+) -> Canvas:
     """One frame as a figure of Matplotlib; `timed` writes its time."""
     stage, seen = scenery.stage, scenery.solids(frame)
     canvas = Canvas(figsize=look.size, dpi=look.dpi)
@@ -72,12 +78,14 @@ def compose(scenery: Scenery, frame: Frame, look: Look, camera: Camera, timed: b
     axes.set_axis_off()
     low, wide = np.array(camera.low), camera.pixel * np.array(camera.shape[::-1])
     extent = (low[0], low[0] + wide[0], low[1], low[1] + wide[1])
-    image = _image(stage, seen.solids, seen.owner, camera)
+    colours = colouring.bodies(frame)[stage.model.shape_body]
+    image = _image(stage, seen.solids, seen.owner, camera, colours)
     axes.imshow(image, origin="lower", extent=extent, interpolation="nearest", aspect="auto")
     if look.forces:
         _draw_forces(axes, camera, frame, wide[0])
     if look.contacts:
         _draw_contacts(axes, camera, frame)
+    draw_legend(axes, colouring, extent, INK)
     relaxed = ", relaxed" if frame.readout.verdict is Verdict.RELAXED else ""
     _draw_scale(axes, extent, f"t = {frame.readout.t:.4g} s{relaxed}" if timed else "")
     axes.set_xlim(extent[:2])
@@ -85,7 +93,7 @@ def compose(scenery: Scenery, frame: Frame, look: Look, camera: Camera, timed: b
     return canvas
 
 
-def _image(stage: Stage, solids: list[Solid], owner: IntArray, camera: Camera) -> Array:
+def _image(stage: Stage, solids: list[Solid], owner: IntArray, camera: Camera, colours: Array) -> Array:
     """The picture without marks, its pixels the means of their rays."""
     model = stage.model
     hits = cast(solids, camera)
@@ -94,11 +102,7 @@ def _image(stage: Stage, solids: list[Solid], owner: IntArray, camera: Camera) -
         np.array([s.kind == kind for s in model.shapes], bool) for kind in ("plane", "height-field")
     )
     casters = [solid for solid, k in zip(solids, owner, strict=True) if not planes[k]]
-    colours = np.array([colour_of(model, int(body), FIXED) for body in model.shape_body], float).reshape(
-        -1, 3
-    )
-    colours[planes] = GROUND
-    light = (colours / 255.0) ** GAMMA
+    light = (np.where(planes[:, None], GROUND, colours) / 255.0) ** GAMMA
     fine = shaded(hits, camera, casters, light, stage.up, ~planes & ~grounds)
     _fade(fine, hits, planes, camera)
     rows, columns = (n // FINE for n in camera.shape)

@@ -10,7 +10,9 @@ from world_runs import Drop, balls
 
 import stickslip as ss
 from stickslip.simulation.world_model import ShapeRecord
+from stickslip.view.browser.stage import STATE_COLOURS, Stage
 from stickslip.view.casting import NOTHING, Camera, Convex, Solid, cast
+from stickslip.view.colours import FREE, Colouring
 from stickslip.view.solids import parts_of
 from stickslip.view.still import draw_world
 
@@ -241,3 +243,30 @@ def test_other_things_and_other_files_are_refused(fall, tmp_path):
 def test_an_unknown_option_names_the_known_ones(fall, tmp_path):
     with pytest.raises(TypeError, match=r"Look has no option 'azimut'.*did you mean 'azimuth'"):
         draw_world(fall, tmp_path / "no.png", azimut=3.0)
+
+
+def test_bodies_are_coloured_by_speed_force_and_state(tmp_path):
+    """A ball that falls beside one that rests: the scale shows which is fast and which carries weight."""
+    b = ss.WorldBuilder()
+    b.body("floor", ss.Plane(), fixed=True)
+    b.body("rests", ss.Sphere(0.2), position=(0, 0, 0.2))
+    b.body("falls", ss.Sphere(0.2), position=(1, 0, 3.0))
+    run = ss.simulate(b.build(), until=0.4, h=1e-2)
+    stage = Stage.of(run)
+    frame = stage.frame(-1)
+    speed, force, state = (Colouring.of(stage, by) for by in ("speed", "force", "state"))
+    assert speed.numbers(frame)[1:] == pytest.approx([0.0, 9.81 * 0.4], abs=1e-9)
+    assert force.numbers(frame)[1:] == pytest.approx([9.81 * run.model.mass[1], 0.0], rel=1e-6)
+    assert speed.top == 5.0
+    first, last = (np.array(matplotlib.colormaps["viridis"](end)[:3]) * 255.0 for end in (0.0, 1.0))
+    np.testing.assert_allclose(speed.bodies(frame)[1], first, atol=1e-9)
+    assert np.linalg.norm(speed.bodies(frame)[2] - last) < np.linalg.norm(speed.bodies(frame)[2] - first)
+    np.testing.assert_array_equal(state.bodies(frame)[1:], [STATE_COLOURS["sticking"], FREE])
+    fixed = Colouring.of(stage, "body").bodies(frame)[0]
+    assert all((one.bodies(frame)[0] == fixed).all() for one in (speed, force, state))
+    for by in ("body", "speed", "force", "state"):
+        draw_world(run, tmp_path / f"{by}.png", colour=by, **SMALL)
+    shown = [pixels(tmp_path / f"{by}.png") for by in ("body", "speed", "force", "state")]
+    assert all((a != c).any() for k, a in enumerate(shown) for c in shown[:k])
+    with pytest.raises(ValueError, match="colour must be one of body, speed, force, state"):
+        draw_world(run, tmp_path / "no.png", colour="temperature")

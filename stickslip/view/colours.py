@@ -1,0 +1,136 @@
+"""Colours of bodies in pictures: by body, speed, contact force, or what their contacts do."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib
+import numpy as np
+
+from stickslip.mechanics.world import BodyKind
+from stickslip.simulation.trajectory import Trajectory
+from stickslip.state import Array
+from stickslip.view.browser.instances import colour_of
+from stickslip.view.browser.stage import SAMPLE, STATE_COLOURS, Frame, Stage
+
+FIXED = (206, 208, 213)
+"""Colour of bodies that do not move: light, so that shadows are seen on them [0 to 255]."""
+FREE = (235, 235, 235)
+"""Colour of a body without contacts where colours show what contacts do [0 to 255]."""
+SCALE = "viridis"
+"""Colours of numbers, as Matplotlib calls them: even steps are seen as even, also in grey."""
+HIGH = 0.98
+"""Share of all speeds of a run that the scale shows; faster bodies have its last colour."""
+FORCES = 2.0
+"""End of the scale of forces, in usual forces of a contact."""
+ORDER = ("slipping", "rolling", "sticking", "separating")
+"""The state that a body is painted by comes first among those of its contacts."""
+
+
+@dataclass(frozen=True, eq=False)
+class Colouring:
+    """Colours of all frames of a stage: one scale for a whole run."""
+
+    stage: Stage
+    by: str
+    """What the colours show: the option `colour` of `Look`."""
+    top: float
+    """Number that has the last colour of the scale [m/s or N]; 0 without a scale."""
+
+    @classmethod
+    def of(cls, stage: Stage, by: str) -> "Colouring":
+        """The colouring of a stage, its scale found from the records."""
+        top = 0.0
+        if by == "speed":
+            top = _rounded(_usual_speed(stage))
+        elif by == "force":
+            top = _rounded(FORCES * stage.arrow / stage.force_scale)
+        return cls(stage, by, top)
+
+    @property
+    def unit(self) -> str:
+        """Of the numbers on the scale."""
+        return {"speed": "m/s", "force": "N"}.get(self.by, "")
+
+    def bodies(self, frame: Frame) -> Array:
+        """Red, green and blue of every body [0 to 255], shape (nb, 3)."""
+        model = self.stage.model
+        colours = np.array([colour_of(model, body, FIXED) for body in range(len(model))], float)
+        moves = model.kind == BodyKind.DYNAMIC
+        if self.by == "state":
+            colours[moves] = _states(frame, len(model))[moves]
+        elif self.by != "body":
+            shares = np.clip(self.numbers(frame) / self.top, 0.0, 1.0)
+            colours[moves] = 255.0 * matplotlib.colormaps[SCALE](shares)[moves, :3]
+        return colours.reshape(-1, 3)
+
+    def numbers(self, frame: Frame) -> Array:
+        """What the scale shows of every body: its speed [m/s], or the sum of the sizes of its contact forces
+        [N], shape (nb,); numbers that are not finite count as 0."""
+        if self.by == "speed":
+            found = np.linalg.norm(frame.velocity[:, :3], axis=1)
+        else:
+            found = np.zeros(len(self.stage.model))
+            sizes = np.linalg.norm(frame.forces, axis=1)
+            for side in (0, 1):
+                np.add.at(found, frame.pairs[:, side], sizes)
+        return np.where(np.isfinite(found), found, 0.0)
+
+
+def draw_legend(axes: Any, colouring: Colouring, extent: Any, ink: str) -> None:
+    """What the colours mean, above on the right."""
+    left, right, _, top = extent
+    wide = right - left
+    if colouring.by == "body":
+        return
+    if colouring.by == "state":
+        marks = [*STATE_COLOURS.items(), ("no contact", FREE)]
+        for k, (name, colour) in enumerate(marks):
+            place = top - (0.035 + 0.035 * k) * wide
+            axes.scatter(
+                [right - 0.155 * wide],
+                [place],
+                s=16.0,
+                marker="s",
+                color=[np.array(colour) / 255.0],
+                zorder=5,
+            )
+            axes.text(right - 0.135 * wide, place, name, ha="left", va="center", color=ink, zorder=5)
+        return
+    ends = right - 0.24 * wide, right - 0.04 * wide
+    bar = matplotlib.colormaps[SCALE](np.linspace(0.0, 1.0, 128))[None, :, :3]
+    axes.imshow(bar, extent=(*ends, top - 0.045 * wide, top - 0.03 * wide), aspect="auto", zorder=5)
+    words: dict[str, Any] = {"va": "top", "color": ink, "zorder": 5}
+    axes.text(ends[0], top - 0.05 * wide, "0", ha="center", **words)
+    axes.text(ends[1], top - 0.05 * wide, f"{colouring.top:g}", ha="center", **words)
+    axes.text(0.5 * sum(ends), top - 0.05 * wide, f"{colouring.by} [{colouring.unit}]", ha="center", **words)
+
+
+def _states(frame: Frame, count: int) -> Array:
+    """Colour of what the contacts of each body do, the first of `ORDER` [0 to 255], shape (nb, 3)."""
+    colours = np.tile(np.array(FREE, float), (count, 1))
+    for state in reversed(ORDER):
+        colours[frame.pairs[frame.states == state].reshape(-1)] = STATE_COLOURS[state]
+    return colours
+
+
+def _usual_speed(stage: Stage) -> float:
+    """The speed that nearly all bodies nearly always stay below [m/s]; 1 where nothing moves."""
+    if isinstance(stage.records, Trajectory):
+        twists = stage.records.sample(SAMPLE).twists
+    else:
+        twists = np.zeros((1, 6 * len(stage.model))) if stage.records is None else stage.records.twists[None]
+    moves = stage.model.kind == BodyKind.DYNAMIC
+    speeds = np.linalg.norm(twists.reshape(len(twists), -1, 6)[:, moves, :3], axis=2)
+    speeds = speeds[np.isfinite(speeds)]
+    return float(np.quantile(speeds, HIGH)) if speeds.size else 1.0
+
+
+def _rounded(number: float) -> float:
+    """The next number of the form 1, 2 or 5 times a power of ten; 1 for nothing."""
+    if not 0.0 < number < math.inf:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(number))
+    return next(
+        float(f"{k * power:.6g}") for k in (1.0, 2.0, 5.0, 10.0) if k * power >= number * (1.0 - 1e-9)
+    )
