@@ -63,7 +63,12 @@ def model_of(name: str, given: Mapping[str, Any], until: float | None, h: float 
     """What is run, with these parameters; `until` and `h` [s] are the scene's own unless given."""
     if is_problem(name):
         return Model(scenes.make(name, **given), scenes.summary(name))
-    made = made_by(name, given)
+    try:
+        made = made_by(name, given)
+    except Exception as error:
+        if not is_own(name) or isinstance(error, ContestantError | TypeError):
+            raise
+        raise ContestantError(f"{name} fails with {type(error).__name__}: {error}") from error
     if isinstance(made, stickslip.Robot):
         raise ContestantError(f"{name} gives a Robot, whose problems are not recorded")
     return as_model(made, name, until, h)
@@ -77,11 +82,7 @@ def made_by(name: str, given: Mapping[str, Any]) -> Any:
     for key in given:
         if key not in known:
             raise TypeError(f"{name} has no parameter {key!r}; {alternatives(key, known, 'it has:')}")
-    function = _function(name)
-    try:
-        return function(**given)
-    except Exception as error:
-        raise ContestantError(f"{name} fails with {type(error).__name__}: {error}") from error
+    return _function(name)(**given)
 
 
 def as_model(made: Any, name: str, until: float | None, h: float | None) -> Model:
