@@ -68,6 +68,7 @@ PAGE_OF = {
     "stickslip.rotations": "worlds",
     "stickslip.scenes": "scenes",
     "stickslip.studies": "bench",
+    "stickslip.sweeps": "sweeps",
     "stickslip.threads": "solving",
 }
 """The page of a name, or of all names of a module and what is below it; the longest one counts."""
