@@ -28,6 +28,7 @@ from sphinx.util.docutils import SphinxDirective
 from stickslip import scenes
 from stickslip.cli.main import build
 from stickslip.doors import public_modules, table
+from stickslip.extras import EXTRA_OF, pip_command
 from stickslip.problem.sets import KINDS
 from stickslip.schemes import registry as schemes
 from stickslip.solvers import registry as solvers
@@ -68,6 +69,7 @@ PAGE_OF = {
     "stickslip.rotations": "worlds",
     "stickslip.scenes": "scenes",
     "stickslip.studies": "bench",
+    "stickslip.sweeps": "sweeps",
     "stickslip.threads": "solving",
 }
 """The page of a name, or of all names of a module and what is below it; the longest one counts."""
@@ -189,8 +191,8 @@ class SolverOptions(Written):
             accepted = "everything" if len(kinds) == len(KINDS) else ", ".join(kinds)
             law = "Coulomb's law" if entry.exact else entry.instead
             said = [f"Accepts {accepted}.", f"Solves {law}."]
-            if entry.extra:
-                said.append(f'Needs an extra: ``pip install "stickslip[{entry.extra}]"``.')
+            if entry.package in EXTRA_OF:
+                said.append(f"Needs an extra: ``{pip_command(entry.package)}``.")
             lines += [*_heading(name), markup(entry.summary), "", " ".join(said), ""]
             home = import_module(entry.module)
             lines += [".. py:currentmodule:: stickslip.solvers", ""]
