@@ -90,8 +90,8 @@ def _chosen(result: SweepResult, names: Sequence[str]) -> list[str]:
     if names:
         wanted = [result.column(name) for name in names]
         return [name for name, column in result.measures.items() if any(column is each for each in wanted)]
-    found = {name: _finite(column) for name, column in result.measures.items()}
-    differ = [name for name, each in found.items() if each.size and np.ptp(each) > SAME * np.abs(each).max()]
+    numbers = {name: _finite(column) for name, column in result.measures.items()}
+    differ = [name for name, x in numbers.items() if x.size and np.ptp(x) > SAME * np.abs(x).max()]
     return differ[:MEASURES]
 
 

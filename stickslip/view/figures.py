@@ -211,14 +211,14 @@ def _compose(figure: Figure, colours: Mapping[str, str]) -> Canvas:
 def _plot(axes: Any, panel: Panel, colours: Mapping[str, str], handles: dict[str, Any]) -> None:
     """The curves and axes of a panel; `handles` takes the first line of each name."""
     if panel.heat is not None:
-        _heat(axes, panel.heat)
+        _heat(axes, panel.heat, "" if panel.heat.label == panel.title else panel.heat.label)
     for curve in panel.curves:
         drawn = _line(axes, panel, curve, colours[curve.name])
         handles.setdefault(curve.name, drawn)
     _dress(axes, panel)
 
 
-def _heat(axes: Any, heat: HeatMap) -> None:
+def _heat(axes: Any, heat: HeatMap, label: str) -> None:
     """Cells in few colours, and the scale beside them; without pixels, so that a page needs no picture."""
     values = np.ma.masked_invalid(np.asarray(heat.values, float))
     low, high = (float(values.min()), float(values.max())) if values.count() else (0.0, 1.0)
@@ -229,7 +229,7 @@ def _heat(axes: Any, heat: HeatMap) -> None:
     scale = axes.figure.colorbar(cells, ax=axes, fraction=0.08, pad=0.03)
     scale.outline.set_visible(False)
     scale.ax.tick_params(labelsize=6.5, length=2.0)
-    scale.set_label(line(heat.label), fontsize=6.5, parse_math=False)
+    scale.set_label(line(label), fontsize=6.5, parse_math=False)
 
 
 def _line(axes: Any, panel: Panel, curve: Curve, colour: str) -> Any:
