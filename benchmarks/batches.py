@@ -133,7 +133,8 @@ def beside(name: str, n: int, steps: int, settle: int, repeats: int) -> None:
     bare_ratio = times["bare one"] / times["bare two"]
     held = np.count_nonzero(batches[1].status)
     print(
-        f"{'':{len(name)}}  two threads {us['one'] / us['two']:.2f} times one, a bare loop {bare_ratio:.2f}; batch on two over single steps"
+        f"{'':{len(name)}}  two threads {us['one'] / us['two']:.2f} times one, a bare loop {bare_ratio:.2f};"
+        f" batch on two over single steps"
         f" {us['two'] / us['by one']:.2f}, on one {us['one'] / us['by one']:.2f}; over rollout on two"
         f" {us['two'] / us['rollout two']:.2f}; same bits: {same}; held {held};"
         f" residual {batches[1].worst.max():.0e}",
