@@ -6,7 +6,8 @@
 Of each model, in one run and in turns: time of a step of one member in a batch on one thread and on two, its
 ratio, of the same step in a single run that is asked step by step (`live.step()`) and for as many at once,
 and of MuJoCo's `rollout` on the same number of threads from the same states, with its own contact. Times are
-those of the wall, the least of the repeats: on a busy machine a second thread may find no second core.
+those of the wall, the least of the repeats. On a busy machine a second thread may find no second core: a bare
+loop without memory is timed on one thread and on two in the same turns, and says what could be had.
 """
 
 import argparse
@@ -14,11 +15,13 @@ import time
 from collections.abc import Callable
 
 import mujoco
+import numba
 import numpy as np
 from mujoco import rollout
 from robots import STANCE, quadrupeds, start_of
 
 import stickslip as ss
+from stickslip.threads import Team
 
 H = 2e-3
 BOXES = 10
@@ -40,6 +43,25 @@ def boxes() -> tuple[ss.World, str]:
     text = f"""<mujoco><option timestep="{H}"/><default><geom friction=".5 .005 .0001"/></default><worldbody>
     <geom type="plane" size="9 9 .1"/>{"".join(bodies)}</worldbody></mujoco>"""
     return builder.build(), text
+
+
+@numba.njit(nogil=True)
+def spin(n: int) -> float:
+    """A loop of some milliseconds for a million rounds."""
+    total = 0.0
+    for i in range(n):
+        total += (i % 7) * 0.5 / (1.0 + total)
+    return total
+
+
+def bare(threads: int) -> Callable[[], None]:
+    """The loop in eight parts."""
+
+    def run() -> None:
+        with Team(threads) as team:
+            team.run([lambda: spin(200_000)] * 8)
+
+    return run
 
 
 def least(calls: dict[str, Callable[[], None]], repeats: int) -> dict[str, float]:
@@ -93,7 +115,7 @@ def beside(name: str, n: int, steps: int, settle: int, repeats: int) -> None:
         {
             "one": lambda: batches[1].step(steps) and None, "two": lambda: batches[2].step(steps) and None,
             "by one": single, "at once": lambda: live.step(steps) and None,
-            "rollout one": roll(1), "rollout two": roll(2),
+            "rollout one": roll(1), "rollout two": roll(2), "bare one": bare(1), "bare two": bare(2),
         },
         repeats,
     )  # fmt: skip
@@ -108,9 +130,11 @@ def beside(name: str, n: int, steps: int, settle: int, repeats: int) -> None:
         f" thread, {us['two']:.1f} on two; single {us['by one']:.1f} one by one, {us['at once']:.1f} at once;"
         f" MuJoCo's rollout {us['rollout one']:.1f} and {us['rollout two']:.1f}"
     )
+    bare_ratio = times["bare one"] / times["bare two"]
     held = np.count_nonzero(batches[1].status)
     print(
-        f"{'':{len(name)}}  two threads {us['one'] / us['two']:.2f} times one; batch on two over single steps"
+        f"{'':{len(name)}}  two threads {us['one'] / us['two']:.2f} times one, a bare loop {bare_ratio:.2f};"
+        f" batch on two over single steps"
         f" {us['two'] / us['by one']:.2f}, on one {us['one'] / us['by one']:.2f}; over rollout on two"
         f" {us['two'] / us['rollout two']:.2f}; same bits: {same}; held {held};"
         f" residual {batches[1].worst.max():.0e}",

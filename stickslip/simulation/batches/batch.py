@@ -15,7 +15,7 @@ from stickslip.interrupts import Interrupts
 from stickslip.names import LISTED, alternatives
 from stickslip.robots.robot import Robot
 from stickslip.simulation.batches.member import NEVER, How, Member, carry_together
-from stickslip.simulation.batches.models import GROUP, Models, rows_of
+from stickslip.simulation.batches.models import GROUP, TASKS, TOGETHER, Models, rows_of
 from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.state import Array, IntArray, ModelError, State, UnknownNameError
 from stickslip.threads import Team, allowed_threads, checked_number
@@ -56,7 +56,7 @@ class Batch:
         self.threads = allowed_threads() if threads is None else checked_number(threads)
         """Most that steps are made on."""
         self._how, self._models = how, Models(model, self.n)
-        self._group = max(1, min(GROUP, -(-self.n // GROUP)))
+        self._group = max(1, min(TOGETHER if isinstance(model, Robot) else GROUP, -(-self.n // TASKS)))
         self._starts = self._each(range(self.n), start)
         self._models.give(range(self.n), parameters or {})
         self._members: list[Member] = []

@@ -19,7 +19,11 @@ from stickslip.systems.family import Family
 from stickslip.systems.system import NonsmoothSystem
 
 GROUP = 8
-"""Most members that one thread works on at a time, and that share what it writes to."""
+"""Most worlds that one thread works on at a time, and that share what it writes to."""
+TOGETHER = 32
+"""Most robots in one compiled call: between two calls threads wait for each other."""
+TASKS = 8
+"""Groups, at least, where there are as many members."""
 
 
 class Models:
