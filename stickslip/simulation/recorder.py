@@ -1,7 +1,8 @@
 """Keeps the steps of a run while it goes on, as rows of records.
 
 Steps made one by one are held as their stepper kept them, and become rows by the hundred, which is several
-times faster than one by one. Steps made together come as rows.
+times faster than one by one. Steps made together come as rows. To make rows of hundreds of steps takes as long
+as twenty fast steps; `tidy` does it in parts, so that no single step waits for all of it.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,10 +16,12 @@ from stickslip.problem.solution import Verdict
 from stickslip.schemes.step import Event, Memory, Step
 from stickslip.simulation.rows import Reduction, Rows
 from stickslip.simulation.store import MemoryStore
-from stickslip.state import State
+from stickslip.state import IntArray, State
 
 HELD = 256
 """So many steps are held before they become rows."""
+COPIED = 2**16
+"""Most of one part of `Recorder.tidy`, about: as long as a fast step [bytes]."""
 
 
 Lane = Callable[[State, int, int, float], State | None]
@@ -84,6 +87,10 @@ class Recorder:
         self._ends: list[int] = []
         self._count = 0
         """Steps that are held."""
+        self._rows: list[tuple[Rows, IntArray]] = []
+        """Rows of steps that are not reduced yet, and which of them are recorded."""
+        self._found: list[Rows] = []
+        """Rows of records that are not stored yet."""
 
     @property
     def totals(self) -> dict[str, float]:
@@ -125,23 +132,34 @@ class Recorder:
         if kept is not None:
             self._held.append(kept)
         self._count += steps
-        if self._count >= HELD:
-            self.flush()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether so many steps are held that they should become rows, or some are on their way."""
+        return self._count >= HELD or bool(self._rows or self._found)
 
     def flush(self) -> None:
         """Turn the steps that are held into rows."""
-        if not self._held:
-            return
-        held, ends = self._held, np.array(self._ends, np.int64)
-        self._held, self._ends, self._count = [], [], 0
-        first = 0
-        for _, group in groupby(held, type):
-            rows = self._rower.rows(list(group))
-            own = ends[(ends >= first) & (ends < first + len(rows))] - first
-            first += len(rows)
+        while self._held or self._rows or self._found:
+            self.tidy()
+
+    def tidy(self) -> None:
+        """Do one part of what turns the steps that are held into rows: make rows, reduce, or store them."""
+        if self._found:
+            if self._found[0].own(COPIED):
+                self.store.append(self._found[0])
+                self._found = []
+        elif self._rows:
+            rows, own = self._rows[0]
             found = self._reduction.reduce(rows, own)
-            if len(own):
-                self.store.append(found)
+            self._rows, self._found = self._rows[1:], [found] if len(own) else []
+        elif self._held:
+            held, ends, first, made = self._held, np.array(self._ends, np.int64), 0, []
+            for _, group in groupby(held, type):
+                rows = self._rower.rows(list(group))
+                made.append((rows, ends[(ends >= first) & (ends < first + len(rows))] - first))
+                first += len(rows)
+            self._held, self._ends, self._count, self._rows = [], [], 0, made
 
     def forget(self) -> None:
         """Let go of all records but the last: they are in a file."""

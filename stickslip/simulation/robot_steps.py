@@ -35,7 +35,7 @@ from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.simulation.clock import OFF_CLOCK, Clock, Stride
 from stickslip.simulation.recorder import Marched, recorded
 from stickslip.simulation.robot_model import RobotModel
-from stickslip.simulation.rows import Reduction, Rows, Table, joined
+from stickslip.simulation.rows import Reduction, Rows, Table, joined, lent
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.state import Array, ModelError, State, UnknownNameError
 
@@ -308,7 +308,7 @@ class RobotSteps:
         columns |= {"poses": poses, "twists": self._twists(columns["t"], poses, moved)}
         for name, (first, count) in zip(self.model.sensor_names, place.tolist(), strict=True):
             columns[f"sensors/{name}"] = room.sensors[after, first : first + count]
-        return Rows(columns, _tables(room, a, b, kept.ends))
+        return lent(columns, _tables(room, a, b, kept.ends))
 
     def first(self, state: State, memory: Memory, index: int, sums: dict[str, float]) -> Rows:
         """The record of the start."""
@@ -344,12 +344,12 @@ def _tables(room: Any, a: int, b: int, ends: list[int]) -> dict[str, Table]:
     made = {}
     for name, table in (("contacts", room.contacts), ("joints", room.joints)):
         first, stop = table.offset[a : b + 1 : b - a].tolist()
-        counts = np.diff(table.offset[a : b + 1])
-        rows: Any = slice(first, stop)
-        if len(ends) < b - a:
+        rows: Any = slice(first, stop if ends else first)
+        counts = np.diff(table.offset[a : b + 1]) if ends else np.zeros(b - a, np.int64)
+        if 0 < len(ends) < b - a:
             closes = np.zeros(b - a, bool)
             closes[ends] = True
-            rows = np.flatnonzero(np.repeat(closes, counts)) + first if ends else slice(0, 0)
+            rows = np.flatnonzero(np.repeat(closes, counts)) + first
             counts = np.where(closes, counts, 0)
         found = {key: getattr(table, key)[rows] for key in table._fields if key != "offset"}
         if name == "contacts":

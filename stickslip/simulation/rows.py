@@ -4,6 +4,7 @@ Columns have one entry per row; tables (contacts, joints) have any number of ent
 every tenth step keeps one row for ten: each column says by its rule what that row has.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -47,9 +48,26 @@ class Rows:
 
     columns: dict[str, Any]
     tables: dict[str, Table] = field(default_factory=dict)
+    lent: list[tuple[dict[str, Any], str]] = field(default_factory=list)
+    """Arrays in memory that is used again, by where they are: in the columns, or in those of a table."""
 
     def __len__(self) -> int:
         return len(self.columns["t"])
+
+    def own(self, most: float = math.inf) -> bool:
+        """Copy arrays that are lent, so many bytes or little more; whether none is left."""
+        done = 0
+        while self.lent and done < most:
+            columns, name = self.lent.pop()
+            columns[name] = np.array(columns[name])
+            done += columns[name].nbytes
+        return not self.lent
+
+
+def lent(columns: dict[str, Any], tables: dict[str, Table]) -> Rows:
+    """Rows of which all arrays are in memory that is used again."""
+    parts = [columns, *(table.columns for table in tables.values())]
+    return Rows(columns, tables, [(part, name) for part in parts for name in part])
 
 
 def joined(parts: Sequence[Rows]) -> Rows:
@@ -82,14 +100,16 @@ class Reduction:
     def reduce(self, rows: Rows, ends: IntArray) -> Rows:
         """The rows of records: those at `ends`, with what counts since the record before. Tables of rows
         that are not recorded are empty already."""
-        columns = dict(rows.columns)
+        columns = rows.columns
         for name, before in self.totals.items():
             # Sums in the order of the steps, as if each had been added by itself.
-            columns[name] = np.cumsum(np.concatenate([[before], columns[name]]))[1:]
-            self.totals[name] = float(columns[name][-1])
+            total = np.array(columns[name])
+            total[0] += before
+            columns[name] = np.cumsum(total, out=total)
+            self.totals[name] = float(total[-1])
         n = len(rows)
         if len(ends) == n and not self._carried:
-            return Rows(columns, rows.tables)
+            return rows
         # Views where they will do.
         which: Any = ends if len(ends) else slice(0, 0)
         found = {name: column[which] for name, column in columns.items()}
@@ -115,7 +135,7 @@ class Reduction:
                 self._carried[name] = parts[-1]
             found[name] = parts[: len(ends)]
         tables = {name: Table(table.counts[which], table.columns) for name, table in rows.tables.items()}
-        return Rows(found, tables)
+        return Rows(found, tables, [one for one in rows.lent if one[0] is not rows.columns])
 
 
 def _reduced(how: str, name: str, column: Any, starts: IntArray) -> Any:
