@@ -32,8 +32,10 @@ from stickslip.state import Array, IntArray, ModelError, State
 
 ARENA, ARENA_PER_DOF = 12 * 2**20, 60 * 2**10
 """Memory for contacts and constraints that MuJoCo takes by itself, about [bytes]."""
+MORE_ROWS = 96
+"""Rows of contacts that there may soon be more, some thirty."""
 FUNCTIONS = {
-    "kinematics": "mj_kinematics", "com_pos": "mj_comPos", "com_vel": "mj_comVel",
+    "kinematics": "mj_kinematics", "com_pos": "mj_comPos", "reference": "mj_referenceConstraint",
     "camlight": "mj_camlight", "tendon": "mj_tendon",
     "make_m": "mj_makeM", "factor_m": "mj_factorM", "collision": "mj_collision",
     "make_constraint": "mj_makeConstraint", "transmission": "mj_transmission", "sensor_pos": "mj_sensorPos",
@@ -76,6 +78,8 @@ class PreparedRobot:
         """`Engine`."""
         self.scratch: Held = Held(scratch_for(0, 0), None if like is None else like.scratch)
         """`Scratch` of one step."""
+        self._rows = MORE_ROWS + 2 * int(m.njnt) + 2 * int(m.ntendon) + int(m.nv)
+        """Constraints that there may soon be more: a step waits while the scratch grows."""
         still = Carried(False, np.zeros((m.nbody, 6)), np.zeros(0))
         self.still: Held = Held(still, None if like is None else like.still)
         """`Carried` where no mocap body moves."""
@@ -141,10 +145,11 @@ class PreparedRobot:
 
     def begin(self) -> tuple[Held, Held, Held, Held]:
         """Engine, motion, traits and scratch, with nothing in it, for kernels that make the next step."""
-        floats, ints = scratch_needed(self.engine, self.motion)
+        floats, ints = scratch_needed(self.data.nefc, self.motion)
         scratch = self.scratch
         if floats > scratch.floats.size or ints > scratch.ints.size:
-            self.scratch = scratch = Held(scratch_for(2 * floats, 2 * ints), like=scratch)
+            more = scratch_needed(2 * self.data.nefc + self._rows, self.motion)
+            self.scratch = scratch = Held(scratch_for(*more), like=scratch)
         scratch.used[:2] = 0
         return self.engine, self.motion, self.traits, self.scratch
 

@@ -21,6 +21,7 @@ from stickslip.kernels.robots import steps as kernels
 from stickslip.kernels.robots.impulses import guess, remember, whole
 from stickslip.kernels.robots.layout import LastImpulses, Room
 from stickslip.kernels.robots.many import march_many
+from stickslip.kernels.robots.motion import kinetic_energy
 from stickslip.kernels.robots.outputs import begin_room, follow_room, write_contacts
 from stickslip.kernels.robots.rows import find_missed
 from stickslip.kernels.steps.tables import empty_contacts, empty_joints
@@ -109,7 +110,8 @@ class ReducedMoreauJean(Options):
         # 3. The end of the step.
         while not write_contacts(engine, traits, rows, r, u, room, 0):
             room = Held(room_for(prepared, 1, 2 * room.contacts.gap.size), like=room)
-        kernels.end_step(*parts, settings, free, rows, split, u, room.numbers[0])
+        kinetic = kinetic_energy(motion, traits)
+        kernels.end_step(*parts, settings, free, rows, split, u, kinetic, room.numbers[0])
         prepared.check_said(state.t)
         end = prepared.at = prepared.reading()
         prepared.settle()
@@ -330,6 +332,7 @@ class RobotMarch:
 
         Steps that write to new memory take ten times as long as others, so that two places are made at first.
         """
+        self.contacts = max(self.contacts, 2 * int(self.prepared.data.ncon))
         most = self.rows * (self.contacts + 8)
         for one in self._places:
             if one.most >= most and one.room.impulse.size >= 2 * last.r.size and one.is_free():

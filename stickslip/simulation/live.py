@@ -106,8 +106,8 @@ class Live:
         self._step: Any = None
         self._lane: Lane | None = None
         """Makes one more step and nothing else; None where there is more to do."""
-        self._due = self._started = False
-        """Whether `_tidy` has something to do, and has begun with it."""
+        self._due, self._tidying = False, 0
+        """Whether `_tidy` has something to do, and how many parts of it are done."""
         self._settled = self.index
         """The clock's at the last step that is taken in: the lane may have made more."""
 
@@ -249,13 +249,14 @@ class Live:
         """Do one part of what hundreds of steps of the lane leave to be done: all of it would take many times
         as long as a step."""
         with Interrupts() as interrupts:
-            if self._started:
+            if self._tidying == 0:
+                self._settle(interrupts)
+            elif self._tidying == 1:
+                self._renew(interrupts)
+            else:
                 self._recorder.tidy()
-                self._due = self._started = self._recorder.is_due
-                return
-            self._settle(interrupts)
-            self._renew(interrupts)
-            self._due = self._started = True
+            self._due = self._tidying < 2 or self._recorder.is_due
+            self._tidying = self._tidying + 1 if self._due else 0
 
     def _advance(self, n: int, interrupts: Interrupts) -> None:
         if self.clock.adaptive is not None:

@@ -5,7 +5,7 @@ times faster than one by one. Steps made together come as rows. To make rows of 
 as twenty fast steps; `tidy` does it in parts, so that no single step waits for all of it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple, Protocol
@@ -16,7 +16,7 @@ from stickslip.problem.solution import Verdict
 from stickslip.schemes.step import Event, Memory, Step
 from stickslip.simulation.rows import Reduction, Rows
 from stickslip.simulation.store import MemoryStore
-from stickslip.state import IntArray, State
+from stickslip.state import State
 
 HELD = 256
 """So many steps are held before they become rows."""
@@ -87,10 +87,8 @@ class Recorder:
         self._ends: list[int] = []
         self._count = 0
         """Steps that are held."""
-        self._rows: list[tuple[Rows, IntArray]] = []
-        """Rows of steps that are not reduced yet, and which of them are recorded."""
-        self._found: list[Rows] = []
-        """Rows of records that are not stored yet."""
+        self._work: Iterator[None] | None = None
+        """What turns steps that were held into rows, part by part; None where there are none."""
 
     @property
     def totals(self) -> dict[str, float]:
@@ -136,30 +134,35 @@ class Recorder:
     @property
     def is_due(self) -> bool:
         """Whether so many steps are held that they should become rows, or some are on their way."""
-        return self._count >= HELD or bool(self._rows or self._found)
+        return self._count >= HELD or self._work is not None
 
     def flush(self) -> None:
         """Turn the steps that are held into rows."""
-        while self._held or self._rows or self._found:
+        while self._held or self._work is not None:
             self.tidy()
 
     def tidy(self) -> None:
-        """Do one part of what turns the steps that are held into rows: make rows, reduce, or store them."""
-        if self._found:
-            if self._found[0].own(COPIED):
-                self.store.append(self._found[0])
-                self._found = []
-        elif self._rows:
-            rows, own = self._rows[0]
-            found = self._reduction.reduce(rows, own)
-            self._rows, self._found = self._rows[1:], [found] if len(own) else []
-        elif self._held:
-            held, ends, first, made = self._held, np.array(self._ends, np.int64), 0, []
-            for _, group in groupby(held, type):
-                rows = self._rower.rows(list(group))
-                made.append((rows, ends[(ends >= first) & (ends < first + len(rows))] - first))
-                first += len(rows)
-            self._held, self._ends, self._count, self._rows = [], [], 0, made
+        """Do one part of what turns the steps that are held into rows."""
+        if self._work is None:
+            self._work = self._turned()
+        if next(self._work, self) is self:
+            self._work = None
+
+    def _turned(self) -> Iterator[None]:
+        """Turn the steps that are held into rows."""
+        held, ends, first = self._held, np.array(self._ends, np.int64), 0
+        self._held, self._ends, self._count = [], [], 0
+        for _, group in groupby(held, type):
+            rows = self._rower.rows(list(group))
+            yield
+            own = ends[(ends >= first) & (ends < first + len(rows))] - first
+            first += len(rows)
+            found = yield from self._reduction.parts(rows, own)
+            while len(own) and not found.own(COPIED):
+                yield
+            if len(own):
+                self.store.append(found)
+            yield
 
     def forget(self) -> None:
         """Let go of all records but the last: they are in a file."""

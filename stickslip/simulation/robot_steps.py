@@ -293,15 +293,18 @@ class RobotSteps:
     def rows(self, kept: Sequence[Any]) -> Rows:
         """One row per step."""
         if isinstance(kept[0], _Together):
-            return joined([self._marched(one) for one in kept])
+            told = any(one.ends for one in kept)
+            return joined([self._marched(one, told) for one in kept])
         return rows_of(kept)
 
-    def _marched(self, kept: _Together) -> Rows:
-        """Rows of steps made together."""
+    def _marched(self, kept: _Together, told: bool) -> Rows:
+        """Rows of steps made together; told: whether any are recorded, with all that records have."""
         kept.read = True
         strip, a, b = kept.strip, kept.first, kept.stop
         room, n, after, place = strip.room, b - a, slice(a + 1, b + 1), self.model.sensor_place
         columns = certified_columns(room.t[after], strip.h, strip.index + a, room.numbers[a:b], JUDGED)
+        if not told:
+            return lent(columns, {})
         poses, twists = room.poses[after].reshape(n, -1), room.twists[after].reshape(n, -1)
         moved = mocap_twists(self.prepared.model, room.z[a:b], room.z[after], np.full(n, strip.h), twists)
         columns |= {name: getattr(room, name)[after] for name in ("q", "v", "z")}
@@ -316,7 +319,7 @@ class RobotSteps:
         motion, traits = self.prepared.motion, self.prepared.traits
         kinetic, potential = sums.get("kinetic"), sums.get("potential")
         if kinetic is None or potential is None:
-            kinetic = kinetic_energy(motion, traits, self.prepared.scratch)
+            kinetic = kinetic_energy(motion, traits)
             potential = float(motion.energy[0])
         numbers = start_numbers(state, index, kinetic, potential, sums)
         return self.rows([Kept(numbers, self._arrays(state, state, 1.0))])

@@ -5,7 +5,7 @@ every tenth step keeps one row for ten: each column says by its rule what that r
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +25,10 @@ RULES = {
 }  # fmt: skip
 """Columns whose rule is not `last`; other measures have the largest. Impulses of systems are summed, save
 values in first order (`Summed`)."""
+
+
+AT_ONCE = 4
+"""Columns that are reduced in one part of the work."""
 
 
 def rule(name: str) -> str:
@@ -97,9 +101,9 @@ class Reduction:
         """Of a column that is summed: the sum since the last record [any]."""
         return float(self._carried.get(name, 0.0))
 
-    def reduce(self, rows: Rows, ends: IntArray) -> Rows:
+    def parts(self, rows: Rows, ends: IntArray) -> Generator[None, None, Rows]:
         """The rows of records: those at `ends`, with what counts since the record before. Tables of rows
-        that are not recorded are empty already."""
+        that are not recorded are empty already. Work of tens of microseconds is done at a time."""
         columns = rows.columns
         for name, before in self.totals.items():
             # Sums in the order of the steps, as if each had been added by itself.
@@ -107,6 +111,7 @@ class Reduction:
             total[0] += before
             columns[name] = np.cumsum(total, out=total)
             self.totals[name] = float(total[-1])
+        yield
         n = len(rows)
         if len(ends) == n and not self._carried:
             return rows
@@ -114,10 +119,11 @@ class Reduction:
         which: Any = ends if len(ends) else slice(0, 0)
         found = {name: column[which] for name, column in columns.items()}
         carried, self._carried = self._carried, {}
-        for name, column in columns.items():
-            how = SUM if name == "solver_r" else rule(name)
-            if how in (LAST, TOTAL):
-                continue
+        kept = [name for name in columns if name == "solver_r" or rule(name) not in (LAST, TOTAL)]
+        for k, name in enumerate(kept, 1):
+            how, column = SUM if name == "solver_r" else rule(name), columns[name]
+            if k % AT_ONCE == 0:
+                yield
             if name in carried:
                 column = np.concatenate([np.asarray(carried[name], column.dtype)[None], column])
             if not len(ends) and how == MOST and column.ndim == 1:  # the case met most, in one call
