@@ -276,7 +276,8 @@ class RobotMarch:
         return self.strip
 
     def renew(self, state: State) -> bool:
-        """Whether the strip is nearly full and ends at `state`, and another one follows, with all as it was."""
+        """Begin another strip where the last one ends, if it is nearly full and ends at `state`; whether one
+        was begun."""
         strip = self.strip
         if strip is None or strip.steps < strip.most - NEARLY or strip.closed or strip.state is not state:
             return False

@@ -107,7 +107,7 @@ class Live:
         self._lane: Lane | None = None
         """Makes one more step and nothing else; None where there is more to do."""
         self._due, self._tidying = False, 0
-        """Whether `_tidy` has something to do, and how many parts of it are done."""
+        """Whether bookkeeping is due, and the number of its parts that are done."""
         self._settled = self.index
         """The clock's at the last step that is taken in: the lane may have made more."""
 
@@ -234,8 +234,8 @@ class Live:
         return self.state
 
     def _renew(self, interrupts: Interrupts | None = None) -> bool:
-        """Whether the lane goes on in other memory, where that of before is nearly full: what a step by itself
-        needs otherwise would take many times as long as the step."""
+        """Let the lane go on in other memory, if its own is nearly full; whether it does. Otherwise the next
+        step would take many times as long as others."""
         renew = getattr(self._steps, "renew", None)
         if renew is None:
             return False
@@ -246,8 +246,8 @@ class Live:
         return True
 
     def _tidy(self) -> None:
-        """Do one part of what hundreds of steps of the lane leave to be done: all of it would take many times
-        as long as a step."""
+        """Do one part of the bookkeeping of hundreds of steps of the lane. All of it at once would take many
+        times as long as a step."""
         with Interrupts() as interrupts:
             if self._tidying == 0:
                 self._settle(interrupts)

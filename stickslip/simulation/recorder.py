@@ -1,8 +1,8 @@
 """Keeps the steps of a run while it goes on, as rows of records.
 
 Steps made one by one are held as their stepper kept them, and become rows by the hundred, which is several
-times faster than one by one. Steps made together come as rows. To make rows of hundreds of steps takes as long
-as twenty fast steps; `tidy` does it in parts, so that no single step waits for all of it.
+times faster than one by one. Steps made together come as rows. To make rows of hundreds of steps takes as
+long as twenty fast steps; `tidy` does it in parts, so that no single step waits for all of it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +21,7 @@ from stickslip.state import State
 HELD = 256
 """So many steps are held before they become rows."""
 COPIED = 2**16
-"""Most of one part of `Recorder.tidy`, about: as long as a fast step [bytes]."""
+"""Bytes that one part of `Recorder.tidy` copies, about: it takes as long as a fast step."""
 
 
 Lane = Callable[[State, int, int, float], State | None]
@@ -88,7 +88,7 @@ class Recorder:
         self._count = 0
         """Steps that are held."""
         self._work: Iterator[None] | None = None
-        """What turns steps that were held into rows, part by part; None where there are none."""
+        """Turns steps that were held into rows, part by part; None if nothing is under way."""
 
     @property
     def totals(self) -> dict[str, float]:
@@ -133,7 +133,7 @@ class Recorder:
 
     @property
     def is_due(self) -> bool:
-        """Whether so many steps are held that they should become rows, or some are on their way."""
+        """Whether HELD steps wait to become rows, or some are becoming rows."""
         return self._count >= HELD or self._work is not None
 
     def flush(self) -> None:

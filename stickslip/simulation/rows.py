@@ -53,13 +53,13 @@ class Rows:
     columns: dict[str, Any]
     tables: dict[str, Table] = field(default_factory=dict)
     lent: list[tuple[dict[str, Any], str]] = field(default_factory=list)
-    """Arrays in memory that is used again, by where they are: in the columns, or in those of a table."""
+    """Arrays whose memory will be used again, as pairs of a dictionary and a key in it."""
 
     def __len__(self) -> int:
         return len(self.columns["t"])
 
     def own(self, most: float = math.inf) -> bool:
-        """Copy arrays that are lent, so many bytes or little more; whether none is left."""
+        """Copy lent arrays until about `most` bytes are copied; whether none is left."""
         done = 0
         while self.lent and done < most:
             columns, name = self.lent.pop()
@@ -69,7 +69,7 @@ class Rows:
 
 
 def lent(columns: dict[str, Any], tables: dict[str, Table]) -> Rows:
-    """Rows of which all arrays are in memory that is used again."""
+    """Rows whose arrays are all in memory that will be used again."""
     parts = [columns, *(table.columns for table in tables.values())]
     return Rows(columns, tables, [(part, name) for part in parts for name in part])
 
@@ -103,7 +103,7 @@ class Reduction:
 
     def parts(self, rows: Rows, ends: IntArray) -> Generator[None, None, Rows]:
         """The rows of records: those at `ends`, with what counts since the record before. Tables of rows
-        that are not recorded are empty already. Work of tens of microseconds is done at a time."""
+        that are not recorded are empty already. A generator, which does a few columns at a time."""
         columns = rows.columns
         for name, before in self.totals.items():
             # Sums in the order of the steps, as if each had been added by itself.

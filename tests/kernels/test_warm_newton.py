@@ -26,7 +26,9 @@ def newton(K, W, free, guess=None, most=20, tolerance=1e-10):
     """(steps, error, r, u)."""
     r = np.zeros(len(free)) if guess is None else np.array(guess, float)
     u = np.empty(len(free))
-    steps, error = warm_newton.solve(scratch_for(10_000, 1_000), K, W, np.asarray(free, float), tolerance, most, r, u)
+    steps, error = warm_newton.solve(
+        scratch_for(10_000, 1_000), K, W, np.asarray(free, float), tolerance, most, r, u
+    )
     return steps, error, r, u
 
 

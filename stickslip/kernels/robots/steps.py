@@ -70,7 +70,7 @@ class Run(NamedTuple):
 
 @jit
 def scratch_needed(rows, motion):
-    """Most floating-point and whole numbers that a step with so many constraints takes from the scratch at once.
+    """Most floating-point and whole numbers that a step with so many rows takes from the scratch at once.
 
     That is J, Y, W, two copies of it, and vectors. Kernels hand on its arrays, so it must not run out.
     """
