@@ -7,7 +7,7 @@ what comes before and after its vectors. Every sum is in the order of the plain 
 from typing import Any
 
 from stickslip.compilation import JIT
-from stickslip.kernels.jit import jit, jit_inlined
+from stickslip.kernels.jit import jit
 
 LINE = 8
 """Numbers of a vector."""
@@ -51,36 +51,30 @@ if JIT:
         form = ir.FunctionType(ir.VoidType(), [_VECTOR, place.type, _I32, _MASK])
         _masked(builder, "store", form, [value, place, _I32(8), mask])
 
-    def _sums(builder: Any, start: Any, first: Any, y: Any, add: Any, together: int) -> None:
-        """Code for y <- start + sums from column `first` on, of so many vectors at the same time: an addition
-        waits for the one before it in its own sum alone. add(columns, totals, masks): code that adds to the
-        places of the totals."""
+    def _sums(builder: Any, start: Any, first: Any, y: Any, add: Any) -> None:
+        """Code for y <- start + sums from column `first` on. add(columns, totals, mask): code that adds to
+        the places of the totals."""
         n = builder.extract_value(y.shape, 0)
         left = builder.sub(n, first)
         left = builder.select(builder.icmp_signed(">", left, _INT(0)), left, _INT(0))
-        most = builder.add(first, builder.and_(left, _INT(-LINE * together)))
+        most, full = (builder.add(first, builder.and_(left, _INT(-LINE * k))) for k in (_TOGETHER, 1))
 
         def part(j: Any, vectors: int, mask: Any = None) -> None:
             columns = [builder.add(j, _INT(LINE * k)) for k in range(vectors)]
-            masks = [None] * (vectors - 1) + [mask]
             totals = [cgutils.alloca_once(builder, _VECTOR) for _ in columns]
-            for column, total, own in zip(columns, totals, masks, strict=True):
-                builder.store(_read(builder, builder.gep(start.data, [column]), own), total)
-            add(columns, totals, masks)
-            for column, total, own in zip(columns, totals, masks, strict=True):
-                _write(builder, builder.load(total), builder.gep(y.data, [column]), own)
+            for column, total in zip(columns, totals, strict=True):
+                builder.store(_read(builder, builder.gep(start.data, [column]), mask), total)
+            add(columns, totals, mask)
+            for column, total in zip(columns, totals, strict=True):
+                _write(builder, builder.load(total), builder.gep(y.data, [column]), mask)
 
-        with cgutils.for_range_slice(builder, first, most, _INT(LINE * together)) as (j, _):
-            part(j, together)
-        # What is left, the last vector in part: as many vectors as it takes, again at the same time.
-        for vectors in range(1, together + 1):
-            last = builder.add(most, _INT(LINE * (vectors - 1)))
-            over = builder.sub(n, last)
-            some = builder.icmp_signed(">", over, _INT(0))
-            fits = builder.icmp_signed("<=", over, _INT(LINE))
-            with builder.if_then(builder.and_(some, fits)):
-                size = _spread(builder, over, _PLACES)
-                part(most, vectors, builder.icmp_signed("<", ir.Constant(_PLACES, list(range(LINE))), size))
+        with cgutils.for_range_slice(builder, first, most, _INT(LINE * _TOGETHER)) as (j, _):
+            part(j, _TOGETHER)
+        with cgutils.for_range_slice(builder, most, full, _INT(LINE)) as (j, _):
+            part(j, 1)
+        with builder.if_then(builder.icmp_signed("<", full, n)):
+            size = _spread(builder, builder.sub(n, full), _PLACES)
+            part(full, 1, builder.icmp_signed("<", ir.Constant(_PLACES, list(range(LINE))), size))
 
     def _add(builder: Any, total: Any, factor: Any, place: Any, mask: Any) -> None:
         """Code that adds a factor times what is at a place."""
@@ -99,14 +93,14 @@ if JIT:
             start, X, which, f, _, _, y = arrays
             width = builder.extract_value(X.shape, 1)
 
-            def add(columns, totals, masks):  # type: ignore[no-untyped-def]
+            def add(columns, totals, mask):  # type: ignore[no-untyped-def]
                 with cgutils.for_range(builder, given[4]) as loop:
                     row = builder.mul(builder.load(builder.gep(which.data, [loop.index])), width)
                     factor = _spread(builder, builder.load(builder.gep(f.data, [loop.index])), _VECTOR)
-                    for column, total, mask in zip(columns, totals, masks, strict=True):
+                    for column, total in zip(columns, totals, strict=True):
                         _add(builder, total, factor, builder.gep(X.data, [builder.add(row, column)]), mask)
 
-            _sums(builder, start, given[5], y, add, _TOGETHER)
+            _sums(builder, start, given[5], y, add)
             return context.get_dummy_value()
 
         return types.none(start, X, which, f, types.int64, types.int64, y), generate
@@ -118,12 +112,12 @@ if JIT:
         def generate(context, builder, signature, given):  # type: ignore[no-untyped-def]
             x, y = (make_array(signature.args[k])(context, builder, given[k]) for k in (1, 3))
 
-            def add(columns, totals, masks):  # type: ignore[no-untyped-def]
+            def add(columns, totals, mask):  # type: ignore[no-untyped-def]
                 factor = _spread(builder, given[0], _VECTOR)
-                for column, total, mask in zip(columns, totals, masks, strict=True):
+                for column, total in zip(columns, totals, strict=True):
                     _add(builder, total, factor, builder.gep(x.data, [column]), mask)
 
-            _sums(builder, y, given[2], y, add, 1)
+            _sums(builder, y, given[2], y, add)
             return context.get_dummy_value()
 
         return types.none(types.float64, x, types.int64, y), generate
@@ -160,7 +154,7 @@ def dot_in_four(x, y, first, n):
     return (s0 + s1) + (s2 + s3)
 
 
-@jit_inlined
+@jit
 def add_lines(start, X, which, f, count, first, y):
     """y <- start + Σ f[t] X[which[t]], t < count, in this order, from column `first` on.
 
@@ -169,7 +163,7 @@ def add_lines(start, X, which, f, count, first, y):
     _add_lines(start, X, which, f, count, first, y)
 
 
-@jit_inlined
+@jit
 def add_line(f, x, first, y):
     """y <- y + f x, from column `first` on.   y (n,), x (>= n,), another line."""
     _add_line(f, x, first, y)

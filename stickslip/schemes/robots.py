@@ -4,7 +4,7 @@ Velocities are implicit in dampers, springs and servos, contact is hard. Many st
 call (`RobotMarch`); one that its solver leaves is made here, with the solver that was asked for.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from sys import getrefcount
 from typing import Any, NamedTuple
@@ -38,9 +38,9 @@ from stickslip.state import Array, ModelError, State, state_of
 
 _NOT_FINITE = "from t = {:.9g} s on the velocities of the robot are not finite; take a smaller h"
 ROWS, NEARLY = 272, 16
-"""Steps that a room has space for unless it is told, and how few are left when it counts as nearly full. Rooms of
-this size stay in the cache; a room of 1000 steps made each step up to 40 % slower (`benchmarks/robots.py`). One
-call makes at most so many steps, and no signal is heard within it."""
+"""Steps that a room has space for unless it is told, and how few are left when it counts as nearly full.
+Rooms of this size stay in the cache; a room of 1000 steps made each step up to 40 % slower
+(`benchmarks/robots.py`). One call makes at most so many steps, and no signal is heard within it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,8 @@ class ReducedMoreauJean(Options):
         end = prepared.at = prepared.reading()
         prepared.settle()
         last = remember(rows, r)
-        return _step(room, end, h, memory_of(prepared, last), solves, reason)
+        applied = applied_to(prepared.data.qfrc_applied, prepared.data.xfrc_applied)
+        return _step(room, end, h, memory_of(last, prepared.reach, applied), solves, reason)
 
 
 def _step(
@@ -430,12 +431,16 @@ def restore(prepared: PreparedRobot, state: State, memory: Memory) -> None:
         prepared.place(state)
 
 
-def memory_of(prepared: PreparedRobot, last: LastImpulses) -> Memory:
-    """The scheme's memory after a step."""
+def applied_to(general: Array, bodies: Array) -> dict[str, Array]:
+    """Copies of the forces that a user applies, as the memory of the scheme has them."""
+    return {"qfrc_applied": np.array(general), "xfrc_applied": np.array(bodies)}
+
+
+def memory_of(last: LastImpulses, reach: float, applied: Mapping[str, Array]) -> Memory:
+    """The scheme's memory after a step; applied: the forces that the user applied in it."""
     made = {
         "key": last.key.astype(float), "offset": last.offset.astype(float), "r": np.array(last.r),
-        "reach": np.array([prepared.reach]), "qfrc_applied": np.array(prepared.data.qfrc_applied),
-        "xfrc_applied": np.array(prepared.data.xfrc_applied),
+        "reach": np.array([reach]), **applied,
     }  # fmt: skip
     for array in made.values():
         array.flags.writeable = False
@@ -458,6 +463,7 @@ def room_for(prepared: PreparedRobot, steps: int, most: int) -> Room:
     return Room(
         np.empty(n), np.empty((n, m.nq)), np.empty((n, m.nv)), np.empty((n, m.na + m.nu + 7 * m.nmocap)),
         np.empty((n, m.nbody, 7)), np.empty((n, m.nbody, 6)), np.empty((n, m.nsensordata)),
+        np.zeros(n, np.int64), np.empty((n, m.nv + 6 * m.nbody)),
         np.zeros((steps, at.NUMBERS)), empty_contacts(steps, most), empty_joints(steps, rows),
         np.zeros(n + 1, np.int64), np.empty(blocks, np.int64), np.zeros(blocks + n, np.int64),
         np.empty(6 * most + rows),

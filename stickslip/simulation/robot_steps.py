@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike
 from stickslip.interrupts import Interrupts
 from stickslip.kernels.robots import layout as at
 from stickslip.kernels.robots.motion import kinetic_energy
-from stickslip.kernels.robots.outputs import deepest, tell_bodies
+from stickslip.kernels.robots.outputs import deepest, tell_bodies, write_applied
 from stickslip.mechanics.given import called
 from stickslip.names import LISTED, alternatives
 from stickslip.robots.linkage import input_values
 from stickslip.schemes import registry
 from stickslip.schemes.robot_drive import mocap_twists
 from stickslip.schemes.robot_prepared import PreparedRobot
-from stickslip.schemes.robots import ROWS, RobotMarch, RobotStrip, memory_of, restore
+from stickslip.schemes.robots import ROWS, RobotMarch, RobotStrip, applied_to, memory_of, restore
 from stickslip.schemes.step import Memory, Solver, Step
 from stickslip.simulation.begun import Begun, begun_from, begun_new
 from stickslip.simulation.body_rows import (
@@ -46,6 +46,8 @@ JUDGED = {
     "lifted": at.LIFTED, "balance": at.BALANCE,
 }  # fmt: skip
 """Columns of the numbers of steps made together."""
+APPLIED = "inputs/qfrc_applied", "inputs/xfrc_applied"
+"""Columns of forces that a user applies: generalised ones, and those on bodies."""
 Control = Callable[[Any], Any]
 """Given MuJoCo's data before each step, it returns the controls, or writes them to `data.ctrl` itself."""
 
@@ -103,13 +105,24 @@ class RobotSteps:
 
     def again(self, state: State, recall: Callable[[], Memory], h: float) -> Callable[[], Step]:
         """What makes a step once more, on data of its own."""
-        return partial(self._again, state, recall, h, self.prepared.motion.ctrl.copy())
+        motion = self.prepared.motion
+        given = np.concatenate([motion.ctrl, motion.mocap_pos.reshape(-1), motion.mocap_quat.reshape(-1)])
+        data = self.prepared.data
+        return partial(self._again, state, recall, h, given, applied_to(data.qfrc_applied, data.xfrc_applied))
 
-    def _again(self, state: State, recall: Callable[[], Memory], h: float, controls: Array) -> Step:
-        z, na = np.array(state.z), self.prepared.model.na
-        z[na : na + controls.size] = controls
-        begin = State(state.t, state.q, state.v, z)
-        made: Step = self.scheme.step(PreparedRobot(self.prepared.robot), begin, recall(), h, self.solver)
+    def _again(
+        self, state: State, recall: Callable[[], Memory], h: float, given: Array, applied: Mapping[str, Array]
+    ) -> Step:
+        """The step with what the user gave it: controls and poses of mocap bodies [any, m, -], shape (nu + 7
+        nmocap,), and forces."""
+        z, prepared = np.array(state.z), PreparedRobot(self.prepared.robot)
+        na, nu, n = prepared.model.na, prepared.model.nu, prepared.model.nmocap
+        z[na : na + nu] = given[:nu]
+        begin, memory = State(state.t, state.q, state.v, z), {**recall(), **applied}
+        restore(prepared, begin, memory)
+        prepared.data.mocap_pos[:] = given[nu : nu + 3 * n].reshape(n, 3)
+        prepared.data.mocap_quat[:] = given[nu + 3 * n :].reshape(n, 4)
+        made: Step = self.scheme.step(prepared, begin, memory, h, self.solver)
         return made
 
     def contacts(self, memory: Memory, step: Step | None) -> int:
@@ -176,10 +189,12 @@ class RobotSteps:
         """So many steps that the lane made from an index of the clock on, and what makes the last again."""
         strip = None if self._march is None else self._march.strip
         assert strip is not None
-        stop, na, nu = strip.steps, self.prepared.model.na, self.prepared.model.nu
-        recall = partial(self._memory, strip, stop - 1, 0)
-        controls = strip.room.z[stop, na : na + nu]
-        again = partial(self._again, strip.state_after(stop - 1), recall, strip.h, controls)
+        stop, before = strip.steps, strip.state_after(strip.steps - 1)
+        recall, given = (
+            partial(self._memory, strip, stop - 1, 0),
+            strip.room.z[stop, self.prepared.model.na :],
+        )
+        again = partial(self._again, before, recall, strip.h, given, self._applied(strip, stop))
         return self._taken(strip, done, index, every, OFF_CLOCK), again
 
     def _taken(self, strip: RobotStrip, done: int, index: int, every: int, end: int) -> Marched:
@@ -199,7 +214,14 @@ class RobotSteps:
 
     def _memory(self, strip: RobotStrip, stop: int, k: int) -> Memory:
         """After `stop` steps of a strip."""
-        return memory_of(self.prepared, strip.last_after(stop))
+        return memory_of(strip.last_after(stop), self.prepared.reach, self._applied(strip, stop))
+
+    def _applied(self, strip: RobotStrip, stop: int) -> dict[str, Array]:
+        """The forces that the user applied in the last of so many steps of a strip."""
+        nv, forces = self.prepared.model.nv, strip.room.applied[stop]
+        if not strip.room.pushed[stop]:
+            forces = np.zeros(forces.size)
+        return applied_to(forces[:nv], forces[nv:].reshape(-1, 6))
 
     def _ask(self, state: State) -> None:
         """Ask the user's function for the controls of the next step."""
@@ -281,8 +303,11 @@ class RobotSteps:
         }
         moved = mocap_twists(self.prepared.model, before.z[None], state.z[None], np.array([h]), twists)
         twist = self._twists(np.array([state.t]), poses.reshape(1, -1), moved.reshape(1, -1))[0]
+        pushed, applied = np.zeros(1, np.int64), np.empty((1, state.v.size + 6 * nb))
+        write_applied(self.prepared.motion, pushed, applied, 0)
         return {
             "q": state.q, "v": state.v, "z": state.z, "poses": poses.reshape(-1), "twists": twist, **shown,
+            **(_input_columns(applied[0], state.v.size) if pushed[0] else {}),
         }  # fmt: skip
 
     def _twists(self, t: Array, poses: Array, twists: Array) -> Array:
@@ -294,11 +319,18 @@ class RobotSteps:
         """One row per step."""
         if isinstance(kept[0], _Together):
             told = any(one.ends for one in kept)
-            return joined([self._marched(one, told) for one in kept])
+            pushed = told and any(one.strip.room.pushed[one.first + 1 : one.stop + 1].any() for one in kept)
+            return joined([self._marched(one, told, pushed) for one in kept])
+        # Forces that the user applies are told where there are any.
+        given = next((one.arrays for one in kept if APPLIED[0] in one.arrays), {})
+        for name in APPLIED if given else ():
+            for one in kept:
+                one.arrays.setdefault(name, np.zeros_like(given[name]))
         return rows_of(kept)
 
-    def _marched(self, kept: _Together, told: bool) -> Rows:
-        """Rows of steps made together; told: whether any are recorded, with all that records have."""
+    def _marched(self, kept: _Together, told: bool, pushed: bool) -> Rows:
+        """Rows of steps made together; told: whether any are recorded, with all that records have; pushed:
+        with the forces that the user applies."""
         kept.read = True
         strip, a, b = kept.strip, kept.first, kept.stop
         room, n, after, place = strip.room, b - a, slice(a + 1, b + 1), self.model.sensor_place
@@ -311,6 +343,9 @@ class RobotSteps:
         columns |= {"poses": poses, "twists": self._twists(columns["t"], poses, moved)}
         for name, (first, count) in zip(self.model.sensor_names, place.tolist(), strict=True):
             columns[f"sensors/{name}"] = room.sensors[after, first : first + count]
+        if pushed:
+            forces = np.where(room.pushed[after, None] != 0, room.applied[after], 0.0)
+            columns |= _input_columns(forces, room.v.shape[1])
         return lent(columns, _tables(room, a, b, kept.ends))
 
     def first(self, state: State, memory: Memory, index: int, sums: dict[str, float]) -> Rows:
@@ -340,6 +375,13 @@ class RobotSteps:
 
     def written(self, of: Trajectory) -> None:
         """Take note that records are in a file."""
+
+
+def _input_columns(forces: Array, nv: int) -> dict[str, Array]:
+    """Columns of the forces that a user applies: generalised ones, and then those on bodies [N, N m], shape
+    (..., nv + 6 nbody)."""
+    general, bodies = forces[..., :nv], forces[..., nv:]
+    return dict(zip(APPLIED, (general, bodies.reshape(*bodies.shape[:-1], -1, 6)), strict=True))
 
 
 def _tables(room: Any, a: int, b: int, ends: list[int]) -> dict[str, Table]:

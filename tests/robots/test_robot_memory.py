@@ -171,7 +171,8 @@ except ss.ModelError as error:
 
 
 DRY = """<mujoco><option timestep="0.002"/><default>
-<joint frictionloss="0.1" damping="0.1" range="-1 1"/></default><worldbody><geom type="plane" size="9 9 .1"/><body pos="0 0 .3"><freejoint/><geom size=".1"/>
+<joint frictionloss="0.1" damping="0.1" range="-1 1"/></default>
+<worldbody><geom type="plane" size="9 9 .1"/><body pos="0 0 .3"><freejoint/><geom size=".1"/>
 <body pos=".2 0 0"><joint axis="0 1 0" limited="true"/><geom type="capsule" fromto="0 0 0 .2 0 0" size=".03"/>
 <body pos=".2 0 0"><joint axis="0 1 0" limited="true"/><geom type="capsule" fromto="0 0 0 .2 0 0" size=".03"/>
 </body></body></body></worldbody></mujoco>"""

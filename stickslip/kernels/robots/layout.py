@@ -231,6 +231,10 @@ class Motion(NamedTuple):
     """[m], shape (nbody, 3)."""
     sensordata: Array
     """[any], shape (nsensordata,)."""
+    qfrc_applied: Array
+    """Generalised forces that the user applies [N, N m], shape (nv,)."""
+    xfrc_given: Array
+    """Forces and moments that the user applies to bodies [N, N m], shape (nbody, 6)."""
     act: Array
     """Activations [any], shape (na,)."""
     ctrl: Array
@@ -414,6 +418,11 @@ class Room(NamedTuple):
     """Their velocities and spins in the frames of the bodies [m/s, rad/s], shape (steps + 1, nbody, 6)."""
     sensors: Array
     """[any], shape (steps + 1, nsensordata)."""
+    pushed: IntArray
+    """Whether the user applied forces in the step that ended there [-], shape (steps + 1,)."""
+    applied: Array
+    """Those forces, where there were any: generalised ones, and of each body force and moment [N, N m], shape
+    (steps + 1, nv + 6 nbody)."""
     numbers: Array
     """Shape (steps, NUMBERS)."""
     contacts: ContactTable
