@@ -197,8 +197,14 @@ class Live:
         return Checkpoint(
             self.state, self._recall(), replace(self.clock, index=self.index),
             self._steps.model, scheme, options, self._solver_name, self._tolerance, sums,
-            dict(self.inputs) if isinstance(self._prepared, PreparedWorld) else {},
+            self._world_inputs(),
         )  # fmt: skip
+
+    def _world_inputs(self) -> dict[str, Any]:
+        """Inputs of a world, by itself or around a robot, which its states do not have."""
+        if isinstance(self._prepared, PreparedWorld):
+            return dict(self.inputs)
+        return dict(getattr(self._steps, "world_inputs", {}))
 
     def run(self) -> Trajectory:
         """What was recorded so far."""

@@ -35,6 +35,7 @@ from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.simulation.clock import OFF_CLOCK, Clock, Stride
 from stickslip.simulation.recorder import Marched, recorded
 from stickslip.simulation.robot_model import RobotModel
+from stickslip.simulation.robot_sensors import RobotSensors
 from stickslip.simulation.rows import Reduction, Rows, Table, joined, lent
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.state import Array, ModelError, State, UnknownNameError
@@ -62,6 +63,10 @@ class _Together:
     """The first that is not one of them."""
     ends: list[int]
     """Which of them are recorded, counted from the first."""
+    shown: list[tuple[Array, ...]]
+    """What sensors of the world around the robot show at those."""
+    given: list[dict[str, Array]]
+    """Inputs of that world in each of the steps."""
     read: bool = False
     """Whether they are rows already; no more are added."""
 
@@ -89,6 +94,14 @@ class RobotSteps:
         self._march = RobotMarch(prepared, solver, rows) if compiled else None
         self._growing: _Together | None = None
         """The last steps made together, which more may follow."""
+        self._sensors = RobotSensors(prepared)
+        if prepared.drive is not None:
+            prepared.drive.begin(begun.inputs)
+
+    @property
+    def world_inputs(self) -> dict[str, Array]:
+        """Inputs of the world around the robot that are forces or motions, by name [N, N m, m/s, rad/s]."""
+        return {} if self.prepared.drive is None else self.prepared.drive.inputs
 
     # 1. The step.
 
@@ -107,15 +120,19 @@ class RobotSteps:
         """What makes a step once more, on data of its own."""
         motion = self.prepared.motion
         given = np.concatenate([motion.ctrl, motion.mocap_pos.reshape(-1), motion.mocap_quat.reshape(-1)])
-        data = self.prepared.data
-        return partial(self._again, state, recall, h, given, applied_to(data.qfrc_applied, data.xfrc_applied))
+        data, inputs = self.prepared.data, self.world_inputs
+        applied = applied_to(data.qfrc_applied, data.xfrc_applied)
+        return partial(self._again, state, recall, h, given, applied, inputs)
 
     def _again(
-        self, state: State, recall: Callable[[], Memory], h: float, given: Array, applied: Mapping[str, Array]
-    ) -> Step:
+        self, state: State, recall: Callable[[], Memory], h: float, given: Array,
+        applied: Mapping[str, Array], inputs: Mapping[str, Array],
+    ) -> Step:  # fmt: skip
         """The step with what the user gave it: controls and poses of mocap bodies [any, m, -], shape (nu + 7
-        nmocap,), and forces."""
+        nmocap,), forces, and inputs of the world."""
         z, prepared = np.array(state.z), PreparedRobot(self.prepared.robot)
+        if prepared.drive is not None:
+            prepared.drive.begin(inputs)
         na, nu, n = prepared.model.na, prepared.model.nu, prepared.model.nmocap
         z[na : na + nu] = given[:nu]
         begin, memory = State(state.t, state.q, state.v, z), {**recall(), **applied}
@@ -194,7 +211,8 @@ class RobotSteps:
             partial(self._memory, strip, stop - 1, 0),
             strip.room.z[stop, self.prepared.model.na :],
         )
-        again = partial(self._again, before, recall, strip.h, given, self._applied(strip, stop))
+        more = self._applied(strip, stop), self.world_inputs
+        again = partial(self._again, before, recall, strip.h, given, *more)
         return self._taken(strip, done, index, every, OFF_CLOCK), again
 
     def _taken(self, strip: RobotStrip, done: int, index: int, every: int, end: int) -> Marched:
@@ -203,9 +221,12 @@ class RobotSteps:
         grown = self._growing
         new = grown is None or grown.strip is not strip or grown.read
         if grown is None or new:
-            grown = self._growing = _Together(strip, stop - done, stop, [])
-        grown.stop, before = stop, stop - done - grown.first
-        grown.ends.extend([before + k for k in recorded(index, done, every, end)])
+            grown = self._growing = _Together(strip, stop - done, stop, [], [], [])
+        grown.stop, before, ends = stop, stop - done - grown.first, recorded(index, done, every, end)
+        if self._sensors:
+            grown.shown.extend([self._sensors.of_strip(strip, stop - done + k + 1) for k in ends])
+        grown.ends.extend([before + k for k in ends])
+        grown.given.extend([self.world_inputs] * done)
         residual = worst = numbers.item(stop - 1, at.NATURAL_SCALED)
         if done > 1:
             worst = float(numbers[stop - done : stop, at.NATURAL_SCALED].max())
@@ -242,7 +263,8 @@ class RobotSteps:
             data.ctrl[: values.size] = values
 
     def set_inputs(self, values: Mapping[str, ArrayLike], state: State) -> State:
-        """Give actuators other controls, and mocap bodies other poses; the state with them."""
+        """Give actuators other controls, mocap bodies other poses, and the world around the robot other
+        inputs; the state with them."""
         if self.prepared.at is not state:
             self.prepared.place(state)
         data, model = self.prepared.data, self.prepared.model
@@ -251,7 +273,10 @@ class RobotSteps:
             given = np.asarray(value, float).reshape(-1)
             if not np.isfinite(given).all():
                 raise ModelError(f"input {name!r}: {value!r} is not finite")
-            if name in actuators and given.size == 1:
+            if name in self.world_inputs:
+                assert self.prepared.drive is not None
+                self.prepared.drive.set({name: value})
+            elif name in actuators and given.size == 1:
                 data.ctrl[actuators.index(name)] = given[0]
             elif name in bodies and self._mocap(bodies.index(name)) >= 0 and given.size in (3, 7):
                 k = int(model.body_mocapid[bodies.index(name)])
@@ -264,7 +289,8 @@ class RobotSteps:
         return state
 
     def inputs(self, state: State) -> dict[str, Array]:
-        """Controls of actuators [any], and poses of mocap bodies [m, -], shape (7,), by name."""
+        """Controls of actuators [any], poses of mocap bodies [m, -], shape (7,), and inputs of the world
+        around the robot [N, N m, m/s, rad/s], by name."""
         data, model = self.prepared.data, self.prepared.model
         found = {name: np.array(data.ctrl[k]) for k, name in enumerate(self.prepared.robot.names("actuator"))}
         for body in np.flatnonzero(model.body_mocapid >= 0).tolist():
@@ -272,7 +298,7 @@ class RobotSteps:
             if k < 0:
                 continue
             found[self.model.names[body]] = np.concatenate([data.mocap_pos[k], data.mocap_quat[k]])
-        return found
+        return found | self.world_inputs
 
     def _mocap(self, body: int) -> int:
         """Number of a mocap body that the user moves, -1 where a body is none."""
@@ -283,7 +309,13 @@ class RobotSteps:
 
     def keep(self, step: Step, before: State, state: State, index: int, closes: bool, told: bool) -> Kept:
         """What rows need of a step that ended at `state`."""
-        kept = Kept(numbers_of(step, state, index), self._arrays(state, before, step.h))
+        arrays = self._arrays(state, before, step.h)
+        of_bodies = arrays["poses"].reshape(-1, 7), arrays["twists"].reshape(-1, 6)
+        if closes:
+            arrays |= self._sensors.of_step(step, before, state, *of_bodies)
+        else:
+            arrays |= self._sensors.rows.columns(None)
+        kept = Kept(numbers_of(step, state, index), arrays)
         if not closes:
             return kept
         joint_id = np.zeros(0, np.int64) if step.joint_id is None else step.joint_id
@@ -305,6 +337,7 @@ class RobotSteps:
         twist = self._twists(np.array([state.t]), poses.reshape(1, -1), moved.reshape(1, -1))[0]
         pushed, applied = np.zeros(1, np.int64), np.empty((1, state.v.size + 6 * nb))
         write_applied(self.prepared.motion, pushed, applied, 0)
+        shown |= {f"inputs/{name}": value for name, value in self.world_inputs.items()}
         return {
             "q": state.q, "v": state.v, "z": state.z, "poses": poses.reshape(-1), "twists": twist, **shown,
             **(_input_columns(applied[0], state.v.size) if pushed[0] else {}),
@@ -322,7 +355,7 @@ class RobotSteps:
             pushed = told and any(one.strip.room.pushed[one.first + 1 : one.stop + 1].any() for one in kept)
             return joined([self._marched(one, told, pushed) for one in kept])
         # Forces that the user applies are told where there are any.
-        given = next((one.arrays for one in kept if APPLIED[0] in one.arrays), {})
+        given: dict[str, Array] = next((one.arrays for one in kept if APPLIED[0] in one.arrays), {})
         for name in APPLIED if given else ():
             for one in kept:
                 one.arrays.setdefault(name, np.zeros_like(given[name]))
@@ -346,6 +379,9 @@ class RobotSteps:
         if pushed:
             forces = np.where(room.pushed[after, None] != 0, room.applied[after], 0.0)
             columns |= _input_columns(forces, room.v.shape[1])
+        columns |= self._sensors.rows.rows(n, kept.ends, kept.shown)
+        for name in self.world_inputs:
+            columns[f"inputs/{name}"] = np.array([one[name] for one in kept.given])
         return lent(columns, _tables(room, a, b, kept.ends))
 
     def first(self, state: State, memory: Memory, index: int, sums: dict[str, float]) -> Rows:
@@ -357,7 +393,9 @@ class RobotSteps:
             kinetic = kinetic_energy(motion, traits)
             potential = float(motion.energy[0])
         numbers = start_numbers(state, index, kinetic, potential, sums)
-        return self.rows([Kept(numbers, self._arrays(state, state, 1.0))])
+        arrays = self._arrays(state, state, 1.0)
+        of_bodies = arrays["poses"].reshape(-1, 7), arrays["twists"].reshape(-1, 6)
+        return self.rows([Kept(numbers, arrays | self._sensors.at_start(state, *of_bodies))])
 
     def reduction(self, sums: dict[str, float]) -> Reduction:
         """How steps become records."""
