@@ -44,15 +44,12 @@ def check_world(robot: "Robot", world: Any) -> None:
         raise ModelError("the robot has a world around it; place all bodies with one WorldBuilder")
     if robot.source is None:
         raise ModelError("a robot that was given as an MjModel takes no world; load its file, text or MjSpec")
-    for what, names, instead in (
-        (
-            "sensors of what joints do",
-            tuple(one.name for one in world.sensors if one.of_joint),
-            "coordinates of a robot have no reactions; write a force sensor of MuJoCo's in the robot's file",
-        ),
-    ):
-        if names:
-            raise ModelError(f"{what} of a world do not stand around a robot ({', '.join(names)}): {instead}")
+    reactions = [one.name for one in world.sensors if one.of_joint]
+    if reactions:
+        raise ModelError(
+            f"sensors of what joints do stand around no robot ({', '.join(reactions)}): coordinates of a"
+            " robot have no reactions; write a force sensor of MuJoCo's in the robot's file"
+        )
     own = np.array(robot.model.opt.gravity)
     if not np.array_equal(own, world.gravity):
         raise ModelError(
@@ -62,7 +59,7 @@ def check_world(robot: "Robot", world: Any) -> None:
     for what, kinds, names in (
         ("body", ("body", "joint", "geom"), world.names),
         ("joint", ("joint", "tendon", "equality"), world.joints.names),
-        ("force", ("tendon", "actuator"), force_names(world)),
+        ("force", ("tendon", "actuator"), tuple(force_names(world))),
         ("sensor", ("sensor",), tuple(one.name for one in world.sensors)),
     ):
         for kind in kinds:
