@@ -12,7 +12,7 @@ from stickslip.kernels.robots.rows import LIMIT_OF_TENDON, MOST_OF_A_PAIR
 from stickslip.options import Options, option, tolerance_option
 from stickslip.robots.robot import CONES, Robot
 from stickslip.schemes.robot_prepared import PreparedRobot
-from stickslip.schemes.robots import ReducedMoreauJean, RobotMarch, memory_of, restore
+from stickslip.schemes.robots import ReducedMoreauJean, RobotMarch, applied_to, memory_of, restore
 from stickslip.schemes.step import Memory
 from stickslip.simulation.failure import SimulationFailure
 from stickslip.solvers import registry
@@ -145,7 +145,9 @@ class Substeps:
                 room, n = strip.room, strip.steps
                 judged = room.numbers[n - done : n, at.NATURAL_SCALED]
                 self.residual = max(self.residual, float(judged.max()))
-                self._state, self._memory = strip.state, memory_of(prepared, strip.last_after(n))
+                applied = applied_to(prepared.data.qfrc_applied, prepared.data.xfrc_applied)
+                self._state = strip.state
+                self._memory = memory_of(strip.last_after(n), prepared.reach, applied)
                 contacts, joints = room.contacts, room.joints
                 own, other = slice(*contacts.offset[n - 1 : n + 1]), slice(*joints.offset[n - 1 : n + 1])
                 found, k = (contacts.id[own], contacts.r[own], joints.id[other], joints.r[other]), k + done

@@ -220,7 +220,11 @@ class JournalStore(Store):
             a, b = max(start - first, 0), min(stop - first, rows)
             if a < b:
                 found = arrays.get(f"columns/{name}")
-                part = np.full((b - a,), np.nan) if found is None else self._checked(name, found, rows, a, b)
+                if found is None:  # of a column that came later
+                    like = next(one[f"columns/{name}"] for one in self._arrays if f"columns/{name}" in one)
+                    part = np.full((b - a, *like.shape[1:]), np.nan)
+                else:
+                    part = self._checked(name, found, rows, a, b)
                 width = part.shape[1:] if width is None else width
                 if part.shape[1:] != width:
                     self.frames.fail(f"rows of {name} of one shape", f"shapes {width} and {part.shape[1:]}")

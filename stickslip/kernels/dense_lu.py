@@ -8,7 +8,7 @@ import numpy as np
 
 from stickslip.compilation import JIT
 from stickslip.kernels.jit import jit
-from stickslip.kernels.lines import add_line, add_lines
+from stickslip.kernels.lines import add_line, add_lines, dot_in_four
 
 if JIT:
     from stickslip.kernels.fortran import routine
@@ -72,24 +72,8 @@ def _by_hand(J, b, n):
                 add_line(-factor, top, c + 1, J[i, :n])
                 b[i] -= factor * b[c]
     for i in range(n - 1, -1, -1):
-        b[i] = (b[i] - _times(J[i], b, i + 1, n)) / J[i, i]
+        b[i] = (b[i] - dot_in_four(J[i], b, i + 1, n)) / J[i, i]
     return True
-
-
-@jit
-def _times(x, y, first, n):
-    """Σ x[k] y[k], first <= k < n, in four sums that do not wait for each other."""
-    s0, s1, s2, s3, k = 0.0, 0.0, 0.0, 0.0, first
-    while k + 3 < n:
-        s0 += x[k] * y[k]
-        s1 += x[k + 1] * y[k + 1]
-        s2 += x[k + 2] * y[k + 2]
-        s3 += x[k + 3] * y[k + 3]
-        k += 4
-    while k < n:
-        s0 += x[k] * y[k]
-        k += 1
-    return (s0 + s1) + (s2 + s3)
 
 
 @jit

@@ -139,6 +139,22 @@ else:
 
 
 @jit
+def dot_in_four(x, y, first, n):
+    """Σ x[k] y[k], first <= k < n, in four sums that do not wait for each other."""
+    s0, s1, s2, s3, k = 0.0, 0.0, 0.0, 0.0, first
+    while k + 3 < n:
+        s0 += x[k] * y[k]
+        s1 += x[k + 1] * y[k + 1]
+        s2 += x[k + 2] * y[k + 2]
+        s3 += x[k + 3] * y[k + 3]
+        k += 4
+    while k < n:
+        s0 += x[k] * y[k]
+        k += 1
+    return (s0 + s1) + (s2 + s3)
+
+
+@jit
 def add_lines(start, X, which, f, count, first, y):
     """y <- start + Σ f[t] X[which[t]], t < count, in this order, from column `first` on.
 

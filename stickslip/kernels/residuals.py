@@ -214,12 +214,12 @@ def stop_sums(natural, K, scales, shift, at, work):
         if square > worst or square != square:
             worst, where = square, i
         for k in range(a, b):
-            big = max(big, abs(r[k]), abs(u[k]), abs(u_free[k]))
+            big = max(big, max(abs(r[k]), abs(u[k]), abs(u_free[k])))
             rr += r[k] * r[k]
             uu += u[k] * u[k]
             ff += u_free[k] * u_free[k]
             down, up = r[k] / length[k], scale * length[k]
-            big_s = max(big_s, abs(down), abs(up * u[k]), abs(up * u_free[k]))
+            big_s = max(big_s, max(abs(down), abs(up * u[k]), abs(up * u_free[k])))
             rr_s += down * down
             uu_s += up * u[k] * (up * u[k])
             ff_s += up * u_free[k] * (up * u_free[k])

@@ -52,12 +52,10 @@ def give_back(scratch, mark):
 
 @jit
 def floats(scratch, n):
-    """An array (n,) of numbers, not set. Where the stack is full it has memory of its own, which lives as
-    long as references to it are counted."""
+    """An array (n,) of numbers, not set. The stack must have room for it: who makes it knows the most that is
+    taken. Nothing counts references to such arrays, which would take longer than much of the work."""
     first = scratch.used[0]
     scratch.used[0] = first + (n + LINE - 1) // LINE * LINE
-    if scratch.used[0] > scratch.floats.shape[0]:
-        return np.empty(n)
     return scratch.floats[first : first + n]
 
 
@@ -66,8 +64,6 @@ def ints(scratch, n):
     """The same of whole numbers."""
     first = scratch.used[1]
     scratch.used[1] = first + (n + LINE - 1) // LINE * LINE
-    if scratch.used[1] > scratch.ints.shape[0]:
-        return np.empty(n, np.int64)
     return scratch.ints[first : first + n]
 
 

@@ -63,6 +63,8 @@ class BoundSensor:
     name: str
     function: Callable[[Reading], Any]
     """What it shows of a step; always of the same shape."""
+    of_joint: bool = False
+    """Whether it shows what a joint does, which robots do not tell."""
 
     def read(self, reading: Reading) -> Array:
         """What it shows at the end of a step [any]."""

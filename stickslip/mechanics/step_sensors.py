@@ -49,7 +49,7 @@ class _Reaction(Sensing):
         else:
             i, other = _pair(owner, world, str(self.body), self.other)
             read = lambda reading: _of_contacts(reading, i, other)[part]  # noqa: E731
-        return BoundSensor(self.name, read)
+        return BoundSensor(self.name, read, self.joint is not None)
 
 
 @dataclass(frozen=True, eq=False)

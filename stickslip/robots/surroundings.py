@@ -20,7 +20,6 @@ from stickslip.robots.linkage import (
     add_coordinates,
     add_motors,
     add_springs,
-    input_values,
     place_of,
     tree_of,
 )
@@ -45,16 +44,12 @@ def check_world(robot: "Robot", world: Any) -> None:
         raise ModelError("the robot has a world around it; place all bodies with one WorldBuilder")
     if robot.source is None:
         raise ModelError("a robot that was given as an MjModel takes no world; load its file, text or MjSpec")
-    for what, names, instead in (
-        (
-            "inputs",
-            _input_names(world),
-            "give numbers or functions, or write data.xfrc_applied",
-        ),
-        ("sensors", tuple(one.name for one in world.sensors), "write them in the robot's file"),
-    ):
-        if names:
-            raise ModelError(f"{what} of a world do not stand around a robot ({', '.join(names)}): {instead}")
+    reactions = [one.name for one in world.sensors if one.of_joint]
+    if reactions:
+        raise ModelError(
+            f"sensors of what joints do stand around no robot ({', '.join(reactions)}): coordinates of a"
+            " robot have no reactions; write a force sensor of MuJoCo's in the robot's file"
+        )
     own = np.array(robot.model.opt.gravity)
     if not np.array_equal(own, world.gravity):
         raise ModelError(
@@ -64,7 +59,8 @@ def check_world(robot: "Robot", world: Any) -> None:
     for what, kinds, names in (
         ("body", ("body", "joint", "geom"), world.names),
         ("joint", ("joint", "tendon", "equality"), world.joints.names),
-        ("force", ("tendon", "actuator"), force_names(world)),
+        ("force", ("tendon", "actuator"), tuple(force_names(world))),
+        ("sensor", ("sensor",), tuple(one.name for one in world.sensors)),
     ):
         for kind in kinds:
             known = set(robot.names(kind))
@@ -214,8 +210,3 @@ def force_names(world: World) -> list[str]:
     forces = world.forces
     names = [name for part in (forces.springs, forces.dampers) if part is not None for name in part.names]
     return names + [one.name for one in forces.written]
-
-
-def _input_names(world: World) -> list[str]:
-    """Inputs that are not the effort of an actuator."""
-    return [name for name in world.inputs if name not in input_values(world)]

@@ -5,16 +5,20 @@ Forces are those of the world's own code at the start of the step, applied to it
 with the velocities of the middle of the step.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from stickslip.kernels.bodies.motion import move_along
 from stickslip.kernels.held import Held
 from stickslip.kernels.robots.outputs import tell_bodies
 from stickslip.mechanics.forces import Forces
+from stickslip.mechanics.inputs import with_inputs
 from stickslip.mechanics.world import World
+from stickslip.problem.checks import frozen
 from stickslip.robots.linkage import input_values, still_springs
 from stickslip.rotations import between, matrices, turned
 from stickslip.state import Array, IntArray
@@ -25,6 +29,12 @@ class WorldDrive:
 
     def __init__(self, model: Any, world: World):
         self.world, self.forces = world, applied_forces(world)
+        self._placed, controls = world, input_values(world)
+        self.inputs: dict[str, Array] = {
+            name: one.default for name, one in world.inputs.items() if name not in controls
+        }
+        """Values of the inputs that are forces on bodies or motions, by name [N, N m, m/s, rad/s], shape (3,)
+        or (6,)."""
         self._count = int(model.nbody)
         self._body: IntArray = np.array([int(model.body(name).id) for name in world.names], np.int64)
         moved = world.motions.numbers
@@ -38,6 +48,19 @@ class WorldDrive:
         named = [name for one in tables if one is not None for name in one.names]
         pushed = () if self.forces.wrench is None else ("wrench",)
         return (*self.world.motions.names, *named, *(one.name for one in self.forces.written), *pushed)
+
+    def begin(self, values: Mapping[str, ArrayLike]) -> None:
+        """Give inputs these values, and others their defaults."""
+        self.world, self.inputs = self._placed, {n: self._placed.inputs[n].default for n in self.inputs}
+        self.set({name: value for name, value in values.items() if name in self.inputs})
+
+    def set(self, values: Mapping[str, ArrayLike]) -> None:
+        """Give inputs other values from the next step on."""
+        if not self.inputs:
+            return
+        self.world = with_inputs(self.world, values)
+        self.forces = applied_forces(self.world)
+        self.inputs = self.inputs | {name: frozen(np.array(value, float)) for name, value in values.items()}
 
     def poses(self, t: float, h: float, pos: Array, quat: Array) -> tuple[Array, Array]:
         """Of all mocap bodies after the step of length h from t, which they begin at pos [m], shape (k, 3),

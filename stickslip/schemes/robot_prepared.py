@@ -32,8 +32,10 @@ from stickslip.state import Array, IntArray, ModelError, State
 
 ARENA, ARENA_PER_DOF = 12 * 2**20, 60 * 2**10
 """Memory for contacts and constraints that MuJoCo takes by itself, about [bytes]."""
+MORE_ROWS = 96
+"""Rows of contacts that there may soon be more, some thirty."""
 FUNCTIONS = {
-    "kinematics": "mj_kinematics", "com_pos": "mj_comPos", "com_vel": "mj_comVel",
+    "kinematics": "mj_kinematics", "com_pos": "mj_comPos", "reference": "mj_referenceConstraint",
     "camlight": "mj_camlight", "tendon": "mj_tendon",
     "make_m": "mj_makeM", "factor_m": "mj_factorM", "collision": "mj_collision",
     "make_constraint": "mj_makeConstraint", "transmission": "mj_transmission", "sensor_pos": "mj_sensorPos",
@@ -67,6 +69,8 @@ class PreparedRobot:
             set_arena(mujoco, m, SPARE * max(int(m.narena), ARENA + ARENA_PER_DOF * m.nv))
         self.data = mujoco.MjData(m)
         """MuJoCo's: controls, applied forces and poses of mocap bodies may be written between steps."""
+        self.drive = drive_of(m, robot.world)
+        """What the world around the robot does by itself; None for nothing."""
         self._frame = np.zeros(FRAME, np.uint8)
         self.traits: Held = Held(self._traits(), None if like is None else like.traits)
         """`Traits`."""
@@ -76,6 +80,8 @@ class PreparedRobot:
         """`Engine`."""
         self.scratch: Held = Held(scratch_for(0, 0), None if like is None else like.scratch)
         """`Scratch` of one step."""
+        self._rows = MORE_ROWS + 2 * int(m.njnt) + 2 * int(m.ntendon) + int(m.nv)
+        """Constraints that there may soon be more: a step waits while the scratch grows."""
         still = Carried(False, np.zeros((m.nbody, 6)), np.zeros(0))
         self.still: Held = Held(still, None if like is None else like.still)
         """`Carried` where no mocap body moves."""
@@ -84,10 +90,8 @@ class PreparedRobot:
         self.looks_around = False
         """Whether margins are wider for mocap bodies that move."""
         self._mocap = np.array(self.data.mocap_pos), np.array(self.data.mocap_quat)
-        self.drive = drive_of(m, robot.world)
-        """What the world around the robot does by itself; None for nothing."""
-        self._applied: Array | None = None
-        """Forces on bodies that the user applied, while those of the world are added to them."""
+        self._driving = False
+        """Whether forces of the world are added to those that the user applies to bodies."""
         self.at: State | None = None
         """The state that the data is at, its stages made; None where it is at none."""
 
@@ -141,10 +145,11 @@ class PreparedRobot:
 
     def begin(self) -> tuple[Held, Held, Held, Held]:
         """Engine, motion, traits and scratch, with nothing in it, for kernels that make the next step."""
-        floats, ints = scratch_needed(self.engine, self.motion)
+        floats, ints = scratch_needed(self.data.nefc, self.motion)
         scratch = self.scratch
         if floats > scratch.floats.size or ints > scratch.ints.size:
-            self.scratch = scratch = Held(scratch_for(2 * floats, 2 * ints), like=scratch)
+            more = scratch_needed(2 * self.data.nefc + self._rows, self.motion)
+            self.scratch = scratch = Held(scratch_for(*more), like=scratch)
         scratch.used[:2] = 0
         return self.engine, self.motion, self.traits, self.scratch
 
@@ -240,9 +245,10 @@ class PreparedRobot:
         d, t = self.data, float(self.data.time)
         d.mocap_pos[:], d.mocap_quat[:] = self._driven_poses(t, h)
         if len(self.drive.forces):
-            if self._applied is None:
-                self._applied = np.array(d.xfrc_applied)
-            d.xfrc_applied[:] = self._applied + self.drive.wrench(t, self.motion, self.traits)
+            given = self.motion.xfrc_given
+            if not self._driving:
+                given[:], self._driving = d.xfrc_applied, True
+            d.xfrc_applied[:] = given + self.drive.wrench(t, self.motion, self.traits)
 
     def _driven_poses(self, t: float, h: float) -> tuple[Array, Array]:
         """Where mocap bodies go: those of the world as it says, others as the user has put them."""
@@ -255,9 +261,8 @@ class PreparedRobot:
 
     def release(self) -> None:
         """Take the forces of the world from those that the user applied."""
-        if self._applied is not None:
-            self.data.xfrc_applied[:] = self._applied
-            self._applied = None
+        if self._driving:
+            self.data.xfrc_applied[:], self._driving = self.motion.xfrc_given, False
 
     def settle(self) -> None:
         """Take note that mocap bodies are where the data has them, and the step has ended."""
@@ -341,8 +346,12 @@ class PreparedRobot:
             "derivative": "qDeriv", "factor": "qLD", "inverse": "qLDiagInv", "moment": "actuator_moment",
             "moment_count": "moment_rownnz", "moment_start": "moment_rowadr",
             "moment_column": "moment_colind", "tendon": "ten_J", "tendon_length": "ten_length",
+            "xfrc_given": "xfrc_applied",
         }  # fmt: skip
-        return Motion(**{name: getattr(d, names.get(name, name)) for name in Motion._fields})
+        found = {name: getattr(d, names.get(name, name)) for name in Motion._fields}
+        if self.drive is not None and len(self.drive.forces):
+            found["xfrc_given"] = np.zeros((self.model.nbody, 6))  # the data's has those of the world, too
+        return Motion(**found)
 
     def _traits(self) -> Traits:
         m, mujoco, robot = self.model, self._mujoco, self.robot

@@ -4,7 +4,7 @@ Velocities are implicit in dampers, springs and servos, contact is hard. Many st
 call (`RobotMarch`); one that its solver leaves is made here, with the solver that was asked for.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from sys import getrefcount
 from typing import Any, NamedTuple
@@ -21,6 +21,7 @@ from stickslip.kernels.robots import steps as kernels
 from stickslip.kernels.robots.impulses import guess, remember, whole
 from stickslip.kernels.robots.layout import LastImpulses, Room
 from stickslip.kernels.robots.many import march_many
+from stickslip.kernels.robots.motion import kinetic_energy
 from stickslip.kernels.robots.outputs import begin_room, follow_room, write_contacts
 from stickslip.kernels.robots.rows import find_missed
 from stickslip.kernels.steps.tables import empty_contacts, empty_joints
@@ -36,8 +37,10 @@ from stickslip.schemes.step import Memory, Solver, Step
 from stickslip.state import Array, ModelError, State, state_of
 
 _NOT_FINITE = "from t = {:.9g} s on the velocities of the robot are not finite; take a smaller h"
-ROWS, TOGETHER = 1000, 500
-"""Steps that a room is for unless it is told, and most of a call: no signal is heard within it."""
+ROWS, NEARLY = 272, 16
+"""Steps that a room has space for unless it is told, and how few are left when it counts as nearly full.
+Rooms of this size stay in the cache; a room of 1000 steps made each step up to 40 % slower
+(`benchmarks/robots.py`). One call makes at most so many steps, and no signal is heard within it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +110,14 @@ class ReducedMoreauJean(Options):
         # 3. The end of the step.
         while not write_contacts(engine, traits, rows, r, u, room, 0):
             room = Held(room_for(prepared, 1, 2 * room.contacts.gap.size), like=room)
-        kernels.end_step(*parts, settings, free, rows, split, u, room.numbers[0])
+        kinetic = kinetic_energy(motion, traits)
+        kernels.end_step(*parts, settings, free, rows, split, u, kinetic, room.numbers[0])
         prepared.check_said(state.t)
         end = prepared.at = prepared.reading()
         prepared.settle()
         last = remember(rows, r)
-        return _step(room, end, h, memory_of(prepared, last), solves, reason)
+        applied = applied_to(prepared.data.qfrc_applied, prepared.data.xfrc_applied)
+        return _step(room, end, h, memory_of(last, prepared.reach, applied), solves, reason)
 
 
 def _step(
@@ -202,7 +207,7 @@ class RobotMarch:
         prepared.look_ahead(h, carried, state)
         if strip is None or not strip.can_follow(state, h):
             strip = self._begin(state, recall, index, h)
-        steps, run = min(most, TOGETHER, strip.most - strip.steps), strip.run
+        steps, run = min(most, strip.most - strip.steps), strip.run
         if carried.moving or prepared.drive is not None:
             run, steps = Held(run.values._replace(carried=carried), like=run), 1
         done, ending = self._made(run, strip, steps, at(index + 1))
@@ -272,9 +277,10 @@ class RobotMarch:
         return self.strip
 
     def renew(self, state: State) -> bool:
-        """Whether the strip is full and ends at `state`, and another one follows, with all as it was."""
+        """Begin another strip where the last one ends, if it is nearly full and ends at `state`; whether one
+        was begun."""
         strip = self.strip
-        if strip is None or strip.steps < strip.most or strip.closed or strip.state is not state:
+        if strip is None or strip.steps < strip.most - NEARLY or strip.closed or strip.state is not state:
             return False
         for place in self._places:
             if place.is_free():
@@ -328,6 +334,7 @@ class RobotMarch:
 
         Steps that write to new memory take ten times as long as others, so that two places are made at first.
         """
+        self.contacts = max(self.contacts, 2 * int(self.prepared.data.ncon))
         most = self.rows * (self.contacts + 8)
         for one in self._places:
             if one.most >= most and one.room.impulse.size >= 2 * last.r.size and one.is_free():
@@ -424,12 +431,16 @@ def restore(prepared: PreparedRobot, state: State, memory: Memory) -> None:
         prepared.place(state)
 
 
-def memory_of(prepared: PreparedRobot, last: LastImpulses) -> Memory:
-    """The scheme's memory after a step."""
+def applied_to(general: Array, bodies: Array) -> dict[str, Array]:
+    """Copies of the forces that a user applies, as the memory of the scheme has them."""
+    return {"qfrc_applied": np.array(general), "xfrc_applied": np.array(bodies)}
+
+
+def memory_of(last: LastImpulses, reach: float, applied: Mapping[str, Array]) -> Memory:
+    """The scheme's memory after a step; applied: the forces that the user applied in it."""
     made = {
         "key": last.key.astype(float), "offset": last.offset.astype(float), "r": np.array(last.r),
-        "reach": np.array([prepared.reach]), "qfrc_applied": np.array(prepared.data.qfrc_applied),
-        "xfrc_applied": np.array(prepared.data.xfrc_applied),
+        "reach": np.array([reach]), **applied,
     }  # fmt: skip
     for array in made.values():
         array.flags.writeable = False
@@ -452,6 +463,7 @@ def room_for(prepared: PreparedRobot, steps: int, most: int) -> Room:
     return Room(
         np.empty(n), np.empty((n, m.nq)), np.empty((n, m.nv)), np.empty((n, m.na + m.nu + 7 * m.nmocap)),
         np.empty((n, m.nbody, 7)), np.empty((n, m.nbody, 6)), np.empty((n, m.nsensordata)),
+        np.zeros(n, np.int64), np.empty((n, m.nv + 6 * m.nbody)),
         np.zeros((steps, at.NUMBERS)), empty_contacts(steps, most), empty_joints(steps, rows),
         np.zeros(n + 1, np.int64), np.empty(blocks, np.int64), np.zeros(blocks + n, np.int64),
         np.empty(6 * most + rows),

@@ -106,6 +106,8 @@ class Live:
         self._step: Any = None
         self._lane: Lane | None = None
         """Makes one more step and nothing else; None where there is more to do."""
+        self._due, self._tidying = False, 0
+        """Whether bookkeeping is due, and the number of its parts that are done."""
         self._settled = self.index
         """The clock's at the last step that is taken in: the lane may have made more."""
 
@@ -195,8 +197,14 @@ class Live:
         return Checkpoint(
             self.state, self._recall(), replace(self.clock, index=self.index),
             self._steps.model, scheme, options, self._solver_name, self._tolerance, sums,
-            dict(self.inputs) if isinstance(self._prepared, PreparedWorld) else {},
+            self._world_inputs(),
         )  # fmt: skip
+
+    def _world_inputs(self) -> dict[str, Any]:
+        """Inputs of a world, by itself or around a robot, which its states do not have."""
+        if isinstance(self._prepared, PreparedWorld):
+            return dict(self.inputs)
+        return dict(getattr(self._steps, "world_inputs", {}))
 
     def run(self) -> Trajectory:
         """What was recorded so far."""
@@ -212,14 +220,14 @@ class Live:
         lane, writer = self._lane, self._writer
         if lane is not None and type(n) is int and n == 1 and (writer is None or not writer.is_late):
             index = self.index + 1
-            state = None
-            if index - self._settled <= HELD:
-                state = lane(self.state, self.index, self._record, self.clock.at(index))
+            state = lane(self.state, self.index, self._record, self.clock.at(index))
             if state is None and self._renew() and self._lane is not None:
                 state = self._lane(self.state, self.index, self._record, self.clock.at(index))
             if state is not None:
                 # Nothing is called between the end of the step and here: a signal comes before or after.
                 self.state, self.index = state, index
+                if self._due or index - self._settled >= HELD:
+                    self._tidy()
                 return state
         if (type(n) is not int and not isinstance(n, Integral)) or isinstance(n, bool) or n < 1:
             raise ModelError(f"n is {n!r}; how many steps is a whole number from 1")
@@ -231,14 +239,30 @@ class Live:
             raise SimulationFailure(missed.t, missed.step, self.run(), missed.more) from None
         return self.state
 
-    def _renew(self) -> bool:
-        """Whether the lane goes on in other memory, where that of before is full: what a step by itself needs
-        otherwise would take many times as long as the step."""
+    def _renew(self, interrupts: Interrupts | None = None) -> bool:
+        """Let the lane go on in other memory, if its own is nearly full; whether it does. Otherwise the next
+        step would take many times as long as others."""
         renew = getattr(self._steps, "renew", None)
-        if renew is None or self.index != self._settled or not renew(self.state):
+        if renew is None:
+            return False
+        self._settle(interrupts)
+        if not renew(self.state):
             return False
         self._lane = self._steps.lane
         return True
+
+    def _tidy(self) -> None:
+        """Do one part of the bookkeeping of hundreds of steps of the lane. All of it at once would take many
+        times as long as a step."""
+        with Interrupts() as interrupts:
+            if self._tidying == 0:
+                self._settle(interrupts)
+            elif self._tidying == 1:
+                self._renew(interrupts)
+            else:
+                self._recorder.tidy()
+            self._due = self._tidying < 2 or self._recorder.is_due
+            self._tidying = self._tidying + 1 if self._due else 0
 
     def _advance(self, n: int, interrupts: Interrupts) -> None:
         if self.clock.adaptive is not None:
@@ -308,6 +332,10 @@ class Live:
             return False
         ends = recorded(index, march.steps, every, end)
         self._take(march, index, ends, again if march.steps == 1 else None)
+        if march.steps > 1 and self._due:
+            self._recorder.flush()
+        elif self._due:
+            self._recorder.tidy()
         if march.error is not None:
             raise march.error
         if ends and self._watch is not None:
@@ -321,6 +349,7 @@ class Live:
         self.state, self._recall = march.state, partial(march.memory, march.steps - 1)
         self.index = self._settled = index + march.steps
         self._again, self._step = again, None
+        self._due = self._recorder.is_due
         self._residual, self._worst = march.residual, max(self._worst, march.worst)
         alike = self._watch is None and self._edges is None and not self.clock.grid
         alike = alike and self.clock.adaptive is None
@@ -377,6 +406,8 @@ class Live:
             self._worst = max(self._worst, one.natural_scaled)
             self.state, self._recall = end, partial(attrgetter("memory"), one)
         self.index = self._settled = index
+        if self._recorder.is_due:
+            self._recorder.tidy()
         if closes:
             interrupts.run(self.show)
 

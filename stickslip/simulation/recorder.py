@@ -1,10 +1,11 @@
 """Keeps the steps of a run while it goes on, as rows of records.
 
 Steps made one by one are held as their stepper kept them, and become rows by the hundred, which is several
-times faster than one by one. Steps made together come as rows.
+times faster than one by one. Steps made together come as rows. To make rows of hundreds of steps takes as
+long as twenty fast steps; `tidy` does it in parts, so that no single step waits for all of it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple, Protocol
@@ -19,6 +20,8 @@ from stickslip.state import State
 
 HELD = 256
 """So many steps are held before they become rows."""
+COPIED = 2**16
+"""Bytes that one part of `Recorder.tidy` copies, about: it takes as long as a fast step."""
 
 
 Lane = Callable[[State, int, int, float], State | None]
@@ -84,6 +87,8 @@ class Recorder:
         self._ends: list[int] = []
         self._count = 0
         """Steps that are held."""
+        self._work: Iterator[None] | None = None
+        """Turns steps that were held into rows, part by part; None if nothing is under way."""
 
     @property
     def totals(self) -> dict[str, float]:
@@ -125,23 +130,39 @@ class Recorder:
         if kept is not None:
             self._held.append(kept)
         self._count += steps
-        if self._count >= HELD:
-            self.flush()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether HELD steps wait to become rows, or some are becoming rows."""
+        return self._count >= HELD or self._work is not None
 
     def flush(self) -> None:
         """Turn the steps that are held into rows."""
-        if not self._held:
-            return
-        held, ends = self._held, np.array(self._ends, np.int64)
+        while self._held or self._work is not None:
+            self.tidy()
+
+    def tidy(self) -> None:
+        """Do one part of what turns the steps that are held into rows."""
+        if self._work is None:
+            self._work = self._turned()
+        if next(self._work, self) is self:
+            self._work = None
+
+    def _turned(self) -> Iterator[None]:
+        """Turn the steps that are held into rows."""
+        held, ends, first = self._held, np.array(self._ends, np.int64), 0
         self._held, self._ends, self._count = [], [], 0
-        first = 0
         for _, group in groupby(held, type):
             rows = self._rower.rows(list(group))
+            yield
             own = ends[(ends >= first) & (ends < first + len(rows))] - first
             first += len(rows)
-            found = self._reduction.reduce(rows, own)
+            found = yield from self._reduction.parts(rows, own)
+            while len(own) and not found.own(COPIED):
+                yield
             if len(own):
                 self.store.append(found)
+            yield
 
     def forget(self) -> None:
         """Let go of all records but the last: they are in a file."""

@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike
 from stickslip.interrupts import Interrupts
 from stickslip.kernels.robots import layout as at
 from stickslip.kernels.robots.motion import kinetic_energy
-from stickslip.kernels.robots.outputs import deepest, tell_bodies
+from stickslip.kernels.robots.outputs import deepest, tell_bodies, write_applied
 from stickslip.mechanics.given import called
 from stickslip.names import LISTED, alternatives
 from stickslip.robots.linkage import input_values
 from stickslip.schemes import registry
 from stickslip.schemes.robot_drive import mocap_twists
 from stickslip.schemes.robot_prepared import PreparedRobot
-from stickslip.schemes.robots import ROWS, RobotMarch, RobotStrip, memory_of, restore
+from stickslip.schemes.robots import ROWS, RobotMarch, RobotStrip, applied_to, memory_of, restore
 from stickslip.schemes.step import Memory, Solver, Step
 from stickslip.simulation.begun import Begun, begun_from, begun_new
 from stickslip.simulation.body_rows import (
@@ -35,7 +35,8 @@ from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.simulation.clock import OFF_CLOCK, Clock, Stride
 from stickslip.simulation.recorder import Marched, recorded
 from stickslip.simulation.robot_model import RobotModel
-from stickslip.simulation.rows import Reduction, Rows, Table, joined
+from stickslip.simulation.robot_sensors import RobotSensors
+from stickslip.simulation.rows import Reduction, Rows, Table, joined, lent
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.state import Array, ModelError, State, UnknownNameError
 
@@ -46,6 +47,8 @@ JUDGED = {
     "lifted": at.LIFTED, "balance": at.BALANCE,
 }  # fmt: skip
 """Columns of the numbers of steps made together."""
+APPLIED = "inputs/qfrc_applied", "inputs/xfrc_applied"
+"""Columns of forces that a user applies: generalised ones, and those on bodies."""
 Control = Callable[[Any], Any]
 """Given MuJoCo's data before each step, it returns the controls, or writes them to `data.ctrl` itself."""
 
@@ -60,6 +63,10 @@ class _Together:
     """The first that is not one of them."""
     ends: list[int]
     """Which of them are recorded, counted from the first."""
+    shown: list[tuple[Array, ...]]
+    """What sensors of the world around the robot show at those."""
+    given: list[dict[str, Array]]
+    """Inputs of that world in each of the steps."""
     read: bool = False
     """Whether they are rows already; no more are added."""
 
@@ -87,6 +94,14 @@ class RobotSteps:
         self._march = RobotMarch(prepared, solver, rows) if compiled else None
         self._growing: _Together | None = None
         """The last steps made together, which more may follow."""
+        self._sensors = RobotSensors(prepared)
+        if prepared.drive is not None:
+            prepared.drive.begin(begun.inputs)
+
+    @property
+    def world_inputs(self) -> dict[str, Array]:
+        """Inputs of the world around the robot that are forces or motions, by name [N, N m, m/s, rad/s]."""
+        return {} if self.prepared.drive is None else self.prepared.drive.inputs
 
     # 1. The step.
 
@@ -103,13 +118,28 @@ class RobotSteps:
 
     def again(self, state: State, recall: Callable[[], Memory], h: float) -> Callable[[], Step]:
         """What makes a step once more, on data of its own."""
-        return partial(self._again, state, recall, h, self.prepared.motion.ctrl.copy())
+        motion = self.prepared.motion
+        given = np.concatenate([motion.ctrl, motion.mocap_pos.reshape(-1), motion.mocap_quat.reshape(-1)])
+        data, inputs = self.prepared.data, self.world_inputs
+        applied = applied_to(data.qfrc_applied, data.xfrc_applied)
+        return partial(self._again, state, recall, h, given, applied, inputs)
 
-    def _again(self, state: State, recall: Callable[[], Memory], h: float, controls: Array) -> Step:
-        z, na = np.array(state.z), self.prepared.model.na
-        z[na : na + controls.size] = controls
-        begin = State(state.t, state.q, state.v, z)
-        made: Step = self.scheme.step(PreparedRobot(self.prepared.robot), begin, recall(), h, self.solver)
+    def _again(
+        self, state: State, recall: Callable[[], Memory], h: float, given: Array,
+        applied: Mapping[str, Array], inputs: Mapping[str, Array],
+    ) -> Step:  # fmt: skip
+        """The step with what the user gave it: controls and poses of mocap bodies [any, m, -], shape (nu + 7
+        nmocap,), forces, and inputs of the world."""
+        z, prepared = np.array(state.z), PreparedRobot(self.prepared.robot)
+        if prepared.drive is not None:
+            prepared.drive.begin(inputs)
+        na, nu, n = prepared.model.na, prepared.model.nu, prepared.model.nmocap
+        z[na : na + nu] = given[:nu]
+        begin, memory = State(state.t, state.q, state.v, z), {**recall(), **applied}
+        restore(prepared, begin, memory)
+        prepared.data.mocap_pos[:] = given[nu : nu + 3 * n].reshape(n, 3)
+        prepared.data.mocap_quat[:] = given[nu + 3 * n :].reshape(n, 4)
+        made: Step = self.scheme.step(prepared, begin, memory, h, self.solver)
         return made
 
     def contacts(self, memory: Memory, step: Step | None) -> int:
@@ -176,10 +206,13 @@ class RobotSteps:
         """So many steps that the lane made from an index of the clock on, and what makes the last again."""
         strip = None if self._march is None else self._march.strip
         assert strip is not None
-        stop, na, nu = strip.steps, self.prepared.model.na, self.prepared.model.nu
-        recall = partial(self._memory, strip, stop - 1, 0)
-        controls = strip.room.z[stop, na : na + nu]
-        again = partial(self._again, strip.state_after(stop - 1), recall, strip.h, controls)
+        stop, before = strip.steps, strip.state_after(strip.steps - 1)
+        recall, given = (
+            partial(self._memory, strip, stop - 1, 0),
+            strip.room.z[stop, self.prepared.model.na :],
+        )
+        more = self._applied(strip, stop), self.world_inputs
+        again = partial(self._again, before, recall, strip.h, given, *more)
         return self._taken(strip, done, index, every, OFF_CLOCK), again
 
     def _taken(self, strip: RobotStrip, done: int, index: int, every: int, end: int) -> Marched:
@@ -188,9 +221,12 @@ class RobotSteps:
         grown = self._growing
         new = grown is None or grown.strip is not strip or grown.read
         if grown is None or new:
-            grown = self._growing = _Together(strip, stop - done, stop, [])
-        grown.stop, before = stop, stop - done - grown.first
-        grown.ends.extend([before + k for k in recorded(index, done, every, end)])
+            grown = self._growing = _Together(strip, stop - done, stop, [], [], [])
+        grown.stop, before, ends = stop, stop - done - grown.first, recorded(index, done, every, end)
+        if self._sensors:
+            grown.shown.extend([self._sensors.of_strip(strip, stop - done + k + 1) for k in ends])
+        grown.ends.extend([before + k for k in ends])
+        grown.given.extend([self.world_inputs] * done)
         residual = worst = numbers.item(stop - 1, at.NATURAL_SCALED)
         if done > 1:
             worst = float(numbers[stop - done : stop, at.NATURAL_SCALED].max())
@@ -199,7 +235,14 @@ class RobotSteps:
 
     def _memory(self, strip: RobotStrip, stop: int, k: int) -> Memory:
         """After `stop` steps of a strip."""
-        return memory_of(self.prepared, strip.last_after(stop))
+        return memory_of(strip.last_after(stop), self.prepared.reach, self._applied(strip, stop))
+
+    def _applied(self, strip: RobotStrip, stop: int) -> dict[str, Array]:
+        """The forces that the user applied in the last of so many steps of a strip."""
+        nv, forces = self.prepared.model.nv, strip.room.applied[stop]
+        if not strip.room.pushed[stop]:
+            forces = np.zeros(forces.size)
+        return applied_to(forces[:nv], forces[nv:].reshape(-1, 6))
 
     def _ask(self, state: State) -> None:
         """Ask the user's function for the controls of the next step."""
@@ -220,7 +263,8 @@ class RobotSteps:
             data.ctrl[: values.size] = values
 
     def set_inputs(self, values: Mapping[str, ArrayLike], state: State) -> State:
-        """Give actuators other controls, and mocap bodies other poses; the state with them."""
+        """Give actuators other controls, mocap bodies other poses, and the world around the robot other
+        inputs; the state with them."""
         if self.prepared.at is not state:
             self.prepared.place(state)
         data, model = self.prepared.data, self.prepared.model
@@ -229,7 +273,10 @@ class RobotSteps:
             given = np.asarray(value, float).reshape(-1)
             if not np.isfinite(given).all():
                 raise ModelError(f"input {name!r}: {value!r} is not finite")
-            if name in actuators and given.size == 1:
+            if name in self.world_inputs:
+                assert self.prepared.drive is not None
+                self.prepared.drive.set({name: value})
+            elif name in actuators and given.size == 1:
                 data.ctrl[actuators.index(name)] = given[0]
             elif name in bodies and self._mocap(bodies.index(name)) >= 0 and given.size in (3, 7):
                 k = int(model.body_mocapid[bodies.index(name)])
@@ -242,7 +289,8 @@ class RobotSteps:
         return state
 
     def inputs(self, state: State) -> dict[str, Array]:
-        """Controls of actuators [any], and poses of mocap bodies [m, -], shape (7,), by name."""
+        """Controls of actuators [any], poses of mocap bodies [m, -], shape (7,), and inputs of the world
+        around the robot [N, N m, m/s, rad/s], by name."""
         data, model = self.prepared.data, self.prepared.model
         found = {name: np.array(data.ctrl[k]) for k, name in enumerate(self.prepared.robot.names("actuator"))}
         for body in np.flatnonzero(model.body_mocapid >= 0).tolist():
@@ -250,7 +298,7 @@ class RobotSteps:
             if k < 0:
                 continue
             found[self.model.names[body]] = np.concatenate([data.mocap_pos[k], data.mocap_quat[k]])
-        return found
+        return found | self.world_inputs
 
     def _mocap(self, body: int) -> int:
         """Number of a mocap body that the user moves, -1 where a body is none."""
@@ -261,7 +309,13 @@ class RobotSteps:
 
     def keep(self, step: Step, before: State, state: State, index: int, closes: bool, told: bool) -> Kept:
         """What rows need of a step that ended at `state`."""
-        kept = Kept(numbers_of(step, state, index), self._arrays(state, before, step.h))
+        arrays = self._arrays(state, before, step.h)
+        of_bodies = arrays["poses"].reshape(-1, 7), arrays["twists"].reshape(-1, 6)
+        if closes:
+            arrays |= self._sensors.of_step(step, before, state, *of_bodies)
+        else:
+            arrays |= self._sensors.rows.columns(None)
+        kept = Kept(numbers_of(step, state, index), arrays)
         if not closes:
             return kept
         joint_id = np.zeros(0, np.int64) if step.joint_id is None else step.joint_id
@@ -281,8 +335,12 @@ class RobotSteps:
         }
         moved = mocap_twists(self.prepared.model, before.z[None], state.z[None], np.array([h]), twists)
         twist = self._twists(np.array([state.t]), poses.reshape(1, -1), moved.reshape(1, -1))[0]
+        pushed, applied = np.zeros(1, np.int64), np.empty((1, state.v.size + 6 * nb))
+        write_applied(self.prepared.motion, pushed, applied, 0)
+        shown |= {f"inputs/{name}": value for name, value in self.world_inputs.items()}
         return {
             "q": state.q, "v": state.v, "z": state.z, "poses": poses.reshape(-1), "twists": twist, **shown,
+            **(_input_columns(applied[0], state.v.size) if pushed[0] else {}),
         }  # fmt: skip
 
     def _twists(self, t: Array, poses: Array, twists: Array) -> Array:
@@ -293,22 +351,38 @@ class RobotSteps:
     def rows(self, kept: Sequence[Any]) -> Rows:
         """One row per step."""
         if isinstance(kept[0], _Together):
-            return joined([self._marched(one) for one in kept])
+            told = any(one.ends for one in kept)
+            pushed = told and any(one.strip.room.pushed[one.first + 1 : one.stop + 1].any() for one in kept)
+            return joined([self._marched(one, told, pushed) for one in kept])
+        # Forces that the user applies are told where there are any.
+        given: dict[str, Array] = next((one.arrays for one in kept if APPLIED[0] in one.arrays), {})
+        for name in APPLIED if given else ():
+            for one in kept:
+                one.arrays.setdefault(name, np.zeros_like(given[name]))
         return rows_of(kept)
 
-    def _marched(self, kept: _Together) -> Rows:
-        """Rows of steps made together."""
+    def _marched(self, kept: _Together, told: bool, pushed: bool) -> Rows:
+        """Rows of steps made together; told: whether any are recorded, with all that records have; pushed:
+        with the forces that the user applies."""
         kept.read = True
         strip, a, b = kept.strip, kept.first, kept.stop
         room, n, after, place = strip.room, b - a, slice(a + 1, b + 1), self.model.sensor_place
         columns = certified_columns(room.t[after], strip.h, strip.index + a, room.numbers[a:b], JUDGED)
+        if not told:
+            return lent(columns, {})
         poses, twists = room.poses[after].reshape(n, -1), room.twists[after].reshape(n, -1)
         moved = mocap_twists(self.prepared.model, room.z[a:b], room.z[after], np.full(n, strip.h), twists)
         columns |= {name: getattr(room, name)[after] for name in ("q", "v", "z")}
         columns |= {"poses": poses, "twists": self._twists(columns["t"], poses, moved)}
         for name, (first, count) in zip(self.model.sensor_names, place.tolist(), strict=True):
             columns[f"sensors/{name}"] = room.sensors[after, first : first + count]
-        return Rows(columns, _tables(room, a, b, kept.ends))
+        if pushed:
+            forces = np.where(room.pushed[after, None] != 0, room.applied[after], 0.0)
+            columns |= _input_columns(forces, room.v.shape[1])
+        columns |= self._sensors.rows.rows(n, kept.ends, kept.shown)
+        for name in self.world_inputs:
+            columns[f"inputs/{name}"] = np.array([one[name] for one in kept.given])
+        return lent(columns, _tables(room, a, b, kept.ends))
 
     def first(self, state: State, memory: Memory, index: int, sums: dict[str, float]) -> Rows:
         """The record of the start."""
@@ -316,10 +390,12 @@ class RobotSteps:
         motion, traits = self.prepared.motion, self.prepared.traits
         kinetic, potential = sums.get("kinetic"), sums.get("potential")
         if kinetic is None or potential is None:
-            kinetic = kinetic_energy(motion, traits, self.prepared.scratch)
+            kinetic = kinetic_energy(motion, traits)
             potential = float(motion.energy[0])
         numbers = start_numbers(state, index, kinetic, potential, sums)
-        return self.rows([Kept(numbers, self._arrays(state, state, 1.0))])
+        arrays = self._arrays(state, state, 1.0)
+        of_bodies = arrays["poses"].reshape(-1, 7), arrays["twists"].reshape(-1, 6)
+        return self.rows([Kept(numbers, arrays | self._sensors.at_start(state, *of_bodies))])
 
     def reduction(self, sums: dict[str, float]) -> Reduction:
         """How steps become records."""
@@ -339,17 +415,24 @@ class RobotSteps:
         """Take note that records are in a file."""
 
 
+def _input_columns(forces: Array, nv: int) -> dict[str, Array]:
+    """Columns of the forces that a user applies: generalised ones, and then those on bodies [N, N m], shape
+    (..., nv + 6 nbody)."""
+    general, bodies = forces[..., :nv], forces[..., nv:]
+    return dict(zip(APPLIED, (general, bodies.reshape(*bodies.shape[:-1], -1, 6)), strict=True))
+
+
 def _tables(room: Any, a: int, b: int, ends: list[int]) -> dict[str, Table]:
     """Contacts and other impulses of steps a to b, of those that are recorded, counted from a."""
     made = {}
     for name, table in (("contacts", room.contacts), ("joints", room.joints)):
         first, stop = table.offset[a : b + 1 : b - a].tolist()
-        counts = np.diff(table.offset[a : b + 1])
-        rows: Any = slice(first, stop)
-        if len(ends) < b - a:
+        rows: Any = slice(first, stop if ends else first)
+        counts = np.diff(table.offset[a : b + 1]) if ends else np.zeros(b - a, np.int64)
+        if 0 < len(ends) < b - a:
             closes = np.zeros(b - a, bool)
             closes[ends] = True
-            rows = np.flatnonzero(np.repeat(closes, counts)) + first if ends else slice(0, 0)
+            rows = np.flatnonzero(np.repeat(closes, counts)) + first
             counts = np.where(closes, counts, 0)
         found = {key: getattr(table, key)[rows] for key in table._fields if key != "offset"}
         if name == "contacts":

@@ -4,7 +4,8 @@ Columns have one entry per row; tables (contacts, joints) have any number of ent
 every tenth step keeps one row for ten: each column says by its rule what that row has.
 """
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +25,10 @@ RULES = {
 }  # fmt: skip
 """Columns whose rule is not `last`; other measures have the largest. Impulses of systems are summed, save
 values in first order (`Summed`)."""
+
+
+AT_ONCE = 4
+"""Columns that are reduced in one part of the work."""
 
 
 def rule(name: str) -> str:
@@ -47,9 +52,26 @@ class Rows:
 
     columns: dict[str, Any]
     tables: dict[str, Table] = field(default_factory=dict)
+    lent: list[tuple[dict[str, Any], str]] = field(default_factory=list)
+    """Arrays whose memory will be used again, as pairs of a dictionary and a key in it."""
 
     def __len__(self) -> int:
         return len(self.columns["t"])
+
+    def own(self, most: float = math.inf) -> bool:
+        """Copy lent arrays until about `most` bytes are copied; whether none is left."""
+        done = 0
+        while self.lent and done < most:
+            columns, name = self.lent.pop()
+            columns[name] = np.array(columns[name])
+            done += columns[name].nbytes
+        return not self.lent
+
+
+def lent(columns: dict[str, Any], tables: dict[str, Table]) -> Rows:
+    """Rows whose arrays are all in memory that will be used again."""
+    parts = [columns, *(table.columns for table in tables.values())]
+    return Rows(columns, tables, [(part, name) for part in parts for name in part])
 
 
 def joined(parts: Sequence[Rows]) -> Rows:
@@ -79,25 +101,29 @@ class Reduction:
         """Of a column that is summed: the sum since the last record [any]."""
         return float(self._carried.get(name, 0.0))
 
-    def reduce(self, rows: Rows, ends: IntArray) -> Rows:
+    def parts(self, rows: Rows, ends: IntArray) -> Generator[None, None, Rows]:
         """The rows of records: those at `ends`, with what counts since the record before. Tables of rows
-        that are not recorded are empty already."""
-        columns = dict(rows.columns)
+        that are not recorded are empty already. A generator, which does a few columns at a time."""
+        columns = rows.columns
         for name, before in self.totals.items():
             # Sums in the order of the steps, as if each had been added by itself.
-            columns[name] = np.cumsum(np.concatenate([[before], columns[name]]))[1:]
-            self.totals[name] = float(columns[name][-1])
+            total = np.array(columns[name])
+            total[0] += before
+            columns[name] = np.cumsum(total, out=total)
+            self.totals[name] = float(total[-1])
+        yield
         n = len(rows)
         if len(ends) == n and not self._carried:
-            return Rows(columns, rows.tables)
+            return rows
         # Views where they will do.
         which: Any = ends if len(ends) else slice(0, 0)
         found = {name: column[which] for name, column in columns.items()}
         carried, self._carried = self._carried, {}
-        for name, column in columns.items():
-            how = SUM if name == "solver_r" else rule(name)
-            if how in (LAST, TOTAL):
-                continue
+        kept = [name for name in columns if name == "solver_r" or rule(name) not in (LAST, TOTAL)]
+        for k, name in enumerate(kept, 1):
+            how, column = SUM if name == "solver_r" else rule(name), columns[name]
+            if k % AT_ONCE == 0:
+                yield
             if name in carried:
                 column = np.concatenate([np.asarray(carried[name], column.dtype)[None], column])
             if not len(ends) and how == MOST and column.ndim == 1:  # the case met most, in one call
@@ -115,7 +141,7 @@ class Reduction:
                 self._carried[name] = parts[-1]
             found[name] = parts[: len(ends)]
         tables = {name: Table(table.counts[which], table.columns) for name, table in rows.tables.items()}
-        return Rows(found, tables)
+        return Rows(found, tables, [one for one in rows.lent if one[0] is not rows.columns])
 
 
 def _reduced(how: str, name: str, column: Any, starts: IntArray) -> Any:

@@ -117,9 +117,12 @@ class Trajectory(Columns, RunVerdict):
     def inputs(self) -> dict[str, Array]:
         """What may be set between steps, by name, as it was in the last step of each record; in row 0 as it
         was at the start [see the input], shape (n, ...) each. Inputs of a world, discrete parameters z of
-        systems, controls of a robot and poses of its mocap bodies."""
+        systems, controls of a robot and poses of its mocap bodies. If forces were written to the data of a
+        robot, they are here as `qfrc_applied`, shape (n, nv), and `xfrc_applied`, shape (n, nbody, 6)."""
         if isinstance(self.model, RobotModel):
-            return self.model.inputs(self.column("z"))
+            # Records before the first force have no such column, and are read as NaN.
+            applied = {name: np.nan_to_num(one) for name, one in self._named("inputs/").items()}
+            return self.model.inputs(self.column("z")) | applied
         if isinstance(self.model, Model):
             views = [self.system(one.name) for one in self.model.systems]
             return {one.name: one.z for one in views if one.z.shape[1]}

@@ -32,15 +32,14 @@ from stickslip.simulation.clock import OFF_CLOCK, Clock
 from stickslip.simulation.contacts import CONTACT_WIDTHS
 from stickslip.simulation.recorder import Lane, Marched, recorded
 from stickslip.simulation.rows import Reduction, Rows, Table, joined
+from stickslip.simulation.sensor_rows import SensorRows
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.world_forces import WorldForces
 from stickslip.simulation.world_memory import MemoryTables
 from stickslip.simulation.world_model import WorldModel
 from stickslip.simulation.world_notes import Lookout
-from stickslip.state import Array, ModelError, State
+from stickslip.state import Array, State
 
-MOST_AXES = 8
-"""Of what a sensor shows: as many as files keep."""
 JUDGED = {
     "natural": kernels.NATURAL, "natural_scaled": kernels.NATURAL_SCALED, "iterations": kernels.ITERATIONS,
     "penetration": kernels.PENETRATION, "correction": kernels.CORRECTION, "kinetic": kernels.KINETIC,
@@ -89,8 +88,7 @@ class WorldSteps:
         """The last of those, which more may follow."""
         if begun.inputs:
             self.set_inputs(begun.inputs, begun.state)
-        self._shapes: list[tuple[int, ...]] = []
-        """Of what the sensors show."""
+        self._sensors = SensorRows(prepared.world.sensors)
         self._looks = bool(prepared.world.sensors) or not self._lookout.idle
         """Whether anything is looked at after steps made together."""
 
@@ -191,7 +189,7 @@ class WorldSteps:
 
     def _look(self, strip: Strip, first: int, ends: list[int]) -> list[tuple[Array, ...]]:
         """What sensors show at the ends of recorded steps, once lost bodies are noted."""
-        shown = [self._read(one) for one in self._readings(strip, ends)]
+        shown = [self._sensors.read(one) for one in self._readings(strip, ends)]
         for k in range(first + 1, strip.steps + 1):
             self._lookout.look(State(strip.times[k], strip.q[k], strip.v[k]))
         return shown
@@ -203,10 +201,7 @@ class WorldSteps:
         t, numbers = np.array(strip.times[1 : n + 1]), strip.room.numbers[:n]
         columns = certified_columns(t, strip.settings.h, strip.index, numbers, JUDGED)
         columns |= {"q": strip.q[1 : n + 1], "v": strip.v[1 : n + 1]}
-        for i, sensor in enumerate(self.prepared.world.sensors):
-            column = columns[f"sensors/{sensor.name}"] = np.zeros((n, *self._shapes[i]))
-            if ends:
-                column[ends] = [one[i] for one in kept.sensors]
+        columns |= self._sensors.rows(n, ends, kept.sensors)
         columns |= self._input_columns(strip.inputs_of(n))
         table, joints = strip.room.contacts, strip.room.joints
         contacts = {
@@ -258,23 +253,18 @@ class WorldSteps:
         self._lookout.look(state, step.measures.get(OVERLAP, 0.0))
         numbers = numbers_of(step, state, index)
         if not closes:
-            return Kept(numbers, arrays | self._sensor_columns(tuple(map(np.zeros, self._shapes))))
+            return Kept(numbers, arrays | self._sensors.columns(None))
         c, memory = step.contacts, step.memory
         joint_id = np.full(step.joint_r.size, -1) if step.joint_id is None else step.joint_id
         # Of the solver's impulses, whichever are told.
         impulses = (step.r, step.joint_r, joint_id)
         reading = Reading(self.prepared.world, state, before, step.h, c.body, c.point, c.frame, *impulses)
-        arrays |= self._sensor_columns(self._read(reading))
+        arrays |= self._sensors.columns(self._sensors.read(reading))
         now = self._select is not None and (told or alone or not self._memories.kept)
         if self._select is not None and now:
             step = with_least_forces(step, self._select)
         memory = self._memories.of_step(memory, now, self._select is not None and not now and step.summed)
         return Kept(numbers, arrays, contacts_of(step), step.joint_r, joint_id, memory)
-
-    def _sensor_columns(self, shown: tuple[Array, ...]) -> dict[str, Array]:
-        """What the sensors showed, by column."""
-        sensors = self.prepared.world.sensors
-        return {f"sensors/{one.name}": value for one, value in zip(sensors, shown, strict=True)}
 
     def rows(self, kept: Sequence[Any]) -> Rows:
         """One row per step."""
@@ -290,7 +280,7 @@ class WorldSteps:
         if kinetic is None or potential is None:
             kinetic, potential = energy.kinetic(world, state.v), energy.potential(world, state.t, state.q)
         arrays = {"q": state.q, "v": state.v} | self._input_columns(self._flat_inputs())
-        arrays |= self._sensor_columns(self._read(Reading.at(world, state)))
+        arrays |= self._sensors.columns(self._sensors.read(Reading.at(world, state)))
         numbers = start_numbers(state, index, kinetic, potential, sums)
         return self.rows([Kept(numbers, arrays, memory=memory)])
 
@@ -308,23 +298,6 @@ class WorldSteps:
             own = slice(int(joints.offset[end]), int(joints.offset[end + 1]))
             links = joints.r[own], joints.id[own]
             yield Reading(self.prepared.world, last, first, strip.settings.h, *contacts, *links)
-
-    def _read(self, reading: Reading) -> tuple[Array, ...]:
-        """What the sensors show; always of the same shape, and never NaN."""
-        shown, state = [], reading.state
-        for k, sensor in enumerate(self.prepared.world.sensors):
-            value = sensor.read(reading)
-            at = f"sensor {sensor.name!r}: at t = {state.t:.9g} s"
-            if value.ndim > MOST_AXES:
-                raise ModelError(f"{at} it shows an array of {value.ndim} axes; files keep {MOST_AXES}")
-            if np.isnan(value).any():
-                raise ModelError(f"{at} it shows {value}")
-            if k == len(self._shapes):
-                self._shapes.append(value.shape)
-            elif value.shape != self._shapes[k]:
-                raise ModelError(f"{at} its shape is {value.shape}; at first it was {self._shapes[k]}")
-            shown.append(value)
-        return tuple(shown)
 
     # 3. What is made of records when they are asked for.
 

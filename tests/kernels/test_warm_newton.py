@@ -26,7 +26,9 @@ def newton(K, W, free, guess=None, most=20, tolerance=1e-10):
     """(steps, error, r, u)."""
     r = np.zeros(len(free)) if guess is None else np.array(guess, float)
     u = np.empty(len(free))
-    steps, error = warm_newton.solve(scratch_for(0, 0), K, W, np.asarray(free, float), tolerance, most, r, u)
+    steps, error = warm_newton.solve(
+        scratch_for(10_000, 1_000), K, W, np.asarray(free, float), tolerance, most, r, u
+    )
     return steps, error, r, u
 
 
@@ -89,7 +91,7 @@ def test_sweeps_end_what_goes_in_circles(n, seed):
     K = (np.full(n, INTERVAL), starts, -bound, bound, np.zeros(n + 1, np.int64), none, np.zeros(0))
     assert newton(K, W, free, most=40)[1] > 0.1
     r, u = np.zeros(n), np.empty(n)
-    _, error = warm_newton.solve_in_rounds(scratch_for(0, 0), K, W, free, 1e-10, r, u)
+    _, error = warm_newton.solve_in_rounds(scratch_for(10_000, 1_000), K, W, free, 1e-10, r, u)
     assert error <= 1e-10
     np.testing.assert_allclose(r, np.clip(r - (W @ r + free), -1.0, 1.0), atol=1e-9)
 

@@ -9,12 +9,13 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
-from robot_models import scene
+from robot_models import four_bar, scene
 
 import stickslip as ss
 from stickslip import Robot
 from stickslip.bridges.substeps import Contact, Substeps
 from stickslip.detection.mujoco_library import Warnings
+from stickslip.kernels.robots.steps import scratch_needed
 from stickslip.schemes import robot_prepared
 from stickslip.schemes.robot_prepared import PreparedRobot
 
@@ -167,3 +168,30 @@ except ss.ModelError as error:
     assert done.returncode == 0, done.stderr
     assert "the model: at t = 0." in done.stdout
     assert "MuJoCo" in done.stdout
+
+
+DRY = """<mujoco><option timestep="0.002"/><default>
+<joint frictionloss="0.1" damping="0.1" range="-1 1"/></default>
+<worldbody><geom type="plane" size="9 9 .1"/><body pos="0 0 .3"><freejoint/><geom size=".1"/>
+<body pos=".2 0 0"><joint axis="0 1 0" limited="true"/><geom type="capsule" fromto="0 0 0 .2 0 0" size=".03"/>
+<body pos=".2 0 0"><joint axis="0 1 0" limited="true"/><geom type="capsule" fromto="0 0 0 .2 0 0" size=".03"/>
+</body></body></body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [boxes(n=1), boxes(n=12, height=0.0499), boxes(n=9, height=0.2), four_bar(), DRY],
+    ids=["one box", "boxes at rest", "boxes that fall", "a loop", "dry joints"],
+)
+def test_the_scratch_of_a_step_has_room_for_all_that_is_taken(text):
+    """Kernels do not look: the forecast is what keeps them within it."""
+    live = Robot.load(text).live(record=10**6)
+    prepared = live._prepared
+    for _ in range(120):
+        live.data  # noqa: B018  it is at the state
+        needed = scratch_needed(int(prepared.data.nefc), prepared.motion)
+        prepared.scratch.used[:] = 0
+        live.step()
+        used = prepared.scratch.used
+        assert max(used[0], used[2]) <= needed[0]
+        assert max(used[1], used[3]) <= needed[1]

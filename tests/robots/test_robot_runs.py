@@ -178,3 +178,66 @@ def test_what_mujoco_warns_of_in_a_step_is_an_error():
     frame[LEVEL] = WARNING
     with pytest.raises(ss.ModelError, match=r"at t = 0\.001 s MuJoCo warns: nconmax is too small"):
         live.step()
+
+
+def pushed(every, h=2e-3, steps=60):
+    """A run of a gripper of which a body and a coordinate are pushed from step 20 to step 39."""
+    robot = Robot.load(gripper())
+    live = robot.live(h=h, start=robot.start, record=every)
+    for k in range(steps):
+        live.data.xfrc_applied[2, 0] = 0.01 * k if 20 <= k < 40 else 0.0
+        live.data.qfrc_applied[0] = 0.5 if 20 <= k < 40 else 0.0
+        live.step()
+    return live
+
+
+@pytest.mark.parametrize("every", [1, 7])
+def test_forces_written_to_the_data_are_inputs_of_the_run(every):
+    run = pushed(every).run()
+    on = (run.index >= 21) & (run.index <= 40)
+    general, bodies = run.inputs["qfrc_applied"], run.inputs["xfrc_applied"]
+    np.testing.assert_array_equal(general[:, 0], np.where(on, 0.5, 0.0))
+    np.testing.assert_array_equal(bodies[:, 2, 0], np.where(on, 0.01 * (run.index - 1), 0.0))
+    assert np.count_nonzero(bodies) == np.count_nonzero(bodies[:, 2, 0])
+
+
+def test_runs_of_which_nobody_pushes_anything_have_no_columns_of_forces():
+    robot = Robot.load(gripper())
+    run = ss.simulate(robot, until=0.02, start=robot.start)
+    assert not {"qfrc_applied", "xfrc_applied"} & set(run.inputs)
+
+
+def test_forces_written_to_the_data_are_in_the_file_of_a_run(tmp_path):
+    """Records that were written before the first force have none."""
+
+    def push(data):
+        data.xfrc_applied[2, 0] = 1.0 if data.time > 0.0059 else 0.0
+
+    robot, path = Robot.load(gripper()), tmp_path / "pushed.h5"
+    h, start = 2e-3, robot.start
+    for out in (None, path):
+        run = ss.simulate(robot, until=6 * h, h=h, start=start, control=push, out=out, flush=0.0)
+        np.testing.assert_array_equal(run.inputs["xfrc_applied"][:, 2, 0], [0, 0, 0, 0, 1, 1, 1])
+    table = ss.read_trajectory(path).to_frame("inputs")
+    assert table["value"].sum() == run.inputs["xfrc_applied"].sum() + sum(
+        one.sum() for name, one in run.inputs.items() if name != "xfrc_applied"
+    )
+
+
+def test_a_run_goes_on_with_the_forces_of_its_last_step():
+    """Written anew since then, they belong to the next step and not to the record."""
+    live = pushed(1, steps=30)
+    run = live.run()
+    assert run.checkpoint().memory["xfrc_applied"][2, 0] == 0.01 * 29
+    live.data.xfrc_applied[2, 0] = 7.0
+    assert live.run().checkpoint().memory["xfrc_applied"][2, 0] == 0.01 * 29
+
+
+def test_the_last_step_as_data_has_the_forces_of_then():
+    """Forces and controls that are written afterwards change the next step alone."""
+    live = pushed(1, steps=30)
+    end = live.state
+    live.data.xfrc_applied[2, 0], live.data.ctrl[:] = 50.0, 3.0
+    again = live.last_step
+    np.testing.assert_array_equal(again.state.q, end.q)
+    np.testing.assert_array_equal(again.state.v, end.v)

@@ -205,14 +205,11 @@ def _with(**what):
     b.body("box", ss.Cuboid((0.2, 0.2, 0.2)), position=(1, 0, 0))
     if "name" in what:
         b.body(what["name"], ss.Sphere(0.1), position=(2, 0, 0))
-    if "motion" in what:
-        b.body("belt", ss.Sphere(0.1), position=(2, 0, 0), motion=ss.forces.Input())
     if "joint" in what:
         b.joint(what["joint"], "ball", "box", point=(1, 0, 0))
-    if "force" in what:
-        b.force(ss.forces.BodyForce("wind", "box", force=ss.forces.Input((1, 0, 0))))
     if "sensor" in what:
-        b.sensor(ss.sensors.PositionSensor("eye", "box"))
+        b.joint("pin", "ball", "box", point=(1, 0, 0))
+        b.sensor(ss.sensors.ForceSensor("scale", joint="pin"))
     return b.build()
 
 
@@ -220,9 +217,7 @@ def _with(**what):
     ("world", "said"),
     [
         (_with(joint="push"), r"joint 'push' of the world: the robot has a joint"),
-        (_with(force=1), r"inputs .*wind"),
-        (_with(motion=1), r"inputs .*belt"),
-        (_with(sensor=1), r"sensors .*eye"),
+        (_with(sensor=1), r"sensors of what joints do .*scale"),
         (_with(gravity=1), r"gravity is \[0.0, 0.0, -9.81\].*-1.0"),
         (_with(name="pusher"), r"'pusher'.*has a body of that name"),
         (_with(name="face"), r"'face'.*has a geom of that name"),

@@ -49,7 +49,7 @@ def close_equalities(engine, motion, traits, scratch):
         pos, line = read_address(engine.at.efc_pos), floats(scratch, nv)
         for i in range(ne):
             J[i] = 0.0
-            first, last = take_row(engine, traits, i, nv, 1.0, line, 0)
+            first, last = take_row(engine, i, nv, 1.0, line, 0)
             for c in range(first, last):
                 J[i, c] = line[c - first]
             p[i] = -read_double(pos + 8 * i)

@@ -36,7 +36,7 @@ def delassus(motion, traits, scratch, rows):
     """
     nv = traits.row_start.shape[0]
     parts = find_parts(scratch, rows, nv)
-    mark, J, first, last, begin = taken(scratch), rows.J, rows.first, rows.last, rows.begin
+    mark, J, first, last, begin, root = taken(scratch), rows.J, rows.first, rows.last, rows.begin, rows.root
     component = parts.component
     which, f = ints(scratch, nv), floats(scratch, nv)
     for part in range(parts.W_start.shape[0]):
@@ -46,7 +46,7 @@ def delassus(motion, traits, scratch, rows):
         for s in range(m):
             k = component[start + s]
             if first[k] < last[k]:
-                low, high = min(low, first[k]), max(high, last[k])
+                low, high = min(low, root[k]), max(high, last[k])
         width, W = width_of(m), matrix_of(parts, part)
         Y, nothing = matrix(scratch, max(high - low, 0), width), zeros(scratch, width)
         for c in range(high - low):
@@ -69,8 +69,8 @@ def delassus(motion, traits, scratch, rows):
             add_lines(row, Y, which, f, count, 0, row)
         # 3. Their products: lower rows, then both.
         for s in range(m):
-            count = 0
-            for c in range(high - low):
+            count, k = 0, component[start + s]
+            for c in range(max(root[k] - low, 0), last[k] - low):
                 if Y[c, s] != 0.0:
                     which[count], f[count] = c, motion.inverse[low + c] * Y[c, s]
                     count += 1

@@ -24,13 +24,13 @@ class Functions(NamedTuple):
 
     kinematics: int
     com_pos: int
-    com_vel: int
     camlight: int
     tendon: int
     make_m: int
     factor_m: int
     collision: int
     make_constraint: int
+    reference: int
     transmission: int
     sensor_pos: int
     energy_pos: int
@@ -65,6 +65,8 @@ class Places(NamedTuple):
     contact: int
     narena: int
     """Bytes for contacts, constraints and MuJoCo's stack."""
+    parena: int
+    """How many are used now."""
     maxuse_arena: int
     """How many were used at most."""
     pstack: int
@@ -229,6 +231,10 @@ class Motion(NamedTuple):
     """[m], shape (nbody, 3)."""
     sensordata: Array
     """[any], shape (nsensordata,)."""
+    qfrc_applied: Array
+    """Generalised forces that the user applies [N, N m], shape (nv,)."""
+    xfrc_given: Array
+    """Forces and moments that the user applies to bodies [N, N m], shape (nbody, 6)."""
     act: Array
     """Activations [any], shape (na,)."""
     ctrl: Array
@@ -345,9 +351,12 @@ class Rows(NamedTuple):
     left_gap: Array
     """Their gaps [m, rad], shape (m,)."""
     first: IntArray
-    """First column of each row that counts, from which on the dofs are that carry its own [-], shape (n,)."""
+    """First column of each row with an entry [-], shape (n,)."""
     last: IntArray
-    """First column of each row that does not count any more [-], shape (n,)."""
+    """Column behind the last with an entry [-], shape (n,)."""
+    root: IntArray
+    """First dof of the tree of bodies that the first column is of: those that carry others are from there on
+    [-], shape (n,)."""
     trees: int
     """See `Traits`."""
 
@@ -409,6 +418,11 @@ class Room(NamedTuple):
     """Their velocities and spins in the frames of the bodies [m/s, rad/s], shape (steps + 1, nbody, 6)."""
     sensors: Array
     """[any], shape (steps + 1, nsensordata)."""
+    pushed: IntArray
+    """Whether the user applied forces in the step that ended there [-], shape (steps + 1,)."""
+    applied: Array
+    """Those forces, where there were any: generalised ones, and of each body force and moment [N, N m], shape
+    (steps + 1, nv + 6 nbody)."""
     numbers: Array
     """Shape (steps, NUMBERS)."""
     contacts: ContactTable

@@ -5,18 +5,11 @@ import numpy as np
 
 from stickslip.kernels.held import WORDS, hold
 from stickslip.kernels.jit import jit
-from stickslip.kernels.products import dot
 from stickslip.kernels.robots.layout import Free
 from stickslip.kernels.robots.margins import set_margins
 from stickslip.kernels.robots.rows import set_laws
-from stickslip.kernels.scratch import floats, give_back, ints, taken, zeros
-from stickslip.kernels.steps.addresses import (
-    call_solve,
-    call_with_flag,
-    call_with_two,
-    write_address,
-    write_int,
-)
+from stickslip.kernels.scratch import floats, ints, zeros
+from stickslip.kernels.steps.addresses import call_with_flag, call_with_two, write_address, write_int
 from stickslip.kernels.steps.guard import arm, disarm, mark
 
 
@@ -44,19 +37,23 @@ def place_stage(engine, motion, traits):
     call_with_two(f.com_pos, m, d)
     call_with_two(f.camlight, m, d)
     call_with_two(f.tendon, m, d)
-    call_with_two(f.com_vel, m, d)
+    call_with_two(f.transmission, m, d)
+    # Velocities come first, since margins depend on them; those of constraints come last. There are none
+    # yet: what MuJoCo's memory has of the state before is let go, as its collision does.
+    write_int(engine.at.ncon, np.int32(0))
+    write_int(engine.at.nefc, np.int32(0))
+    write_address(engine.at.parena, 0)
+    call_with_two(f.fwd_velocity, m, d)
     set_margins(engine.margins, motion, traits)
     call_with_two(f.make_m, m, d)
     call_with_two(f.factor_m, m, d)
     call_with_two(f.collision, m, d)
     set_laws(engine)
     call_with_two(f.make_constraint, m, d)
-    call_with_two(f.transmission, m, d)
+    call_with_two(f.reference, m, d)
     call_with_two(f.energy_pos, m, d)
     if engine.sensors:
         call_with_two(f.sensor_pos, m, d)
-    call_with_two(f.fwd_velocity, m, d)
-    if engine.sensors:
         call_with_two(f.sensor_vel, m, d)
     write_int(engine.at.flags, np.int32(0))  # energies and momenta are not up to date
 
@@ -130,7 +127,7 @@ def add_stiffness(traits, k, h, count, start, column, values, v, M, shift):
 def move_freely(engine, motion, traits, scratch, h):
     """A held `Free`: MuJoCo's factor is that of M + h D + h² K from here on. After an error of MuJoCo's, that
     the guard has, it is of no use."""
-    f, m, d, nv = engine.call, engine.model, engine.data, motion.qvel.shape[0]
+    nv = motion.qvel.shape[0]
     safely(force_stage, engine, motion, traits)
     M, inertia, shift = motion.M, floats(scratch, motion.M.shape[0]), zeros(scratch, nv)
     for entry in range(M.shape[0]):
@@ -153,38 +150,46 @@ def move_freely(engine, motion, traits, scratch, h):
                 traits, k, h, traits.tendon_count[t], traits.tendon_start[t], traits.tendon_column,
                 motion.tendon, motion.qvel, M, shift,
             )  # fmt: skip
-    safely(acceleration_stage, engine, motion, traits)
+    # MuJoCo solves for accelerations: it finds the shift among the forces that it adds up.
+    bias = floats(scratch, nv)
     for i in range(nv):
-        motion.qfrc_smooth[i] -= shift[i]
-    call_solve(f.solve_m, m, d, motion.qacc_smooth.ctypes.data, motion.qfrc_smooth.ctypes.data, np.int32(1))
+        bias[i] = motion.qfrc_bias[i]
+        motion.qfrc_bias[i] += shift[i]
+    safely(acceleration_stage, engine, motion, traits)
     v_free, more = floats(scratch, nv), floats(scratch, M.shape[0])
     for i in range(nv):
         v_free[i] = motion.qvel[i] + h * motion.qacc_smooth[i]
         motion.qfrc_smooth[i] += shift[i]
+        motion.qfrc_bias[i] = bias[i]
     for entry in range(M.shape[0]):
         more[entry], M[entry] = (M[entry] - inertia[entry]) / h, inertia[entry]
     return hold(Free(v_free, shift, more), ints(scratch, WORDS))
 
 
 @jit
-def times_symmetric(traits, scratch, entries, x):
-    """The matrix with these lower rows, times x."""
-    n = x.shape[0]
-    y = zeros(scratch, n)
-    for i in range(n):
+def between(traits, entries, x, y):
+    """x' A y, A the symmetric matrix with these lower rows."""
+    total = 0.0
+    for i in range(x.shape[0]):
         start = traits.row_start[i]
-        for entry in range(start, start + traits.row_count[i]):
+        diagonal, entry = start + traits.row_count[i] - 1, np.int64(start)
+        x0, x1, y0, y1 = 0.0, 0.0, 0.0, 0.0  # sums that do not wait for each other
+        while entry + 1 < diagonal:
+            j, k = traits.column[entry], traits.column[entry + 1]
+            x0 += entries[entry] * x[j]
+            y0 += entries[entry] * y[j]
+            x1 += entries[entry + 1] * x[k]
+            y1 += entries[entry + 1] * y[k]
+            entry += 2
+        if entry < diagonal:
             j = traits.column[entry]
-            y[i] += entries[entry] * x[j]
-            if j != i:
-                y[j] += entries[entry] * x[i]
-    return y
+            x0 += entries[entry] * x[j]
+            y0 += entries[entry] * y[j]
+        total += x[i] * ((y0 + y1) + entries[diagonal] * y[i]) + (x0 + x1) * y[i]
+    return total
 
 
 @jit
-def kinetic_energy(motion, traits, scratch):
+def kinetic_energy(motion, traits):
     """Of the state of the data, whose stages are made [J]."""
-    mark = taken(scratch)
-    T = 0.5 * dot(motion.qvel, times_symmetric(traits, scratch, motion.M, motion.qvel))
-    give_back(scratch, mark)
-    return T
+    return 0.5 * between(traits, motion.M, motion.qvel, motion.qvel)

@@ -74,6 +74,26 @@ def write_state(motion, traits, room, row):
     for k in range(motion.sensordata.shape[0]):
         room.sensors[row, k] = motion.sensordata[k]
     tell_bodies(motion, traits, room.poses[row], room.twists[row])
+    write_applied(motion, room.pushed, room.applied, row)
+
+
+@jit
+def write_applied(motion, pushed, applied, row):
+    """Rows of `pushed` and `applied` <- the forces that the user applies."""
+    general, bodies, nv, some = motion.qfrc_applied, motion.xfrc_given, motion.qvel.shape[0], False
+    for k in range(nv):
+        some = some or general[k] != 0.0
+    for b in range(bodies.shape[0]):
+        for k in range(6):
+            some = some or bodies[b, k] != 0.0
+    pushed[row] = 1 if some else 0
+    if not some:
+        return
+    for k in range(nv):
+        applied[row, k] = general[k]
+    for b in range(bodies.shape[0]):
+        for k in range(6):
+            applied[row, nv + 6 * b + k] = bodies[b, k]
 
 
 @jit

@@ -14,7 +14,7 @@ import numpy as np
 from stickslip.kernels import cones
 from stickslip.kernels.held import WORDS, hold
 from stickslip.kernels.jit import jit
-from stickslip.kernels.lines import LINE
+from stickslip.kernels.lines import LINE, dot_in_four
 from stickslip.kernels.robots.layout import (
     CONTACT,
     DRY_FRICTION,
@@ -56,24 +56,9 @@ def times(engine, i, v):
 
 
 @jit
-def sum_of_row(engine, i, nv):
-    """Sum of the entries of row i of MuJoCo's Jacobian."""
-    at, total, count = engine.at, 0.0, np.int64(nv)
-    values = read_address(at.efc_J) + 8 * i * nv
-    if engine.sparse:
-        values = read_address(at.efc_J) + 8 * np.int64(read_int(read_address(at.efc_J_rowadr) + 4 * i))
-        count = np.int64(read_int(read_address(at.efc_J_rownnz) + 4 * i))
-    for c in range(count):
-        total += read_double(values + 8 * c)
-    return total
-
-
-@jit
-def take_row(engine, traits, i, nv, scale, J, begin):
-    """(first, last): J[begin:] <- columns `first` to before `last` of row i of MuJoCo's Jacobian, scaled.
-
-    Beyond these neither it nor the dofs that carry its own have entries. Of a single tree all columns count.
-    """
+def take_row(engine, i, nv, scale, J, begin):
+    """(first, last): J[begin:] <- columns `first` to before `last` of row i of MuJoCo's Jacobian, scaled;
+    beyond these it has no entries."""
     at, values = engine.at, read_address(engine.at.efc_J)
     first, last = np.int64(nv), np.int64(0)
     if engine.sparse:
@@ -81,22 +66,21 @@ def take_row(engine, traits, i, nv, scale, J, begin):
         end = start + read_int(read_address(at.efc_J_rownnz) + 4 * i)
         for k in range(start, end):
             c = np.int64(read_int(columns + 4 * k))
-            first, last = min(first, np.int64(traits.column[traits.row_start[c]])), max(last, c + 1)
+            first, last = min(first, c), max(last, c + 1)
         for c in range(first, last):
             J[begin + c - first] = 0.0
         for k in range(start, end):
             J[begin + read_int(columns + 4 * k) - first] = scale * read_double(values + 8 * k)
         return first, max(first, last)
     values += 8 * i * nv
-    if traits.trees > 1:
-        for c in range(nv):
-            if read_double(values + 8 * c) != 0.0:
-                first, last = min(first, np.int64(traits.column[traits.row_start[c]])), c + 1
-    else:
-        first, last = np.int64(0), np.int64(nv)
+    first, last = np.int64(0), np.int64(nv)
+    while first < nv and read_double(values + 8 * first) == 0.0:
+        first += 1
+    while last > first and read_double(values + 8 * (last - 1)) == 0.0:
+        last -= 1
     for c in range(first, last):
         J[begin + c - first] = scale * read_double(values + 8 * c)
-    return first, max(first, last)
+    return first, last
 
 
 @jit
@@ -181,7 +165,7 @@ def find_parts(scratch, rows, nv):
     for i in range(nb):
         part[i] = 0
     if rows.trees > 1:
-        count = tell_parts(scratch, offset, rows.first, rows.last, nv, part)
+        count = tell_parts(scratch, offset, rows.root, rows.last, nv, part)
     start, block_start, W_start = ints(scratch, count + 1), ints(scratch, count + 1), ints(scratch, count)
     component, block, size = ints(scratch, n), ints(scratch, nb), 0
     n = nb = 0
@@ -207,8 +191,8 @@ def width_of(n):
 
 
 @jit
-def tell_parts(scratch, offset, first, last, nv, part):
-    """How many parts there are; part (nb,) <- that of each block."""
+def tell_parts(scratch, offset, root, last, nv, part):
+    """How many parts there are; part (nb,) <- that of each block, from the columns of its rows."""
     mark = taken(scratch)
     covers, tied = ints(scratch, nv + 1), ints(scratch, nv + 1)
     for c in range(nv + 1):
@@ -216,8 +200,8 @@ def tell_parts(scratch, offset, first, last, nv, part):
     for i in range(offset.shape[0] - 1):
         low, high = np.int64(nv), np.int64(0)
         for k in range(offset[i], offset[i + 1]):
-            if first[k] < last[k]:
-                low, high = min(low, first[k]), max(high, last[k])
+            if root[k] < last[k]:
+                low, high = min(low, root[k]), max(high, last[k])
         part[i], tied[low] = low, 1
         if low < high:
             covers[low] += 1
@@ -258,14 +242,20 @@ def gather(engine, motion, traits, scratch, settings, carried, v_free, forced):
     row, contact, left, begin = (
         ints(scratch, nefc), ints(scratch, nefc), ints(scratch, nefc), ints(scratch, nefc)
     )  # fmt: skip
-    first_column, last_column, next_row = ints(scratch, nefc), ints(scratch, nefc), np.int64(0)
+    first_column, last_column, root = ints(scratch, nefc), ints(scratch, nefc), ints(scratch, nefc)
+    next_row = np.int64(0)
     offset, group_offset = ints(scratch, nefc + 1), ints(scratch, nefc + 1)
     offset[0] = group_offset[0] = 0
     nb, n, ng, skipped, i, last_pair, ordinal = 0, 0, 0, 0, 0, np.int64(-1), np.int64(0)
     while i < nefc:
         size, groups, active, of, kind_of = 1, 0, True, read_int(ids + 4 * i), read_int(kinds + 4 * i)
         kind[nb], lower[nb], upper[nb], contact[nb] = cones.NONNEGATIVE, 0.0, np.inf, -1
-        gap[n], bias[n], scale[n] = 0.0, 0.0, 1.0
+        gap[n], bias[n], scale[n], begin[n] = 0.0, 0.0, 1.0, next_row
+        if ne <= i < ne + nf and kind_of != DRY_TENDON:  # a dof by itself
+            first, last, J[next_row] = np.int64(of), np.int64(of) + 1, 1.0
+        else:
+            first, last = take_row(engine, i, nv, 1.0, J, next_row)
+        first_column[n], last_column[n] = first, last
         if i < ne:
             while i + size < ne and read_int(ids + 4 * (i + size)) == of:
                 size += 1
@@ -282,7 +272,9 @@ def gather(engine, motion, traits, scratch, settings, carried, v_free, forced):
             at = contacts
             if kind_of <= LIMIT_OF_TENDON:
                 # Two limits of one joint differ by the sign of their rows.
-                total = sum_of_row(engine, i, nv)
+                total = 0.0
+                for c in range(next_row, next_row + last - first):
+                    total += J[c]
                 tendon = kind_of == LIMIT_OF_TENDON
                 what[nb], key[nb] = LIMIT, 4 * of + (2 if tendon else 0) + (1 if total > 0.0 else 0)
                 more = margins.more_tendon[of] if tendon else margins.more_joint[of]
@@ -316,21 +308,24 @@ def gather(engine, motion, traits, scratch, settings, carried, v_free, forced):
                 given = own[0]
                 for k in range(1, size):
                     bias[n + k] += own[k]
-            free = times(engine, i, v_free) + given
+            line = J[next_row : next_row + last - first]
+            free = dot_in_four(line, v_free[first:last], 0, last - first) + given
             bias[n] = given + max(gap[n], 0.0) / h
             if e > 0.0:
-                before = times(engine, i, v) + given
+                before = dot_in_four(line, v[first:last], 0, last - first) + given
                 if before < 0.0 and gap[n] + h * before <= 0.0:
                     bias[n] = given + e * before
             active = forced[i] != 0 or gap[n] <= max(0.0, -h * free) + SLACK
         if active:
             for k in range(n, n + size):
                 row[k] = i + k - n
-                first, last = take_row(engine, traits, row[k], nv, scale[k], J, next_row)
-                begin[k], first_column[k], last_column[k], total = next_row, first, last, bias[k]
-                for c in range(first, last):
-                    total += J[next_row + c - first] * v_free[c]
-                u_free[k] = total
+                if k > n:
+                    begin[k] = next_row
+                    first_column[k], last_column[k] = take_row(engine, row[k], nv, scale[k], J, next_row)
+                first, last = first_column[k], last_column[k]
+                root[k] = traits.column[traits.row_start[first]] if first < last else nv
+                line = J[next_row : next_row + last - first]
+                u_free[k] = bias[k] + dot_in_four(line, v_free[first:last], 0, last - first)
                 next_row += last - first
             n, ng, nb = n + size, ng + groups, nb + 1
             offset[nb], group_offset[nb] = n, ng
@@ -344,7 +339,8 @@ def gather(engine, motion, traits, scratch, settings, carried, v_free, forced):
     )  # fmt: skip
     found = Rows(
         J[:next_row], begin[:n], K, u_free[:n], bias[:n], gap[:n], scale[:n], what[:nb], key[:nb], row[:n],
-        contact[:nb], left[:skipped], left_gap[:skipped], first_column[:n], last_column[:n], traits.trees,
+        contact[:nb], left[:skipped], left_gap[:skipped], first_column[:n], last_column[:n], root[:n],
+        traits.trees,
     )  # fmt: skip
     return hold(found, ints(scratch, WORDS))
 

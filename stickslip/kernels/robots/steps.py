@@ -14,7 +14,7 @@ import numpy as np
 
 from stickslip.kernels.held import WORDS, values_of
 from stickslip.kernels.jit import jit, jit_without_lock
-from stickslip.kernels.lines import LINE
+from stickslip.kernels.lines import LINE, add_line
 from stickslip.kernels.robots import layout as at
 from stickslip.kernels.robots.equalities import close_equalities
 from stickslip.kernels.robots.impulses import (
@@ -27,12 +27,12 @@ from stickslip.kernels.robots.impulses import (
     solve_parts,
 )
 from stickslip.kernels.robots.motion import (
+    between,
     end_stage,
     kinetic_energy,
     move_freely,
     place,
     safely,
-    times_symmetric,
 )
 from stickslip.kernels.robots.outputs import deepest, has_moved, write_contacts, write_state
 from stickslip.kernels.robots.rows import find_missed, gather
@@ -69,12 +69,12 @@ class Run(NamedTuple):
 
 
 @jit
-def scratch_needed(engine, motion):
-    """Most floating-point and whole numbers that a step takes from the scratch at once.
+def scratch_needed(rows, motion):
+    """Most floating-point and whole numbers that a step with so many rows takes from the scratch at once.
 
     That is J, Y, W, two copies of it, and vectors. Kernels hand on its arrays, so it must not run out.
     """
-    n, nv = read_int(engine.at.nefc) + LINE, motion.qvel.shape[0] + LINE
+    n, nv = rows + LINE, motion.qvel.shape[0] + LINE
     return 4 * n * n + 2 * n * nv + 64 * (n + nv) + 4 * motion.M.shape[0], 48 * n + 16 * nv + 8 * WORDS
 
 
@@ -109,9 +109,7 @@ def apply(engine, motion, scratch, h, rows, r):
         total[c] = 0.0
     for k in range(r.shape[0]):
         write_double(forces + 8 * row[k], scale[k] * r[k] / h)
-        force, start = r[k] / h, begin[k] - first[k]
-        for c in range(first[k], last[k]):
-            total[c] += J[start + c] * force
+        add_line(r[k] / h, J[begin[k] : begin[k] + last[k] - first[k]], 0, total[first[k] : last[k]])
     if r.shape[0]:
         call_solve(
             engine.call.solve_m, engine.model, engine.data, change.ctypes.data, total.ctypes.data, np.int32(1)
@@ -123,9 +121,9 @@ def apply(engine, motion, scratch, h, rows, r):
 
 
 @jit
-def end_step(engine, motion, traits, scratch, settings, free, rows, parts, u, numbers):
+def end_step(engine, motion, traits, scratch, settings, free, rows, parts, u, kinetic, numbers):
     """The state of the data <- the end of the step; `numbers` of it, but those of the solver. After an error
-    of MuJoCo's, which the guard has, neither is of use."""
+    of MuJoCo's, which the guard has, neither is of use.   kinetic: energy at the start [J]."""
     h, nv, f = settings.h, motion.qvel.shape[0], engine.call
     # 1. What forces have done over the step, at the mean velocity.
     before, mean, change = floats(scratch, nv), floats(scratch, nv), floats(scratch, nv)
@@ -133,9 +131,8 @@ def end_step(engine, motion, traits, scratch, settings, free, rows, parts, u, nu
         before[c] = motion.qvel[c]
         change[c] = h * motion.qacc[c]
         mean[c] = before[c] + 0.5 * change[c]
-    kinetic = kinetic_energy(motion, traits, scratch)
     potential, lost, driven = motion.energy[0], 0.0, 0.0
-    implicit, carried_over = times_symmetric(traits, scratch, free.more, change), free.shift
+    carried_over = free.shift
     for c in range(nv):
         damping = traits.damping[c] * change[c]
         springs = h * traits.stiffness[c] * (before[c] + change[c])
@@ -143,7 +140,8 @@ def end_step(engine, motion, traits, scratch, settings, free, rows, parts, u, nu
         lost -= mean[c] * (motion.qfrc_constraint[c] + damped)
         # What is neither bias, springs nor dampers: actuators and applied forces, with their implicit part.
         given = motion.qfrc_smooth[c] + motion.qfrc_bias[c] - motion.qfrc_passive[c] + motion.qfrc_gravcomp[c]
-        driven += mean[c] * (given - (carried_over[c] + implicit[c] - damping - springs))
+        driven += mean[c] * (given - (carried_over[c] - damping - springs))
+    driven -= between(traits, free.more, mean, change)
     # 2. The correction of positions, at the velocities of the step.
     p, need = correct(scratch, rows, parts, u, h)
     push, shift = zeros(scratch, nv), zeros(scratch, nv)
@@ -151,9 +149,7 @@ def end_step(engine, motion, traits, scratch, settings, free, rows, parts, u, nu
         J, first, last, begin = rows.J, rows.first, rows.last, rows.begin
         for k in range(p.shape[0]):
             if p[k] != 0.0:
-                start = begin[k] - first[k]
-                for c in range(first[k], last[k]):
-                    push[c] += J[start + c] * p[k]
+                add_line(p[k], J[begin[k] : begin[k] + last[k] - first[k]], 0, push[first[k] : last[k]])
         call_solve(f.solve_m, engine.model, engine.data, shift.ctypes.data, push.ctypes.data, np.int32(1))
     # 3. MuJoCo moves on: velocities, activations, positions, time.
     safely(end_stage, engine, motion, traits)
@@ -163,7 +159,7 @@ def end_step(engine, motion, traits, scratch, settings, free, rows, parts, u, nu
         return
     close_equalities(engine, motion, traits, scratch)
     # 4. The account of energy.
-    numbers[at.KINETIC] = kinetic_energy(motion, traits, scratch)
+    numbers[at.KINETIC] = kinetic_energy(motion, traits)
     numbers[at.POTENTIAL], numbers[at.LIFTED] = motion.energy[0], 0.0
     numbers[at.DISSIPATED], numbers[at.WORK] = h * lost, h * driven
     gained = numbers[at.KINETIC] - kinetic + numbers[at.POTENTIAL] - potential
@@ -185,7 +181,7 @@ def march(run, first, most, t):
         if SPARE * read_address(engine.at.maxuse_arena) > read_address(engine.at.narena):
             return made, NO_MEMORY
         give_back(scratch, (0, 0))
-        floats_needed, ints_needed = scratch_needed(engine, motion)
+        floats_needed, ints_needed = scratch_needed(read_int(engine.at.nefc), motion)
         if floats_needed > scratch.floats.shape[0] or ints_needed > scratch.ints.shape[0]:
             return made, NO_SCRATCH
         forced, numbers = ints(scratch, read_int(engine.at.nefc)), room.numbers[step]
@@ -228,7 +224,8 @@ def march(run, first, most, t):
         # 3. The end of the step, and what is kept of it.
         if not (write_contacts(engine, traits, rows, r, u, room, step) and remember_in(room, step, rows, r)):
             return made, NO_ROOM
-        end_step(engine, motion, traits, scratch, settings, free, rows, parts, u, numbers)
+        kinetic = room.numbers[step - 1, at.KINETIC] if step else kinetic_energy(motion, traits)
+        end_step(engine, motion, traits, scratch, settings, free, rows, parts, u, kinetic, numbers)
         if has_failed(engine.guard):
             return made, FAILED
         write_state(motion, traits, room, step + 1)

@@ -1,0 +1,87 @@
+"""Sensors of a world around a robot, read from what steps of the robot leave.
+
+They see the bodies of the world as in a world alone. In contacts with the robot its bodies have the number
+-1. Impulses of joints are not there: the coordinates of a robot have none.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from stickslip.kernels.robots.outputs import tell_bodies
+from stickslip.mechanics.sensors import Reading
+from stickslip.schemes.robot_prepared import PreparedRobot
+from stickslip.schemes.robots import RobotStrip
+from stickslip.schemes.step import Step
+from stickslip.simulation.sensor_rows import SensorRows
+from stickslip.state import Array, IntArray, State
+
+
+class RobotSensors:
+    """Reads the sensors of the world around a robot; without a world there are none."""
+
+    def __init__(self, prepared: PreparedRobot):
+        world, model = prepared.robot.world, prepared.model
+        self.rows = SensorRows(() if world is None else world.sensors)
+        """What the sensors show, as columns."""
+        self._world, self._robot, self._drive = world, prepared.robot, prepared.drive
+        names = () if world is None else world.names
+        self._body: IntArray = np.array([int(model.body(name).id) for name in names], np.int64)
+        self._number = np.full(model.nbody, -1)
+        self._number[self._body] = np.arange(self._body.size)
+        self._spare: PreparedRobot | None = None
+        """Data of its own, for states that no other data is at."""
+
+    def __bool__(self) -> bool:
+        return bool(self.rows.sensors)
+
+    def at_start(self, state: State, poses: Array, twists: Array) -> dict[str, Array]:
+        """Columns at a state to which no step led; poses, twists: of all bodies, shapes (nbody, 7 and 6)."""
+        if not self:
+            return {}
+        assert self._world is not None
+        start = self._state(state.t, poses, twists)
+        return self.rows.columns(self.rows.read(Reading.at(self._world, start)))
+
+    def of_step(self, step: Step, before: State, state: State, poses: Array, twists: Array) -> Any:
+        """Columns at the end of a step that is recorded; poses and twists as those of `at_start`."""
+        if not self:
+            return {}
+        c, ends = step.contacts, (self._bodies_at(before), self._state(state.t, poses, twists))
+        return self.rows.columns(self._read(*ends, step.h, c.body, c.point, c.frame, step.r))
+
+    def of_strip(self, strip: RobotStrip, end: int) -> tuple[Array, ...]:
+        """What they show at the end of a step of a strip, counted from 1."""
+        room, table = strip.room, strip.room.contacts
+        own = slice(*table.offset[end - 1 : end + 1].tolist())
+        if end > 1:
+            first = self._state(float(strip.times[end - 1]), room.poses[end - 1], room.twists[end - 1])
+        else:  # nothing is written of the bodies at the start of a strip
+            first = self._bodies_at(strip.state_after(0))
+        last = self._state(float(strip.times[end]), room.poses[end], room.twists[end])
+        given = table.body[own], table.point[own], table.frame[own], table.r[own]
+        return self._read(first, last, strip.h, *given)
+
+    def _bodies_at(self, state: State) -> State:
+        """The bodies of the world at a state of the robot."""
+        if self._spare is None:
+            self._spare = PreparedRobot(self._robot)
+        m = self._spare.model
+        poses, twists = np.empty((m.nbody, 7)), np.empty((m.nbody, 6))
+        self._spare.place(state)
+        tell_bodies(self._spare.motion, self._spare.traits, poses, twists)
+        return self._state(state.t, poses, twists)
+
+    def _state(self, t: float, poses: Array, twists: Array) -> State:
+        """Of the bodies of the world."""
+        if self._drive is not None:
+            twists = self._drive.tell_twists(np.array([t]), poses.reshape(1, -1), twists.reshape(1, -1))[0]
+        q, v = poses[self._body], twists.reshape(-1, 6)[self._body]
+        return State(t, q.reshape(-1), v.reshape(-1))
+
+    def _read(
+        self, before: State, state: State, h: float, body: Array, point: Array, frame: Array, r: Array
+    ) -> tuple[Array, ...]:
+        assert self._world is not None
+        numbers = self._number[body].reshape(-1, 2)
+        return self.rows.read(Reading(self._world, state, before, h, numbers, point, frame, r))
