@@ -150,28 +150,6 @@ def solve(
     multipliers y, judged by `judge_program`; solvers of others take it, and those of LCPs where all its rows
     are linear.
     """
-    from stickslip.arguments import check_solved
-    from stickslip.interrupts import Interrupts
-    from stickslip.solvers import registry
+    from stickslip.solving import solve as solve_by
 
-    check_solved(problem)
-    if select != "any":
-        from stickslip.problem.solution import check_selection
-        from stickslip.solvers.impulses import least_impulses
-
-        check_selection(problem, select)
-        return least_impulses(solve(problem, solver, guess=guess, **options))
-    if isinstance(solver, str):
-        made = registry.make(solver, **options)
-        with Interrupts() as interrupts:
-            return interrupts.run(made.solve, problem, guess=guess)
-    if isinstance(solver, type) or not callable(getattr(solver, "solve", None)):
-        raise TypeError(
-            f"solver is {solver!r}; expected a name, such as 'auto', or a solver with a verb solve"
-        )
-    if options:
-        raise TypeError(
-            f"{type(solver).__name__} has its options already; give it {', '.join(options)} itself"
-        )
-    with Interrupts() as interrupts:
-        return interrupts.run(solver.solve, problem, guess=guess)
+    return solve_by(problem, solver, guess, select, options)

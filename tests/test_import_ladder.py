@@ -77,7 +77,7 @@ LOOKS_UP = {
 }
 """Files that import rooms above them by name, when asked to: to be saved, to be shown in notebooks, to be
 written as equations, to go on step by step, and to tell which impulses are unique."""
-ABOVE_ALL = {"cli", "__init__", "__main__", "arguments", "differentiation", "runs"}
+ABOVE_ALL = {"cli", "__init__", "__main__", "arguments", "differentiation", "runs", "solving"}
 """The command line, and the public verbs that turn names into solvers, may use every room."""
 
 

@@ -67,6 +67,20 @@ def diagonal(W, out):
 
 
 @jit
+def fill(W, out):
+    """out (n n,) <- W row by row; it is 0 on entry."""
+    offset, row_start, column, data_start, data = W.offset, W.row_start, W.column, W.data_start, W.data
+    n = offset[-1]
+    for i in range(row_start.shape[0] - 1):
+        for b in range(row_start[i], row_start[i + 1]):
+            at, j = data_start[b], column[b]
+            for k in range(offset[i], offset[i + 1]):
+                for m in range(offset[j], offset[j + 1]):
+                    out[k * n + m] = data[at]
+                    at += 1
+
+
+@jit
 def csr_blocks(offset, indptr, indices, values):
     """(row_start, column, data_start, data) of a CSR matrix, the diagonal always; duplicates are summed."""
     nb = offset.shape[0] - 1

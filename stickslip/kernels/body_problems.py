@@ -4,13 +4,22 @@ M v = f + H r, u = H' v + u_bias, with M in body blocks and H in contact blocks 
 The kernels that Python calls take K as a plain tuple (`cones.Cones`).
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from stickslip.kernels import anderson, blocks, body_sweeps, cones, prox_newton, residuals, schedule
+from stickslip.kernels import (
+    anderson,
+    blocks,
+    body_sweeps,
+    cones,
+    prox_newton,
+    residuals,
+    schedule,
+    small_contacts,
+)
 from stickslip.kernels.jit import jit
+from stickslip.kernels.measures import relative
 
 AIM, ROUNDING = 1e-4, 1e-13
 """A guess that is an answer already is swept until its error is below ROUNDING, unless it is better than the
@@ -20,14 +29,16 @@ a, and the next step, swept, takes that back with impulses that have the error a
 POLISH, VISITS, LOOK = 8.0, 400.0, 4.0
 """At most POLISH such sweeps, or as many as visit VISITS blocks; the judge is asked after LOOK of them, and
 then as their rate predicts."""
-NOTHING = 1e-280
-"""Squares below this are of numbers that are nothing: their own squares may have vanished."""
 MOST_WORK = 1_000_000
 """Components that sweeps may visit before other methods begin: 10 ms and more."""
 PLAIN = 60.0
 """Plain sweeps over Coulomb contacts that are followed by accelerated ones."""
 LINES = 64
 """Lines kept of the history."""
+CROWDED, CROWDED_SWEEPS = 2.0, 60.0
+"""Components for each velocity of the bodies from which sweeps mostly stall, as in walls and towers, and the
+most sweeps there: Newton's method over bodies costs as much as 200 to 300. After 60 it takes 3 to 9 steps on
+a wall of 27 bricks that slides, after 20 up to 16, after 150 no fewer than after 60."""
 MANY = 1000
 """Components above which accelerated sweeps follow plain ones; small problems go to Newton's method."""
 MIXED = 8
@@ -57,13 +68,16 @@ it leaves, the next step takes back: forces of joints at rest show it."""
 
 
 @jit
-def sweeps_worth(size, only_coulomb):
+def sweeps_worth(size, velocities, only_coulomb):
     """Sweeps over so many components before other methods begin; only_coulomb: no rolling, no joints.
 
-    Accelerated sweeps follow plain ones of many Coulomb contacts, and soon are the better ones.
+    velocities: of the bodies. Accelerated sweeps follow plain ones of many Coulomb contacts, and soon are the
+    better ones.
     """
     if only_coulomb and size > MANY:
         return PLAIN
+    if size > small_contacts.SMALL and size > CROWDED * velocities:
+        return CROWDED_SWEEPS
     return float(max(500, min(5000, MOST_WORK // max(size, 1))))
 
 
@@ -100,7 +114,11 @@ def solve_coulomb3(K, bodies, rows, M, root, f, u_bias, tolerance, guess):
     """`solve` over 3D Coulomb contacts; accelerated sweeps follow where they are slow and contacts many, and
     Newton's method where contacts are few. Its steps count as sweeps do."""
     problem, n = BodyProblem(cones.Cones(*K), bodies, rows, M, root, f, u_bias), u_bias.shape[0]
-    columns, limit = MIXED if n > MANY else 0, sweeps_worth(n, True)
+    found = solve_few(problem, tolerance, guess)
+    if found[4][schedule.STATE] == schedule.SOLVED:
+        return found
+    guess = found[0]
+    columns, limit = MIXED if n > MANY else 0, sweeps_worth(n, f.size, True)
     few = max(LEAST_SWEEPS, NEWTON_SWEEPS * n * n)
     if few < limit:
         found = solve(
@@ -123,9 +141,55 @@ def solve_coulomb3(K, bodies, rows, M, root, f, u_bias, tolerance, guess):
 @jit
 def solve_blocks(K, bodies, rows, M, root, f, u_bias, tolerance, guess):
     """`solve` over blocks of any kind: joints, stops, dry friction, rolling and torsion."""
-    problem = BodyProblem(cones.Cones(*K), bodies, rows, M, root, f, u_bias)
-    limit = sweeps_worth(u_bias.shape[0], False)
+    problem, n = BodyProblem(cones.Cones(*K), bodies, rows, M, root, f, u_bias), u_bias.shape[0]
+    found = solve_few(problem, tolerance, guess)
+    if found[4][schedule.STATE] == schedule.SOLVED:
+        return found
+    guess = found[0]
+    limit = sweeps_worth(n, f.size, False)
     return solve(body_sweeps.prepare, body_sweeps.run, 0, problem, tolerance, limit, guess)
+
+
+@jit
+def solve_few(problem, tolerance, guess):
+    """`solve` of few contacts by `small_contacts.py`, with W = J J' as one array; its Newton steps count as
+    sweeps do. Many contacts, one alone, and a guess that is good, but not by AIM, are left to sweeps."""
+    n, control, history = guess.shape[0], np.zeros(schedule.SLOTS), np.zeros((1, 3))
+    r, told = guess.copy(), np.empty(residuals.MEASURES + 1)
+    if problem.K.kind.shape[0] == 1 or n > small_contacts.SMALL:
+        return r, np.empty((0, 0)), np.empty(0), told, control, history
+    # 1. the guess before the judge
+    cones.project(problem.K, guess, r)
+    v, free = velocities(problem, r), unloaded(problem)
+    u = _told(problem, free, r, v, told)
+    good = _is_good(told, tolerance)
+    if not good:
+        # 2. sweeps and Newton's method from there
+        W, few = np.zeros(n * n), np.empty(small_contacts.TOLD)
+        blocks.fill(blocks.body_blocks(problem.bodies, problem.K.offset, free.J), W)
+        given = problem, free
+        small_contacts.find(_judge_few, problem.K, given, W, free.u, tolerance, r, u, few)
+        v = velocities(problem, r)
+        u = _told(problem, free, r, v, told)
+        control[schedule.SWEEPS] = few[small_contacts.SWEEPS] + few[small_contacts.NEWTONS]
+        control[schedule.CHECKS] = 0.0 if few[small_contacts.NEWTONS] > 0.0 else 1.0
+    if _is_good(told, tolerance) and (not good or _worst(told) <= max(AIM * tolerance, ROUNDING)):
+        control[schedule.STATE] = schedule.SOLVED
+    history[0, 0], history[0, 1], history[0, 2] = (
+        control[schedule.SWEEPS],
+        told[residuals.NATURAL],
+        told[residuals.SCALED],
+    )
+    control[schedule.BEST] = _worst(told)
+    return r, v, u, told, control, history
+
+
+@jit
+def _judge_few(K, given, r, u_free):
+    """(measures, u) of r; given: a `BodyProblem` and its `Unloaded`."""
+    problem, free = given
+    measures, _, u = measure_free(problem, free, r, velocities(problem, r))
+    return measures, u
 
 
 @jit
@@ -356,16 +420,4 @@ def measure_free(problem, free, r, v):
         own += (free.diagonal[j] * r[j]) * (free.diagonal[j] * r[j])
     largest, speed = max(sums[0], sums[1], sums[2]), max(sums[3], sums[4], own)
     out = residuals.measure(K, residuals.EXACT, free.diagonal, r, u, free.u)
-    return out, max(_relative(error, largest), _relative(error_v, speed)), u
-
-
-@jit
-def _relative(error, scale):
-    """sqrt(error / scale), 0 where error is NOTHING, x/0 = inf, NaN where either is."""
-    if error != error or scale != scale:
-        return math.nan
-    if error <= NOTHING:
-        return 0.0
-    if scale == 0.0:
-        return math.inf
-    return math.sqrt(error) / math.sqrt(scale)
+    return out, max(relative(error, largest), relative(error_v, speed)), u

@@ -225,7 +225,7 @@ def together(solver, leader, model, method, work, t, step, record):
                 measures = problem.measures
                 record.natural[step] = max(record.natural[step], measures[residuals.NATURAL])
                 record.natural_scaled[step] = max(record.natural_scaled[step], measures[residuals.SCALED])
-                work.counts[0] += int(measures[residuals.MEASURES])
+                work.counts[0] += int(measures[small_contacts.SWEEPS] + measures[small_contacts.NEWTONS])
             work.counts[1] = max(work.counts[1], iteration)
             return at.DONE
     return at.NO_NEWTON

@@ -6,7 +6,7 @@ systems that two interactions share (Siconos Developer's Notes 2017, (1.39) and 
 
 import math
 
-from stickslip.kernels import cones, residuals
+from stickslip.kernels import cones, small_contacts
 from stickslip.kernels import march_bodies as bodies
 from stickslip.kernels import march_layout as at
 from stickslip.kernels.activation import gap_rate, takes_part, threshold
@@ -332,7 +332,7 @@ def solve(solver, nb, n, ties, tolerance, vectors, tying, problem):
         reals[at.COEFFICIENTS][:groups], W[: n * n], reals[at.U_FREES][:n], tolerance,
         reals[at.IMPULSES][:n], reals[at.VELOCITIES][:n], problem.measures,
     )  # fmt: skip
-    if problem.measures[residuals.MEASURES + 1] != 1.0:
+    if problem.measures[small_contacts.SOLVED] != 1.0:
         return at.UNSOLVED
     for k in range(n):
         c, u0, r = map_[0, k], table[map_[1, k], at.U0], reals[at.IMPULSES, k]

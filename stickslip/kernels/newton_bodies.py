@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stickslip.kernels import blocks, body_sweeps, cones, dense_lu, newton_systems, prox_newton, residuals
-from stickslip.kernels.jit import jit
+from stickslip.kernels.jit import jit, jit_inlined
 
 
 class BodyGraph(NamedTuple):
@@ -61,10 +61,18 @@ def assemble(system, alpha, x):
 
     Returns its size; NaN in the values where some E is singular.
     """
+    if system.W.rows.shape[2] == blocks.RIGID:
+        return assemble_over(system, alpha, x, blocks.RIGID)
+    return assemble_over(system, alpha, x, system.W.rows.shape[2])
+
+
+@jit_inlined
+def assemble_over(system, alpha, x, k):
+    """`assemble` for bodies of k velocities, a number that the compiler knows where they are rigid."""
     F, A, B, values, y, weight, W = (
         system.F, system.A, system.B, system.matrix, system.rhs, system.weight, system.W,
     )  # fmt: skip
-    offset, k, most = W.offset, W.rows.shape[2], A.shape[1]
+    offset, most = W.offset, A.shape[1]
     E, both, pushed = np.empty((most, most)), np.empty((most, most + 1)), np.empty((most, k))
     # 1. blocks of the contacts
     for i in range(system.state.shape[0]):
@@ -103,8 +111,9 @@ def assemble(system, alpha, x):
                     pushed[p, q] = 0.0
                 for m in range(d):
                     factor = A[i, p, m]
-                    for q in range(k):
-                        pushed[p, q] += factor * W.rows[a + m, side, q]
+                    if factor != 0.0:
+                        for q in range(k):
+                            pushed[p, q] += factor * W.rows[a + m, side, q]
             for other in range(2):
                 to = W.place[i, other, side]
                 if to < 0:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stickslip.kernels import blocks, cones
+from stickslip.kernels import cones
 from stickslip.kernels.jit import jit
 
 NATURAL, SCALED, IMPULSE, VELOCITY, WORK, WORST, APPROACH, LOCAL = range(8)
@@ -403,18 +403,6 @@ def unit_measures(K, shift, at, work, out):
         for k in range(a, b):
             total += r[k] * y[k]
         out[WORK] = max(out[WORK], abs(total))
-
-
-@jit
-def measure_blocks(K, W, r, u_free):
-    """(measures, u) of r for W in blocks, in one call: small problems are mostly calls.
-
-    K, W: a `Cones` and a `BlockW`, each as a plain tuple.
-    """
-    u, diagonal, matrix = np.empty(r.shape[0]), np.empty(r.shape[0]), blocks.BlockW(*W)
-    blocks.multiply(matrix, r, u_free, u)
-    blocks.diagonal(matrix, diagonal)
-    return measure(cones.Cones(*K), EXACT, diagonal, r, u, u_free), u
 
 
 @jit

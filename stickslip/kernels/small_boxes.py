@@ -3,69 +3,102 @@
 Newton's method on z = P(z - (A z + b) / |diag A|): who is at a bound is guessed, the others solve a linear
 system, and so on until nobody changes sides. Who stands at its bound, to rounding, keeps its side.
 Where that goes round in circles, one component at a time changes sides, the last that wants to (Murty 1974).
-It ends or it does not; then the problem is for the solvers.
+Where a linear system is singular, the proximal point method goes around it (Rockafellar 1976): A + D takes
+the place of A and b - D z that of b, with a small diagonal D and the last z, until z is the answer of A and
+b. It ends or it does not; then the problem is for the solvers.
 """
 
 import math
 
 import numpy as np
 
+from stickslip.kernels import measures
 from stickslip.kernels.dense_lu import lu_solve
 from stickslip.kernels.jit import jit
 from stickslip.kernels.local import one_component
-from stickslip.kernels.residuals import (
-    APPROACH,
-    IMPULSE,
-    MEASURES,
-    MOST_ROUNDING,
-    NATURAL,
-    ROUNDING,
-    SCALED,
-    VELOCITY,
-    WORK,
-    WORST,
-    is_solved,
-)
+from stickslip.kernels.residuals import MEASURES, NATURAL, SCALED, is_solved
 
+SMALL = 30
+"""Most unknowns of a problem that is solved in one call."""
 ROUNDS = 40
 """Most active sets that are tried."""
 TOGETHER = 15
 """In so many of them all components that want to change sides do; after that one at a time."""
+WEIGHT, OUTER = 1e-6, 8
+"""D over |diag A|, and most points of the proximal method: the distance shrinks about WEIGHT-fold in each."""
+FINE = 1e-2
+"""Share of the tolerance to which each of them is found, and the last."""
 TIE = 1e-13
 """Distance from a bound, over the largest component, that is rounding."""
 LOW, HIGH, FREE = 0, 1, 2
+SOLVED, ROUNDS_MADE = range(MEASURES, MEASURES + 2)
+TOLD = MEASURES + 2
+"""What is told of a solve: the judge's measures, whether it is solved, active sets tried."""
+
+
+@jit
+def answer(A, b, lower, upper, guess, tolerance, z, w, told):
+    """`solve` from a guess (n,), or from nothing (0,), for Python; not solved where its numbers are not
+    finite."""
+    told[SOLVED], told[ROUNDS_MADE] = 0.0, 0.0
+    for k in range(z.shape[0]):
+        z[k] = guess[k] if guess.shape[0] > 0 else 0.0
+        if not abs(z[k]) < math.inf:
+            return
+    told[:MEASURES], rounds, solved = solve(A, b, lower, upper, tolerance, z, w)
+    told[SOLVED], told[ROUNDS_MADE] = 1.0 if solved else 0.0, rounds
 
 
 @jit
 def solve(A, b, lower, upper, tolerance, z, w):
     """(measures, rounds, solved) of z, w <- the answer and A z + b.   A (n n,) row by row; z the guess."""
     n = b.shape[0]
-    rho, side, J, x = np.empty(n), np.empty(n, np.int64), np.empty((n, n)), np.empty(n)
-    total, count = 0.0, 0
+    rho, first = np.empty(n), z.copy()
+    for i in range(n):
+        rho[i] = A[i * n + i]
+    measures.box_scales(rho, rho)
+    told, rounds, solved = find(A, b, lower, upper, rho, tolerance, z, w)
+    if solved or n == 1 or not told[NATURAL] < math.inf:
+        return told, rounds, solved
+    near, bias, best = A.copy(), np.empty(n), z.copy()
+    for i in range(n):
+        near[i * n + i] += WEIGHT / rho[i]
+        z[i] = first[i]
+    for _ in range(OUTER):
+        for i in range(n):
+            bias[i] = b[i] - WEIGHT / rho[i] * z[i]
+        _, more, done = find(near, bias, lower, upper, rho, FINE * tolerance, z, w)
+        own, w[:] = measures.measure_box(A, b, lower, upper, z)
+        rounds += more
+        if max(own[NATURAL], own[SCALED]) < max(told[NATURAL], told[SCALED]):
+            told, best[:] = own, z
+        if not done or is_solved(own, FINE * tolerance):
+            break
+    z[:] = best
+    told, w[:] = measures.measure_box(A, b, lower, upper, z)
+    return told, rounds, is_solved(told, tolerance)
+
+
+@jit
+def find(A, b, lower, upper, rho, tolerance, z, w):
+    """`solve` by active sets alone; rho (n,) 1 / |A_ii|."""
+    n = b.shape[0]
+    side, J, x = np.empty(n, np.int64), np.empty((n, n)), np.empty(n)
     for i in range(n):
         z[i] = min(max(z[i], lower[i]), upper[i])
-        side[i], size = -1, abs(A[i * n + i])
-        total, count = total + size, count + (1 if size > 0.0 else 0)
-    for i in range(n):  # 1 / |A_ii|, the inverse mean of the others where that is 0
-        size = abs(A[i * n + i])
-        rho[i] = 1.0 / size if size > 0.0 else (count / total if count > 0 else 1.0)
-    measures, rounds = np.empty(0), 0
+        side[i] = -1
+    rounds = 0
     while True:
-        for i in range(n):
-            s = 0.0
-            for j in range(n):
-                s += A[i * n + j] * z[j]
-            w[i] = s + b[i]
-        measures = measure(A, b, lower, upper, z, w, rho)
-        if is_solved(measures, tolerance) and (rounds > 0 or n > 1):
-            return measures, rounds, True
-        if rounds == ROUNDS or not measures[NATURAL] < math.inf:
-            return measures, rounds, False
+        told, w[:] = measures.measure_box(A, b, lower, upper, z)
+        if is_solved(told, tolerance) and (rounds > 0 or n > 1):
+            return told, rounds, True
+        if rounds == ROUNDS or not told[NATURAL] < math.inf:
+            return told, rounds, False
         rounds += 1
         if n == 1:
             z[0] = one_component(A[0], b[0], lower[0], upper[0], z[0])
             if rounds > 1:
-                return measures, rounds, False
+                return told, rounds, False
             continue
         changed, tie = False, TIE * largest(z)
         for i in range(n - 1, -1, -1):
@@ -81,7 +114,7 @@ def solve(A, b, lower, upper, tolerance, z, w):
             if changed and rounds > TOGETHER:
                 break
         if not changed or not follow(A, b, lower, upper, side, J, x, z):
-            return measures, rounds, False
+            return told, rounds, False
 
 
 @jit
@@ -121,54 +154,4 @@ def largest(x):
     out = 0.0
     for i in range(x.shape[0]):
         out = max(out, abs(x[i]))
-    return out
-
-
-@jit
-def measure(A, b, lower, upper, z, w, rho):
-    """What `judge` says of z as the answer of a box problem: an array (MEASURES,)."""
-    out, n = np.zeros(MEASURES), b.shape[0]
-    scale, size, gap, gap_scaled, data = 1.0, 0.0, 0.0, -1.0, 0.0
-    out[WORST] = -1.0
-    for i in range(n):  # the scale of the data: the largest of |b| and of |A| times the finite bounds
-        made = 0.0
-        for j in range(n):
-            bound = 0.0
-            if abs(lower[j]) < math.inf:
-                bound = abs(lower[j])
-            if abs(upper[j]) < math.inf:
-                bound = max(bound, abs(upper[j]))
-            made += abs(A[i * n + j]) * bound
-        data = max(data, abs(b[i]), made)
-    for i in range(n):
-        low, high = z[i] - upper[i], z[i] - lower[i]
-        if w[i] != w[i] or z[i] != z[i]:
-            for k in range(MEASURES):
-                out[k] = math.nan
-            out[WORST] = i
-            return out
-        gap = max(gap, abs(min(max(w[i], low), high)))
-        scaled = abs(min(max(rho[i] * w[i], low), high))
-        if scaled > gap_scaled:
-            gap_scaled, out[WORST] = scaled, i
-        scale = max(scale, abs(b[i]))
-        size = max(size, abs(z[i]), abs(rho[i] * b[i]), abs(rho[i] * w[i]))
-        out[IMPULSE] = max(out[IMPULSE], abs(z[i] - min(max(z[i], lower[i]), upper[i])))
-        speed = 0.0
-        if upper[i] == math.inf:
-            speed += max(-w[i], 0.0)
-        if lower[i] == -math.inf:
-            speed += max(w[i], 0.0)
-        out[VELOCITY] = max(out[VELOCITY], speed)
-        if speed > 0.0:
-            terms = 0.0
-            for j in range(n):
-                terms += abs(A[i * n + j] * z[j])
-            if not speed <= min(ROUNDING * terms, MOST_ROUNDING * data):
-                out[APPROACH] = max(out[APPROACH], speed / data if data > 0.0 else math.inf)
-        inside = z[i] - lower[i] if w[i] > 0.0 else upper[i] - z[i]
-        if abs(inside) < math.inf and w[i] != 0.0:
-            out[WORK] = max(out[WORK], abs(inside * w[i]))
-    out[NATURAL] = gap / scale
-    out[SCALED] = gap_scaled / size if size > 0.0 else 0.0
     return out

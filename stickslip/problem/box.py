@@ -5,6 +5,7 @@ interval a relay: LCP, mixed LCP and relay are one problem.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,10 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from stickslip.problem.checks import Array, ProblemError, finite, flat, floats, frozen, sparse
+from stickslip.problem.operator import row_by_row
+
+DENSE, SPARSE = 300, 30
+"""Unknowns up to which kernels take A row by row, where it is an array and where it is a SciPy matrix."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,6 +59,14 @@ class BoxProblem:
     def size(self) -> int:
         """Number of unknowns n."""
         return self.b.shape[0]
+
+    @cached_property
+    def rows(self) -> Array | None:
+        """A row by row as kernels take it [any unit], shape (n n,); None where it is large."""
+        A: Any = self.A
+        if sp.issparse(A):
+            return row_by_row(A.toarray()) if self.size <= SPARSE else None
+        return row_by_row(A) if self.size <= DENSE else None
 
     @property
     def kind(self) -> str:

@@ -25,8 +25,8 @@ from stickslip.problem.sets import ProductSet
 
 SMALL = 10_000
 """Entries up to which H is multiplied as one array: calls are what a sparse product costs then."""
-
-
+FEW = 64
+"""Velocities up to which M and H are arrays for kernels."""
 NO_JOINTS: Array = frozen(np.zeros(0))
 """g_bias where there are no bilateral constraints [m/s], shape (0,)."""
 
@@ -195,6 +195,15 @@ class GlobalProblem:
         """H as one array where it is small, otherwise as a SciPy matrix, shape (nv, n)."""
         H = _sparse(self.H, self.M)
         return H.toarray() if H.shape[0] * H.shape[1] <= SMALL else H
+
+    @cached_property
+    def dense(self) -> tuple[Array, Array, Array] | None:
+        """(M, H, f) as arrays where few velocities are coupled by arrays or SciPy matrices; None
+        elsewhere."""
+        if self.is_matrix_free or self.M.size > FEW or self.M.size * self.K.size > SMALL:
+            return None
+        M, H = (frozen(np.ascontiguousarray(x)) for x in (self.M.small, self.H_matrix))
+        return M, H, self.f
 
     def H_sparse(self) -> sp.csr_array:
         """H as a SciPy matrix, shape (nv, n)."""

@@ -38,7 +38,7 @@ class MassMatrix:
         shape = self.matrix.shape
         return int(shape[0] * shape[1]) if len(shape) == 3 else int(shape[0])
 
-    @property
+    @cached_property
     def is_body_blocks(self) -> bool:
         """Whether M is held as one block per body."""
         return not sp.issparse(self.matrix) and self.matrix.ndim == 3

@@ -67,6 +67,11 @@ class DenseDelassus:
     def dense(self) -> Array:
         return self.matrix
 
+    @cached_property
+    def rows(self) -> Array:
+        """The matrix row by row, as kernels take it [1/kg], shape (n n,)."""
+        return row_by_row(self.matrix)
+
 
 @dataclass(frozen=True, eq=False)
 class BlockDelassus:
@@ -175,6 +180,11 @@ class BodyDelassus:
     def dense(self) -> Array:
         J = self.sparse()
         return (J @ J.T).toarray()
+
+
+def row_by_row(matrix: Any) -> Array:
+    """A matrix as kernels take it, read-only, shape (n n,)."""
+    return np.asarray(frozen(np.ascontiguousarray(matrix, np.float64).reshape(-1)))
 
 
 def _made_once(W: Any, K: ProductSet, make: Callable[[], BlockDelassus]) -> BlockDelassus:

@@ -42,6 +42,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.kernels import body_problems as bodies
+from stickslip.kernels import measures as forms
 from stickslip.kernels import residuals as kernels
 from stickslip.kernels.residuals import Metric
 from stickslip.problem.box import BoxProblem
@@ -53,7 +54,7 @@ from stickslip.problem.operator import BlockDelassus, DenseDelassus
 from stickslip.problem.sets import ProductSet
 
 SMALL = 300
-"""Components up to which a dense W is judged in blocks: one call instead of several."""
+"""Components up to which a dense W is judged in one call instead of several."""
 CLOSING = kernels.CLOSING_SHARE
 """Largest share of the free velocity at which a contact of a solved problem may close."""
 
@@ -171,20 +172,21 @@ def examine(
     r = frozen(r.view())
     if isinstance(problem, ContactProblem):  # u is recomputed: a solver's own is not evidence
         K, W, u_free = problem.K, problem.W, problem.u_free
-        if type(W) is DenseDelassus and K.size <= SMALL:
-            W = W.blocks(K)
+        if type(W) is DenseDelassus and K.size <= SMALL and not relaxed:
+            out, u = forms.judge_dense(tuple(K.arrays), W.rows, r, u_free)
+            return from_measures(out), u
         if type(W) is BlockDelassus and W.offset is K.offset and not relaxed:
-            out, u = kernels.measure_blocks(tuple(K.arrays), tuple(W.arrays), r, u_free)
+            out, u = forms.measure_blocks(tuple(K.arrays), tuple(W.arrays), r, u_free)
             return from_measures(out), u
         u = W.apply(r, u_free)
         return _judge_law(K, r, u, u_free, W.diagonal(), relaxed), u
     with np.errstate(all="ignore"):  # what overflows is judged as such
         if isinstance(problem, GlobalProblem):
             return _judge_global(problem, r, v, np.zeros(0) if lam is None else lam, relaxed)
-        w = problem.value(r)
         if isinstance(problem, NonlinearProblem):
+            w = problem.value(r)
             return _judge_nonlinear(problem, r, w), w
-        return _judge_box(problem, r, w), w
+        return _judge_box(problem, r)
 
 
 def _judge_law(K: ProductSet, r: Array, u: Array, u_free: Array, diagonal: Array, relaxed: bool) -> Residuals:
@@ -206,38 +208,28 @@ def from_measures(out: Array, equilibrium: float = 0.0) -> Residuals:
     return residuals
 
 
-def _judge_box(problem: BoxProblem, z: Array, w: Array) -> Residuals:
-    """natural |z - P(z - w)|_inf / max(1, |b|_inf); natural_scaled with rho = 1 / |A_ii|, no 1.
+def _judge_box(problem: BoxProblem, z: Array) -> tuple[Residuals, Array]:
+    """The residuals of a box problem, and w = A z + b.
 
-    approach is the largest w_i against a bound that is infinite, which no z_i answers, over the largest of
-    |b| and |A| |finite bounds|: what the data alone make of w.
+    natural |z - P(z - w)|_inf / max(1, |b|_inf); natural_scaled with rho = 1 / |A_ii|, no 1. approach is the
+    largest w_i against a bound that is infinite, which no z_i answers, over the largest of |b| and
+    |A| |finite bounds|: what the data alone make of w.
     """
-    if not z.size:
-        return Residuals(0.0, 0.0, 0.0, 0.0, 0.0, -1)
-    b, A = problem.b, problem.A
-    diagonal = np.abs(A.diagonal())
-    known = diagonal > 0.0
-    rho = np.full(z.size, known.sum() / diagonal.sum() if known.any() else 1.0)
-    rho[known] = 1.0 / diagonal[known]
-    gap_scaled = np.abs(_box_gap(problem, z, rho * w))
-    size = max(float(np.abs(x).max()) for x in (z, rho * b, rho * w))
-    relative = float(gap_scaled.max()) / size if size else 0.0
-    found = _box_residuals(
-        problem, z, w, max(1.0, float(np.abs(b).max())), relative, int(np.argmax(gap_scaled))
-    )
-    if not found.velocity > 0.0:
-        return found
-    # 1. what no z_i answers; 2. its scale, by the data; 3. less rounding of A z, up to a share of that
-    speed, sizes = _unanswered(problem, w), abs(A)
-    bounds = [np.where(np.isfinite(x), np.abs(x), 0.0) for x in (problem.lower, problem.upper)]
-    scale = max(float(np.abs(b).max()), float((sizes @ np.maximum(*bounds)).max()))
-    rounding = np.minimum(kernels.ROUNDING * (sizes @ np.abs(z)), kernels.MOST_ROUNDING * scale)
-    closing = float(speed[speed > rounding].max(initial=0.0))
-    approach = 0.0 if closing == 0.0 else (closing / scale if scale else math.inf)
-    return replace(found, approach=approach)
+    A, b, lower, upper = problem.A, problem.b, problem.lower, problem.upper
+    if problem.rows is not None:
+        out, w = forms.measure_box(problem.rows, b, lower, upper, z)
+        return from_measures(out), w
+    w, out = problem.value(z), np.empty(kernels.MEASURES)
+    forms.box_norms(frozen(A.diagonal()), b, lower, upper, z, w, out)
+    if out[kernels.VELOCITY] > 0.0:
+        sizes = abs(A)
+        bounds = [np.where(np.isfinite(x), np.abs(x), 0.0) for x in (lower, upper)]
+        scale = max(float(np.abs(b).max()), float((sizes @ np.maximum(*bounds)).max()))
+        out[kernels.APPROACH] = forms.box_approach(_unanswered(problem, w), sizes @ np.abs(z), scale)
+    return from_measures(out), w
 
 
-def _unanswered(problem: BoxProblem | NonlinearProblem, w: Array) -> Array:
+def _unanswered(problem: BoxProblem, w: Array) -> Array:
     """w_i against bounds that are infinite, shape (n,)."""
     closing = np.where(problem.upper == np.inf, np.maximum(-w, 0.0), 0.0)
     opening = np.where(problem.lower == -np.inf, np.maximum(w, 0.0), 0.0)
@@ -249,46 +241,26 @@ def _judge_nonlinear(problem: NonlinearProblem, z: Array, w: Array) -> Residuals
 
     natural_scaled is the same number: what units the rows of a nonlinear F have nobody can tell.
     """
-    if not z.size:
-        return Residuals(0.0, 0.0, 0.0, 0.0, 0.0, -1)
-    gap = np.abs(_box_gap(problem, z, w))
-    relative = float(gap.max()) / problem.scale
-    return _box_residuals(problem, z, w, problem.scale, relative, int(np.argmax(gap)))
-
-
-def _box_gap(problem: BoxProblem | NonlinearProblem, z: Array, w: Array) -> Array:
-    """z - P(z - w), written so that a large z does not swallow w, shape (n,)."""
-    return np.clip(w, z - problem.upper, z - problem.lower)
-
-
-def _box_residuals(
-    problem: BoxProblem | NonlinearProblem, z: Array, w: Array, scale: float, relative: float, worst: int
-) -> Residuals:
-    """The residuals of a problem over a box, with natural_scaled and where it is given."""
-    lower, upper = problem.lower, problem.upper
-    gap = _box_gap(problem, z, w)
-    if np.isnan(gap).any():
-        nan = float("nan")
-        return Residuals(nan, nan, nan, nan, nan, int(np.argmax(np.isnan(gap))))
-    with np.errstate(invalid="ignore"):
-        side = np.where(w > 0.0, z - lower, upper - z)
-        energy = np.where(np.isfinite(side) & (w != 0.0), np.abs(side * w), 0.0)
-    return Residuals(
-        float(np.abs(gap).max()) / scale,
-        relative,
-        float(np.abs(z - np.clip(z, lower, upper)).max()),
-        float(_unanswered(problem, w).max()),
-        float(energy.max()),
-        worst,
-    )
+    out, scale = np.empty(kernels.MEASURES), np.full(z.size, problem.scale)
+    forms.box_norms(np.ones(z.size), scale, problem.lower, problem.upper, z, w, out)
+    out[kernels.SCALED] = out[kernels.NATURAL]
+    return from_measures(out)
 
 
 def _judge_global(
     problem: GlobalProblem, r: Array, v: Array | None, lam: Array, relaxed: bool
 ) -> tuple[Residuals, Array]:
     M, f = problem.M, problem.f
-    if problem.G is None and problem.is_matrix_free and not relaxed:
-        return _judge_bodies(problem, r, v)
+    if problem.G is None and not relaxed:
+        if problem.is_matrix_free:
+            return _judge_bodies(problem, r, v)
+        if problem.dense is not None:
+            v = M.solve(f + problem.pushed(r, lam)) if v is None else v
+            given = problem.dense
+            out, equilibrium, u = forms.measure_global(
+                tuple(problem.K.arrays), *given, problem.u_bias, r, frozen(v.view())
+            )
+            return from_measures(out, equilibrium), u
     pushed = problem.pushed(r, lam)
     moved = M.solve(f + pushed)
     v = moved if v is None else v

@@ -1,9 +1,10 @@
 """What a solver gives back: the answer, how it came about, and what the judge says of it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -80,6 +81,10 @@ class SolverFailure(RuntimeError):  # noqa: N818 (a failure is not an error of t
         )
 
 
+Late = tuple[Callable[[Any], dict[str, Any]], Any]
+"""What makes the fields of a solution that nobody has asked for yet, and its argument."""
+
+
 class Stage(NamedTuple):
     """One method that was tried on the way to an answer."""
 
@@ -130,7 +135,7 @@ class Solution:
     """Bilateral multipliers of a GlobalProblem [N s], shape (p,)."""
     reason: str = ""
     """What exactly was seen, when the status needs more than its own sentence."""
-    tried: tuple[Stage, ...] = ()
+    tried: tuple[Stage, ...] = field(default_factory=tuple)
     """The methods that led here, in their order, where there was more than one to choose from."""
     operations: float = 0.0
     """Multiplications made, about; 0 where the method does not count them."""
@@ -146,6 +151,25 @@ class Solution:
         solution = object.__new__(cls)
         solution.__dict__.update(fields)
         return solution
+
+    @classmethod
+    def deferred(cls, late: "Late", **fields: Any) -> "Solution":
+        """From some of its fields; a function of an array makes the others when one of them is asked for."""
+        solution = object.__new__(cls)
+        fields["_late"] = late
+        solution.__dict__.update(fields)
+        return solution
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            known = self.__dict__
+            if (late := known.get("_late")) is not None:
+                known.update(late[0](late[1]))
+                known.pop("_late", None)
+            if name not in known:
+                raise AttributeError(f"a Solution has no attribute {name!r}")
+            return known[name]
 
     @classmethod
     def of_box(cls, problem: BoxProblem, z: Array, tolerance: float, solver: str, tried: int) -> "Solution":

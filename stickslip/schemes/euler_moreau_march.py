@@ -15,7 +15,7 @@ import numpy as np
 from stickslip.compilation import JIT
 from stickslip.interrupts import Interrupts
 from stickslip.kernels import march_flow
-from stickslip.kernels.small_contacts import SMALL
+from stickslip.kernels.small_boxes import SMALL
 from stickslip.problem.checks import Array, IntArray
 from stickslip.schemes.euler_moreau_newton import Weights
 from stickslip.schemes.euler_moreau_parts import Factors, Part, parts

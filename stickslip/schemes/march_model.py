@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.kernels import cones, residuals
+from stickslip.kernels import cones, small_contacts
 from stickslip.kernels import march_layout as at
 from stickslip.kernels.callables import VALUE, adapter
 from stickslip.kernels.march_layout import Cones, Dynamics, Model, Moving, Problem, Ties, Tying, Values, Work
@@ -77,7 +77,7 @@ class Layout:
             ),
             Problem(
                 np.zeros((2, size), np.int64), np.zeros((4, blocks), np.int64), np.zeros((6, blocks)),
-                np.zeros(size * size), np.zeros(residuals.MEASURES + 2),
+                np.zeros(size * size), np.zeros(small_contacts.TOLD),
             ),
             np.zeros(ns, np.int64), np.zeros(2, np.int64),
         )  # fmt: skip

@@ -39,7 +39,7 @@ from numpy.typing import ArrayLike
 
 from stickslip.compilation.timing import timed
 from stickslip.kernels import cones, first_phase, schedule
-from stickslip.kernels.body_problems import is_jointed
+from stickslip.kernels.body_problems import MANY, is_jointed
 from stickslip.options import Options, iterations_option, kappa_option, tolerance_option
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, ProblemError, frozen
@@ -51,10 +51,11 @@ from stickslip.problem.solution import Problem, Solution, Stage, Status
 from stickslip.problem.step_problem import StepProblem
 from stickslip.problem.step_tangent import step_tangent
 from stickslip.solvers.auto_stages import FIRST, LAST, Stages, Trail, is_coulomb, joints, stage_of
-from stickslip.solvers.certify import Attempt, after, certified, checked_guess, shortfall
+from stickslip.solvers.certify import Attempt, after, certified, shortfall
 from stickslip.solvers.effort import (
     PER_CONTACT,
     accelerated_allowed,
+    is_hyperstatic,
     plain_allowed,
     sweeps_allowed,
 )
@@ -110,30 +111,44 @@ class Auto(Options):
         """
         if isinstance(problem, StepProblem):
             return self._step(problem)
+        self._refuse_kappa(problem)
+        if isinstance(problem, ConeProgram):
+            return make("clarabel", tolerance=self.tolerance).solve(problem)
+        if not isinstance(problem, Problem):
+            return self._by_stages(problem, guess, progress)
+        first = self.begin(problem, guess)
+        return first.solution or self.go_on(first, problem, progress)
+
+    def begin(self, problem: Problem, guess: ArrayLike | None) -> FirstTry:
+        """What one compiled call makes of a problem that is data: the answer, or where to go on."""
+        self._refuse_kappa(problem)
+        return solve_in_one_call(problem, guess, self.tolerance, "auto")
+
+    def _refuse_kappa(self, problem: object) -> None:
+        """An error for problems that are no whole steps, where the smoothed law is asked for."""
         if self.kappa > 0.0:
             raise ProblemError(
                 f"kappa = {self.kappa:g} is of whole steps, which scheme='variational' makes of worlds, and"
                 f" this is a {type(problem).__name__}; leave kappa out"
             )
-        if isinstance(problem, ConeProgram):
-            return make("clarabel", tolerance=self.tolerance).solve(problem)
-        known = isinstance(problem, Problem)
-        first = FirstTry(None, None, None)
-        if known:
-            first = solve_in_one_call(problem, checked_guess(problem, guess), self.tolerance, "auto")
-        if first.solution is not None:
-            return first.solution
-        solution = self._by_stages(problem, first.guess if known else guess, progress)
-        if first.stage is None:
-            return solution
-        return solution.with_(
-            tried=(first.stage, *solution.tried), iterations=solution.iterations + first.stage.iterations
-        )
 
-    def _by_stages(self, problem: Problem, guess: ArrayLike | None, progress: Progress | None) -> Solution:
-        """The stages, with pivots between them where these can decide."""
+    def go_on(self, first: FirstTry, problem: Problem, progress: Progress | None = None) -> Solution:
+        """The stages, after a first try without an answer."""
+        few = problem.size <= MANY
+        reached = min((stage.error for stage in first.tried if few), default=np.inf)
+        solution = self._by_stages(problem, first.guess, progress, reached)
+        if not first.tried:
+            return solution
+        vain = sum(stage.iterations for stage in first.tried)
+        return solution.with_(tried=(*first.tried, *solution.tried), iterations=solution.iterations + vain)
+
+    def _by_stages(
+        self, problem: Problem, guess: ArrayLike | None, progress: Progress | None, reached: float = np.inf
+    ) -> Solution:
+        """The stages, with pivots between them where these can decide; reached: error of the guess, where
+        sweeps have led to it."""
         if not _may_pivot(problem):
-            return self._certified(problem, guess, progress, (*FIRST, *LAST))
+            return self._certified(problem, guess, progress, (*FIRST, *LAST), reached)
         solution = self._certified(problem, guess, progress, FIRST)
         if _undecided(solution):
             solution = _by_bases(solution)
@@ -176,17 +191,21 @@ class Auto(Options):
         return best.with_(solver="auto", tried=tuple(tried), reason=reason, seconds=seconds)
 
     def _certified(
-        self, problem: Problem, guess: ArrayLike | None, progress: Progress | None, stages: Stages
-    ) -> Solution:
+        self, problem: Problem, guess: ArrayLike | None, progress: Progress | None, stages: Stages,
+        reached: float = np.inf,
+    ) -> Solution:  # fmt: skip
         """What these stages make of a problem, or the proof that there is no solution where one is found."""
-        method = partial(self.attempt, progress=progress, stages=stages)
+        method = partial(self.attempt, progress=progress, stages=stages, reached=reached)
         return certified("auto", method, problem, guess, self.tolerance, find_certificate)
 
     def attempt(
         self, problem: ContactProblem, guess: Array | None, tolerance: float,
-        progress: Progress | None = None, stages: Stages | None = None,
+        progress: Progress | None = None, stages: Stages | None = None, reached: float = np.inf,
     ) -> Attempt:  # fmt: skip
-        """Stage after stage on a contact problem, all if not said otherwise; what was found, uncertified."""
+        """Stage after stage on a contact problem, all if not said otherwise; what was found, uncertified.
+
+        reached: error of the guess, where sweeps have led to it: of hyperstatic bodies no more are made.
+        """
         trail = Trail(problem, tolerance, self.max_iterations, progress)
         none = stages is LAST or problem.K.family in COULOMB
         chained = 0 if none else int(np.count_nonzero(problem.K.kind == cones.FREE))
@@ -195,6 +214,9 @@ class Auto(Options):
             if not trail.goes_on:
                 return trail.attempt()
             guess, chained = frozen(trail.best) if trail.error < np.inf else guess, 0
+        if guess is not None and reached < np.inf and not chained and is_hyperstatic(problem):
+            trail.begin(guess, reached)
+            return self._staged(trail, stages)
         if is_coulomb(problem):
             first = _sweep_in_one_call(problem, guess, tolerance)
         else:
@@ -205,6 +227,11 @@ class Auto(Options):
         trail.swept = first.r, trail.error
         if chained and trail.goes_on:
             joints(trail, frozen(trail.best))
+        return self._staged(trail, stages)
+
+    @staticmethod
+    def _staged(trail: Trail, stages: Stages | None) -> Attempt:
+        """The attempt after one stage and the next."""
         for stage in (*FIRST, *LAST) if stages is None else stages:
             if trail.goes_on:
                 stage(trail)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.compilation.timing import Compilation
+from stickslip.kernels.small_contacts import BURYING
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.certificate import Certificate, check_certificate
 from stickslip.problem.checks import Array, ProblemError, finite, flat, frozen
@@ -45,8 +46,6 @@ FINEST = 1e-17
 """Finest tolerance that a method is asked for: below, all is rounding."""
 FAR = 1e12
 """Square of a ratio of impulses to load up to which nothing is lost in rounding."""
-BURYING = 1e22
-"""Square of the ratio from which on a guess buries the load: nothing is known of the answer beside it."""
 OUTGROWN = "impulses outgrow every bound while contacts still close: there seems to be no solution"
 CLOSES = (
     "norms are below tolerance, but contacts close at {:.2g} of the largest free velocity (at most {:.2g} is"

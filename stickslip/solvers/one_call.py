@@ -1,34 +1,35 @@
 """What `auto` tries first: problems that one compiled call solves and measures.
 
 A step of a small model asks for problems of a few unknowns, a hundred thousand times: then the calls are
-what costs. Small dense problems go through one kernel, which solves them and asks the judge's own
-measures. Contacts of bodies go through sweeps from the impulses of the last step, which often are the
-answer, and then before the judge; without a guess the stages begin at once. The stages of `auto` take what
+what costs. Each form of small problem has one kernel, which reads the arrays of the problem, looks at the
+guess, solves, and asks the judge. What a solution tells beside the answer is made when it is asked for.
+Contacts of bodies go through sweeps from the impulses of the last step, which often are the answer, and then
+before the judge; many of them without a guess are left to the stages at once. The stages of `auto` take what
 is not solved here, from the best of it.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from stickslip.compilation.timing import timed
-from stickslip.kernels import body_problems, schedule, small_boxes, small_contacts
-from stickslip.kernels.residuals import MEASURES, NATURAL, SCALED
-from stickslip.kernels.small_contacts import SMALL
+from stickslip.kernels import body_problems, residuals, schedule, small_boxes, small_contacts
+from stickslip.kernels.residuals import MEASURES
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.jacobian import ContactBlocks
-from stickslip.problem.operator import DenseDelassus
-from stickslip.problem.residuals import Residuals, examine, from_measures
+from stickslip.problem.operator import BlockDelassus, DenseDelassus
+from stickslip.problem.residuals import from_measures
 from stickslip.problem.sets import ProductSet
-from stickslip.problem.solution import AnyProblem, Solution, Stage, Status
+from stickslip.problem.solution import AnyProblem, Late, Solution, Stage, Status
+from stickslip.solvers.certify import checked_guess
 from stickslip.solvers.domain_sweeps import is_large, solve_bodies
 
 NOTHING: Array = frozen(np.zeros(0))
 FEW = 60
 """Components up to which contacts between bodies are tried in one call from nothing."""
-NOTHING_YET: Array = frozen(np.zeros(FEW))
 COULOMB_3D = (2,)
 """Sizes of the groups of Coulomb's cone in space."""
 
@@ -40,108 +41,133 @@ class FirstTry(NamedTuple):
     """The certified answer; None where the call found none."""
     guess: Array | None
     """Impulses to go on from [N s], shape (n,); None for zero."""
-    stage: Stage | None
-    """The work that was done in vain; None where there was none."""
+    tried: tuple[Stage, ...] = ()
+    """The work that was done in vain."""
 
 
-def solve_in_one_call(problem: AnyProblem, guess: Array | None, tolerance: float, name: str) -> FirstTry:
-    """The answer of a small dense problem, or of contacts between bodies, if one call finds it.
+def solve_in_one_call(problem: AnyProblem, guess: ArrayLike | None, tolerance: float, name: str) -> FirstTry:
+    """The answer of a small problem, or of contacts between bodies, if one call finds it.
 
-    guess: flat and finite. name: of the solver, for the solution.
+    name: of the solver, for the solution. A guess that is no array of as many finite numbers is an error.
     """
     if type(problem) is ContactProblem:
-        if type(problem.W) is DenseDelassus and 0 < problem.u_free.shape[0] <= SMALL:
-            return _contacts(problem, guess, tolerance, name)
-    elif type(problem) is BoxProblem and type(problem.A) is np.ndarray and 0 < problem.size <= SMALL:
-        return _box(problem, guess, tolerance, name)
-    elif type(problem) is GlobalProblem and _is_of_bodies(problem):
-        return _bodies(problem, guess, tolerance, name)
-    return FirstTry(None, guess, None)
+        W = problem.W
+        if 0 < problem.u_free.shape[0] <= small_contacts.SMALL:
+            if isinstance(W, DenseDelassus):
+                return _contacts(problem, small_contacts.answer, W.rows, guess, tolerance, name)
+            if isinstance(W, BlockDelassus) and W.offset is problem.K.offset:
+                arrays = tuple(W.arrays)
+                return _contacts(problem, small_contacts.answer_blocks, arrays, guess, tolerance, name)
+    elif type(problem) is BoxProblem:
+        if 0 < problem.b.shape[0] <= small_boxes.SMALL:
+            return _box(problem, guess, tolerance, name)
+    elif type(problem) is GlobalProblem and problem.G is None and problem.u_bias.shape[0] > 0:
+        if isinstance(problem.H, ContactBlocks) and problem.M.is_body_blocks:
+            return _bodies(problem, guess, tolerance, name)
+        if problem.u_bias.shape[0] <= small_contacts.SMALL and problem.dense is not None:
+            return _velocities(problem, guess, tolerance, name)
+    return FirstTry(None, checked_guess(problem, guess))
 
 
-def _contacts(problem: ContactProblem, guess: Array | None, tolerance: float, name: str) -> FirstTry:
-    """Sweeps over few contacts with W dense."""
-    n = problem.u_free.shape[0]
-    r, u = _start(guess, n), np.empty(n)
-    matrix = problem.W.matrix  # type: ignore[attr-defined]
-    (measures, sweeps, solved), seconds, compiling = timed(
-        small_contacts.solve, tuple(problem.K.arrays), _flat(matrix), problem.u_free, tolerance, r, u
+def _contacts(
+    problem: ContactProblem, kernel: Any, W: Any, guess: ArrayLike | None, tolerance: float, name: str
+) -> FirstTry:
+    """Sweeps and Newton's method over few contacts."""
+    u_free = problem.u_free
+    n = u_free.shape[0]
+    r, u, told = np.empty(n), np.empty(n), np.empty(small_contacts.TOLD)
+    _, *spent = timed(
+        kernel, tuple(problem.K.arrays), W, u_free, _given(problem, guess, n), tolerance, r, u, told
     )
-    stage = Stage("nsgs", sweeps, 0.0, _error(measures))
-    if not solved:
-        return FirstTry(None, guess, stage)
-    parts, residuals = (r, u, None, None), from_measures(measures)
-    return _solved(problem, parts, residuals, stage, (seconds, compiling), tolerance, name)
+    if told[small_contacts.SOLVED] != 1.0:
+        return _unsolved(problem, guess, _told_of_contacts(told))
+    return _solved((_told_of_contacts, told), problem, {"r": r, "u": u}, spent, tolerance, name)
 
 
-def _box(problem: BoxProblem, guess: Array | None, tolerance: float, name: str) -> FirstTry:
+def _velocities(problem: GlobalProblem, guess: ArrayLike | None, tolerance: float, name: str) -> FirstTry:
+    """The same with few velocities, which are eliminated."""
+    u_bias = problem.u_bias
+    n = u_bias.shape[0]
+    r, u, told, v = np.empty(n), np.empty(n), np.empty(small_contacts.TOLD), np.empty(problem.f.shape[0])
+    start = _given(problem, guess, n)
+    _, *spent = timed(
+        small_contacts.answer_global, tuple(problem.K.arrays), problem.dense, u_bias, start, tolerance,
+        r, u, v, told,
+    )  # fmt: skip
+    if told[small_contacts.SOLVED] != 1.0:
+        return _unsolved(problem, guess, _told_of_contacts(told))
+    v.flags.writeable = False
+    answer = {"r": r, "u": u, "v": v, "lam": NOTHING}
+    return _solved((_told_of_contacts, told), problem, answer, spent, tolerance, name)
+
+
+def _told_of_contacts(told: Array) -> dict[str, Any]:
+    """What a solution tells of the call that found it, or failed to."""
+    sweeps, steps = int(told[small_contacts.SWEEPS]), int(told[small_contacts.NEWTONS])
+    return _told(told, (("nsgs", sweeps), ("newton-ac", steps)), float(told[small_contacts.EQUILIBRIUM]))
+
+
+def _box(problem: BoxProblem, guess: ArrayLike | None, tolerance: float, name: str) -> FirstTry:
     """Active sets of few unknowns between bounds."""
-    z, w = _start(guess, problem.size), np.empty(problem.size)
-    (measures, rounds, solved), seconds, compiling = timed(
-        small_boxes.solve, _flat(problem.A), problem.b, problem.lower, problem.upper, tolerance, z, w
+    b = problem.b
+    n = b.shape[0]
+    z, w, told = np.empty(n), np.empty(n), np.empty(small_boxes.TOLD)
+    start = _given(problem, guess, n)
+    _, *spent = timed(
+        small_boxes.answer, problem.rows, b, problem.lower, problem.upper, start, tolerance, z, w, told
     )
-    residuals = examine(problem, z, None, None)[0]  # sums of the kernel round in another order
-    stage = Stage("newton-min", rounds, 0.0, _error(measures))
-    if not (solved and residuals.solved(tolerance)):
-        return FirstTry(None, guess, stage)
-    return _solved(problem, (z, w, None, None), residuals, stage, (seconds, compiling), tolerance, name)
+    if told[small_boxes.SOLVED] != 1.0:
+        return _unsolved(problem, guess, _told_of_box(told))
+    return _solved((_told_of_box, told), problem, {"r": z, "u": w}, spent, tolerance, name)
 
 
-def _bodies(problem: GlobalProblem, guess: Array | None, tolerance: float, name: str) -> FirstTry:
+def _told_of_box(told: Array) -> dict[str, Any]:
+    """The same of a box problem."""
+    return _told(told, (("newton-min", int(told[small_boxes.ROUNDS_MADE])),))
+
+
+def _bodies(problem: GlobalProblem, guess: ArrayLike | None, tolerance: float, name: str) -> FirstTry:
     """Sweeps over contacts between bodies, Newton's method where contacts are few or joints are many; without
     an answer, the best to go on from."""
-    H, M, K = problem.H, problem.M, problem.K
-    large = is_large(K, H)
-    if (
-        guess is None and problem.size > FEW and not large
-    ):  # the stages know better how many sweeps to make from nothing
-        return FirstTry(None, None, None)
-    start = (np.zeros(problem.size) if guess is None else guess).view()
-    start.flags.writeable = False
+    H, M, K, n = problem.H, problem.M, problem.K, problem.u_bias.shape[0]
+    start: Array | None = _given(problem, guess, n)
+    if guess is not None and not small_contacts.is_fit(start, problem.f, problem.u_bias):
+        start = checked_guess(problem, guess)  # an error, or None
+    large = is_large(K, H)  # type: ignore[arg-type]
+    if start is None or not start.shape[0]:
+        if n > FEW and not large:  # the stages know better how many sweeps to make from nothing
+            return FirstTry(None, None)
+        start = np.zeros(n)
     arguments: Any = (problem, tolerance) if large else (
         tuple(K.arrays), H.bodies, H.rows, M.matrix, M.inverse_root,  # type: ignore[union-attr]
-        problem.f.reshape(-1, 6), problem.u_bias, tolerance,
+        problem.f.reshape(-1, H.rows.shape[2]), problem.u_bias, tolerance,  # type: ignore[union-attr]
     )  # fmt: skip
     kernel = solve_bodies if large else _kernel(K)
-    (r, v, u, told, control, history), seconds, compiling = timed(kernel, *arguments, start)
-    sweeps = int(control[schedule.SWEEPS])
-    method = "anderson" if control[schedule.ERROR_THEN] > 0.0 else "nsgs"
-    if sweeps and not control[schedule.CHECKS]:
-        method = "prox"
+    (r, v, u, told, control, history), *spent = timed(kernel, *arguments, start)
     if control[schedule.STATE] != schedule.SOLVED:
-        best = float(control[schedule.BEST])
-        r.flags.writeable = False
-        return FirstTry(None, r if best < np.inf else guess, Stage(method, sweeps, 0.0, best))
-    residuals = from_measures(told[:MEASURES], float(told[MEASURES]))
-    stage = Stage(method, sweeps, 0.0, residuals.error)
-    if not residuals.solved(tolerance):
-        return FirstTry(None, guess, stage)
+        best, r.flags.writeable = float(control[schedule.BEST]), False
+        tried = (Stage(_method(control), int(control[schedule.SWEEPS]), 0.0, best),)
+        return FirstTry(None, r if best < np.inf else checked_guess(problem, guess), tried)
+    call = told, control, history
+    if not (residuals.is_solved(told, tolerance) and told[MEASURES] <= tolerance):
+        return _unsolved(problem, guess, _told_of_bodies(call))
     v.flags.writeable = False
-    parts = r, u, v.reshape(-1), NOTHING
-    return _solved(problem, parts, residuals, stage, (seconds, compiling), tolerance, name, history)
+    answer = {"r": r, "u": u, "v": v.reshape(-1), "lam": NOTHING}
+    return _solved((_told_of_bodies, call), problem, answer, spent, tolerance, name)
 
 
-def _solved(
-    problem: AnyProblem, parts: tuple[Array, Array, Array | None, Array | None], residuals: Residuals,
-    stage: Stage, spent: tuple[float, float], tolerance: float, name: str, history: Array | None = None,
-) -> FirstTry:  # fmt: skip
-    """The certified answer; parts: r, u, v and lam; spent: on the call and on its compilation [s]."""
-    r, u, v, lam = parts
-    r.flags.writeable = False
-    if history is None:
-        history = np.array([[float(stage.iterations), residuals.natural, residuals.natural_scaled]])
-    solution = Solution.unchecked(
-        problem=problem, r=r, u=u, status=Status.SOLVED, residuals=residuals, solver=name,
-        tolerance=tolerance, iterations=stage.iterations, seconds=spent[0], compile_seconds=spent[1],
-        history=history, v=v, lam=lam, reason="", tried=(stage,), operations=0.0, certificate=None,
-    )  # fmt: skip
-    return FirstTry(solution, None, None)
+def _told_of_bodies(call: tuple[Array, Array, Array]) -> dict[str, Any]:
+    """The same of contacts between bodies; of the measures, the control and the history of a call."""
+    told, control, history = call
+    work = ((_method(control), int(control[schedule.SWEEPS])),)
+    return _told(told, work, float(told[MEASURES])) | {"history": history}
 
 
-def _is_of_bodies(problem: GlobalProblem) -> bool:
-    """Whether contacts are blocks between rigid bodies, with no bilateral rows beside them."""
-    H, plain = problem.H, problem.G is None and problem.size > 0
-    return plain and isinstance(H, ContactBlocks) and H.rows.shape[2] == 6 and problem.M.is_body_blocks
+def _method(control: Array) -> str:
+    """What found the answer over bodies."""
+    if control[schedule.SWEEPS] and not control[schedule.CHECKS]:
+        return "prox"
+    return "anderson" if control[schedule.ERROR_THEN] > 0.0 else "nsgs"
 
 
 def _kernel(K: ProductSet) -> Any:
@@ -151,18 +177,45 @@ def _kernel(K: ProductSet) -> Any:
     return body_problems.solve_jointed if body_problems.is_jointed(K.kind) else body_problems.solve_blocks
 
 
-def _error(measures: Array) -> float:
-    """The larger of the norms [-]."""
-    return float(max(measures[NATURAL], measures[SCALED]))
+def _solved(
+    late: Late, problem: AnyProblem, answer: dict[str, Any], spent: list[float], tolerance: float, name: str
+) -> FirstTry:
+    """The certified answer; spent: on the call and on its compilation [s]."""
+    answer["r"].flags.writeable = False
+    solution = Solution.deferred(
+        late, problem=problem, status=Status.SOLVED, solver=name, tolerance=tolerance, seconds=spent[0],
+        compile_seconds=spent[1], **answer,
+    )  # fmt: skip
+    return FirstTry(solution, None)
 
 
-def _start(guess: Array | None, n: int) -> Array:
-    """Memory for the answer, with the guess in it."""
-    return np.zeros(n) if guess is None else np.array(guess, float)
+def _unsolved(problem: AnyProblem, guess: ArrayLike | None, told: dict[str, Any]) -> FirstTry:
+    """Work in vain."""
+    return FirstTry(None, checked_guess(problem, guess), told["tried"])
 
 
-def _flat(matrix: Any) -> Array:
-    """A matrix row by row, to be read."""
-    if not matrix.flags.c_contiguous or matrix.flags.writeable:
-        matrix = frozen(np.array(matrix, order="C"))
-    return np.asarray(matrix.reshape(-1))
+def _told(told: Array, work: tuple[tuple[str, int], ...], equilibrium: float = 0.0) -> dict[str, Any]:
+    """The fields of a solution from the measures of the judge, and from each method with its iterations."""
+    said = from_measures(told[:MEASURES], equilibrium)
+    iterations = sum(count for _, count in work)
+    used = [(method, count) for method, count in work if count] or [work[0]]
+    return {
+        "residuals": said, "iterations": iterations,
+        "history": np.array([[float(iterations), said.natural, said.natural_scaled]]),
+        "tried": tuple(Stage(method, count, 0.0, said.error) for method, count in used),
+    }  # fmt: skip
+
+
+def _given(problem: AnyProblem, guess: ArrayLike | None, n: int) -> Array:
+    """A guess as kernels take it, which look at its numbers; empty for none."""
+    if guess is None:
+        return NOTHING
+    if (
+        type(guess) is np.ndarray
+        and guess.dtype == np.float64
+        and guess.shape == (n,)
+        and guess.flags.c_contiguous
+    ):
+        return guess
+    found = checked_guess(problem, guess)
+    return NOTHING if found is None else found

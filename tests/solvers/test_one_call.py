@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
+from stickslip.kernels.small_contacts import SMALL
 from stickslip.problem.box import BoxProblem, lcp, mlcp, relay
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.operator import DenseDelassus
 from stickslip.problem.residuals import judge
 from stickslip.problem.sets import coulomb, free, interval, nonnegative, rolling
-from stickslip.solvers.one_call import SMALL, solve_in_one_call
+from stickslip.solvers.one_call import solve_in_one_call
 from stickslip.solvers.registry import make
 
 SETS = {
@@ -42,9 +43,7 @@ def test_small_contact_problems_are_solved_and_judged(name, seed):
     said = judge(problem, solution.r)
     assert solution.ok
     assert said.solved(1e-10)
-    assert solution.residuals.natural == said.natural
-    assert solution.residuals.natural_scaled == said.natural_scaled
-    assert solution.residuals.work == said.work
+    assert solution.residuals == said
     np.testing.assert_allclose(solution.u, problem.velocity(solution.r), atol=1e-13)
     assert not solution.r.flags.writeable
 
@@ -70,9 +69,7 @@ def test_small_box_problems_are_solved_and_judged(name):
     said = judge(problem, solution.r)
     assert solution.ok
     assert said.solved(1e-12)
-    for measure in ("natural", "natural_scaled", "impulse", "velocity", "work"):
-        assert getattr(solution.residuals, measure) == pytest.approx(getattr(said, measure), abs=1e-15)
-    assert solution.residuals.worst == said.worst
+    assert solution.residuals == said
 
 
 def test_large_and_sparse_problems_are_left_as_they_came():
@@ -80,8 +77,8 @@ def test_large_and_sparse_problems_are_left_as_they_came():
     guess = np.ones(large.size)
     found = solve_in_one_call(large, guess, 1e-10, "auto")
     assert found.solution is None
-    assert found.guess is guess
-    assert found.stage is None
+    np.testing.assert_array_equal(found.guess, guess)
+    assert found.tried == ()
 
 
 def test_problems_without_solution_are_left_to_the_stages():
@@ -91,7 +88,7 @@ def test_problems_without_solution_are_left_to_the_stages():
     for problem in (wall, closing, cycle):
         found = solve_in_one_call(problem, None, 1e-10, "auto")
         assert found.solution is None
-        assert found.stage is not None
+        assert found.tried
 
 
 def test_work_in_vain_is_counted():
@@ -99,5 +96,5 @@ def test_work_in_vain_is_counted():
     first = solve_in_one_call(closing, None, 1e-10, "auto")
     whole = make("auto", tolerance=1e-10).solve(closing)
     assert not whole.ok
-    assert whole.tried[0] == first.stage
-    assert whole.iterations >= first.stage.iterations
+    assert whole.tried[0] == first.tried[0]
+    assert whole.iterations >= first.tried[0].iterations

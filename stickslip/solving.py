@@ -1,0 +1,48 @@
+"""The public verb `solve`: names of solvers become solvers, and signals are watched during long work."""
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from stickslip.arguments import check_solved
+from stickslip.interrupts import Interrupts
+from stickslip.problem.solution import Problem, check_selection
+from stickslip.solvers import registry
+
+
+def solve(
+    problem: Any, solver: str | Any, guess: ArrayLike | None, select: str, options: dict[str, Any]
+) -> Any:
+    """What `stickslip.solve` gives."""
+    made: Any = registry.make(solver, **options) if isinstance(solver, str) else _given(solver, options)
+    if select != "any":
+        from stickslip.solvers.impulses import least_impulses
+
+        check_solved(problem)
+        check_selection(problem, select)
+        return least_impulses(solve(problem, made, guess, "any", {}))
+    first = None
+    if isinstance(problem, Problem) and hasattr(made, "begin"):
+        # One compiled call, which calls nothing back: signals need not be held back for it.
+        first = made.begin(problem, guess)
+        if first.solution is not None:
+            return first.solution
+    else:
+        check_solved(problem)
+    with Interrupts() as interrupts:
+        if first is not None:
+            return interrupts.run(made.go_on, first, problem)
+        return interrupts.run(made.solve, problem, guess=guess)
+
+
+def _given(solver: Any, options: dict[str, Any]) -> Any:
+    """A solver given in the place of a name, which has its options already."""
+    if isinstance(solver, type) or not callable(getattr(solver, "solve", None)):
+        raise TypeError(
+            f"solver is {solver!r}; expected a name, such as 'auto', or a solver with a verb solve"
+        )
+    if options:
+        raise TypeError(
+            f"{type(solver).__name__} has its options already; give it {', '.join(options)} itself"
+        )
+    return solver
