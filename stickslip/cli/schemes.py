@@ -39,4 +39,5 @@ def schemes(name: Annotated[str | None, Parameter(name="NAME")] = None, /, *, js
 
 
 def _carried(order: str) -> str:
-    return {"bodies": "worlds of bodies", "robots": "robots"}.get(order, f"{order}-order systems")
+    carried = {"bodies": "worlds", "robots": "robots", "second": "second-order systems, worlds"}
+    return carried.get(order, f"{order}-order systems")
