@@ -64,13 +64,17 @@ class _Ahead(Wrapper):  # type: ignore[misc]
         return cls(make())
 
     def begin(self, action: Any) -> None:
-        """Make the step that is asked for next."""
-        self._made = None
-        self._made = self.env.step(action)
+        """Make the step that is asked for next, or keep what it raises until then."""
+        try:
+            self._made = self.env.step(action)
+        except Exception as error:  # of several environments the first one's goes up, whoever is faster
+            self._made = error
 
     def step(self, action: Any) -> Any:
         """The step that was made ahead."""
         made, self._made = self._made, None
+        if isinstance(made, Exception):
+            raise made
         return self.env.step(action) if made is None else made
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
