@@ -39,7 +39,7 @@ def read(path: str | PathLike[str], kind: str | None = None) -> Any:
 
 def holds_sweep(path: Path) -> bool:
     """Whether a file is that of a sweep, or a sweep has begun to write it, by the first bytes."""
-    with suppress(OSError):
+    with suppress(OSError, ValueError):  # a name that no file can have is told by whoever reads it
         if path.is_file():
             with path.open("rb") as file:
                 head = file.read(4096)
