@@ -182,14 +182,14 @@ class Seat:
             self._client.run(take_file, *given, workers=[self._address], on_error="ignore")
 
     def _asked(self, jobs: Sequence[Work], limits: Limits) -> dict[str, Any]:
-        """What a worker says of some items: this one, or another where it has died."""
+        """What a worker says of some items; the scheduler chooses which. It would never give work that is
+        meant for one worker to another that comes after all have died."""
         from distributed.scheduler import KilledWorker
 
         items = [job.as_json() for job in jobs]
         self._future = self._client.submit(
-            take_jobs, self._campaign, jobs[0].place(), items, asdict(limits), pure=False,
-            workers=[self._address], allow_other_workers=True,
-        )  # fmt: skip
+            take_jobs, self._campaign, jobs[0].place(), items, asdict(limits), pure=False
+        )
         if self._closed:  # meanwhile
             self.close()
         try:
