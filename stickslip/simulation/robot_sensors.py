@@ -80,7 +80,7 @@ class RobotSensors:
         return State(t, q.reshape(-1), v.reshape(-1))
 
     def _read(
-        self, before: State, state: State, h: float, body: Array, point: Array, frame: Array, r: Array
+        self, before: State, state: State, h: float, body: IntArray, point: Array, frame: Array, r: Array
     ) -> tuple[Array, ...]:
         assert self._world is not None
         numbers = self._number[body].reshape(-1, 2)
