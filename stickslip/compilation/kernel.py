@@ -19,7 +19,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
 
 from stickslip.compilation import library as libraries
-from stickslip.compilation import notice, target
+from stickslip.compilation import notice, source, target
 from stickslip.compilation import record as records
 from stickslip.compilation.library import DeferredLibrary
 from stickslip.compilation.packs import shipped
@@ -39,6 +39,7 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
 
     def __init__(self, function: Callable[..., Any], *, release_lock: bool = False, inlined: bool = False):
         super().__init__(function, targetoptions={**OPTIONS, "forceinline": inlined})
+        source.note_import(function.__code__.co_filename)
         retype(self)
         self._compiler = Lowering(function, self.targetdescr, self.targetoptions)
         self._release_lock = release_lock

@@ -10,7 +10,7 @@ from numba.core.registry import CPUDispatcher
 from numba.extending import models, register_model
 
 from stickslip.compilation import record as records
-from stickslip.compilation import target
+from stickslip.compilation import source, target
 from stickslip.compilation.boxing import objects_in_c
 from stickslip.compilation.packs import shipped
 from stickslip.compilation.store import store, unless_broken
@@ -43,6 +43,7 @@ class PlainKernel(CPUDispatcher):  # type: ignore[misc]
 
     def __init__(self, function: Callable[..., Any], *, release_lock: bool = False):
         super().__init__(function, targetoptions={**OPTIONS, "no_cfunc_wrapper": True, "nogil": release_lock})
+        source.note_import(function.__code__.co_filename)
         self._cache = PlainCache(function)
         retype(self)
 

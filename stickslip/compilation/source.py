@@ -1,10 +1,12 @@
 """The source that a kernel is made of: its file and every file of the package that this imports.
 
 A change in any of them changes the machine code, since callees are inlined; a change elsewhere does not.
+A file that was edited after this process imported it says nothing of the code in memory: it has no digest.
 """
 
 import hashlib
 import re
+import time
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +20,12 @@ _IMPORT = re.compile(
     re.MULTILINE,
 )
 _NAME = re.compile(r"(\w+)(?:[ \t]+as[ \t]+\w+)?")
+_imported: dict[str, float] = {}
+
+
+def note_import(path: str) -> None:
+    """Record that a file with kernels is being imported now, unless it was before."""
+    _imported.setdefault(path, time.time())
 
 
 @cache
@@ -45,10 +53,22 @@ def closure(path: Path) -> list[Path]:
 
 
 @cache
-def digest(path: Path) -> str:
-    """SHA-256 of a file and its closure, the same wherever the package is."""
-    lines = [f"{_place(at)} {imports(at)[0]}" for at in closure(path)]
+def digest(path: Path) -> str | None:
+    """SHA-256 of a file and its closure, the same wherever the package is; None if one was edited since."""
+    files = closure(path)
+    lines = [f"{_place(at)} {imports(at)[0]}" for at in files]
+    by = _imported.get(str(path), time.time())
+    if any(_is_edited(at, by) for at in files):
+        return None
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _is_edited(path: Path, by: float) -> bool:
+    """Whether a file changed after its import, which was at that time [s] at the latest.
+
+    A time in the future is that of another clock, and says nothing.
+    """
+    return _imported.get(str(path), by) < path.stat().st_mtime <= time.time()
 
 
 def _is_machinery(path: Path) -> bool:

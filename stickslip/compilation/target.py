@@ -66,8 +66,8 @@ def level_of_build() -> str | None:
 
 def number(function: Any) -> int | None:
     """Number of a function among versions of its source, the same in every process; None if it has none."""
-    path = _file(function)
-    return None if path is None else int(source.digest(path)[:12], 16)
+    digest = _digest(function)
+    return None if digest is None else int(digest[:12], 16)
 
 
 def processor() -> str:
@@ -77,34 +77,31 @@ def processor() -> str:
 
 def key(function: Any, arguments: tuple[Any, ...], options: str, processor: str) -> str | None:
     """Name of the machine code of a kernel; None where no name can be given that holds elsewhere."""
-    path = _file(function)
-    if path is None:
+    digest = _digest(function)
+    if digest is None:
         return None
     spelled = [_spelling(argument) for argument in arguments]
     if None in spelled:
         return None
     parts = (
-        *toolchain(), processor, function.__module__, function.__qualname__, options, source.digest(path),
-        *spelled,
+        *toolchain(), processor, function.__module__, function.__qualname__, options, digest, *spelled,
     )  # fmt: skip
     return hashlib.sha256("\n".join(str(part) for part in parts).encode()).hexdigest()
 
 
-def _file(function: Any) -> Path | None:
-    """File of a function that is found by its module and name; None for others."""
+def _digest(function: Any) -> str | None:
+    """Of the source of a function that is found by its module and name; None for others."""
     path = Path(function.__code__.co_filename)
     found = "<locals>" not in function.__qualname__ and not function.__closure__ and path.is_file()
-    return path if found else None
+    return source.digest(path) if found else None
 
 
 def _spelling(kind: Any) -> str | None:
     """A type by a name that is the same in every process; None where it has none."""
     if isinstance(kind, types.Dispatcher):
         function = kind.dispatcher.py_func
-        path = _file(function)
-        return (
-            None if path is None else f"{function.__module__}.{function.__qualname__} {source.digest(path)}"
-        )
+        digest = _digest(function)
+        return None if digest is None else f"{function.__module__}.{function.__qualname__} {digest}"
     if isinstance(kind, types.BaseTuple):  # type: ignore[attr-defined]
         parts = [_spelling(part) for part in kind]
         made_of = getattr(kind, "instance_class", tuple)

@@ -399,3 +399,22 @@ def test_a_signal_during_a_kernel_that_returns_named_tuples_is_raised_after_it(p
     for _ in range(2):
         found = said(python(place, f"{once}\n{SIGNAL}", NUMBA_CACHE_DIR=str(tmp_path / "cache")))
         assert found == ["raised"] * 3
+
+
+EDIT = """
+import sys
+from pathlib import Path
+import numpy as np
+import kernels_here
+
+file = Path(kernels_here.__file__)
+file.write_text(file.read_text().replace("return x * x", "return x * x * x"))
+print(kernels_here.total(np.array([1.0, 2.0])))
+"""
+
+
+def test_code_of_a_file_edited_after_its_import_is_not_kept_as_that_of_the_new_text(place, tmp_path):
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    assert said(python(place, EDIT, **cache)) == ["5.0"]
+    ask = "import numpy as np\nfrom kernels_here import total\nprint(total(np.array([1.0, 2.0])))"
+    assert said(python(place, ask, **cache)) == ["9.0"]
