@@ -402,11 +402,12 @@ def test_a_signal_during_a_kernel_that_returns_named_tuples_is_raised_after_it(p
 
 
 EDIT = """
-import sys
+import time
 from pathlib import Path
 import numpy as np
 import kernels_here
 
+time.sleep(0.1)  # times of files are coarse
 file = Path(kernels_here.__file__)
 file.write_text(file.read_text().replace("return x * x", "return x * x * x"))
 print(kernels_here.total(np.array([1.0, 2.0])))
