@@ -5,6 +5,7 @@
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -65,7 +66,7 @@ class JobError(ValueError):
 
 
 @dataclass(frozen=True)
-class Work(Stored):
+class Work(Stored, ABC):
     """One item of work, as data that goes to any process."""
 
     maker: ClassVar[str]
@@ -79,37 +80,37 @@ class Work(Stored):
         return f"{cls.__module__}:{cls.__qualname__}"
 
     @property
+    @abstractmethod
     def key(self) -> Hashable:
         """What makes two items the same one: that of the record."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def group(self) -> Hashable:
         """Items of one group are best done by one worker, one after the other."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def own(self) -> bool:
         """Whether it calls code of the user, which may leave threads and processes behind."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def files(self) -> Mapping[str, str]:
         """Paths of the files that it reads, by what identifies their content."""
-        raise NotImplementedError
 
+    @abstractmethod
     def placed(self, files: Mapping[str, str]) -> Self:
         """The same work with these paths."""
-        raise NotImplementedError
 
+    @abstractmethod
     def blank(self, outcome: Outcome, options: dict[str, Any] | None = None, **fields: Any) -> Any:
         """A record of it with that outcome. fields: `reason`, `seconds`, `compile_seconds`, `memory`."""
-        raise NotImplementedError
 
     @classmethod
+    @abstractmethod
     def record(cls, data: Any, place: str = "JSON", fail: Fail = refuse) -> Any:
         """The record that JSON holds; `fail` refuses what is not one."""
-        raise NotImplementedError
 
 
 class Maker(Protocol):

@@ -11,8 +11,10 @@ from stickslip.kernels.robots.layout import LIMIT
 from stickslip.kernels.robots.rows import LIMIT_OF_TENDON, MOST_OF_A_PAIR
 from stickslip.options import Options, option, tolerance_option
 from stickslip.robots.robot import CONES, Robot
+from stickslip.schemes.robot_march import RobotMarch
+from stickslip.schemes.robot_memory import applied_to, memory_of, restore
 from stickslip.schemes.robot_prepared import PreparedRobot
-from stickslip.schemes.robots import ReducedMoreauJean, RobotMarch, applied_to, memory_of, restore
+from stickslip.schemes.robots import ReducedMoreauJean
 from stickslip.schemes.step import Memory
 from stickslip.simulation.failure import SimulationFailure
 from stickslip.solvers import registry

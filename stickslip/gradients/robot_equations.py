@@ -31,8 +31,8 @@ from stickslip.kernels.robots.steps import problem_of_step
 from stickslip.problem.sets import ProductSet, blocks_of, spans
 from stickslip.robots.numbers import BOUNCES as OF_IMPACTS
 from stickslip.robots.numbers import numbers_of
+from stickslip.schemes.robot_memory import restore
 from stickslip.schemes.robot_prepared import PreparedRobot
-from stickslip.schemes.robots import restore
 from stickslip.schemes.step import Memory, Step
 from stickslip.state import Array, BoolArray, IntArray, ModelError, State
 

@@ -1,13 +1,11 @@
 """Moreau-Jean's scheme for robots in reduced coordinates; the equations are in `kernels/robots/steps.py`.
 
 Velocities are implicit in dampers, springs and servos, contact is hard. Many steps are made in one compiled
-call (`RobotMarch`); one that its solver leaves is made here, with the solver that was asked for.
+call (`robot_march.py`); one that its solver leaves is made here, with the solver that was asked for.
 """
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from sys import getrefcount
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,16 +13,12 @@ from stickslip.compilation import JIT
 from stickslip.detection.contacts import ContactSet
 from stickslip.detection.mujoco_library import Warnings
 from stickslip.kernels.held import Held
-from stickslip.kernels.jit import entry
 from stickslip.kernels.robots import layout as at
 from stickslip.kernels.robots import steps as kernels
 from stickslip.kernels.robots.impulses import guess, remember, whole
-from stickslip.kernels.robots.layout import LastImpulses, Room
-from stickslip.kernels.robots.many import march_many
 from stickslip.kernels.robots.motion import kinetic_energy
-from stickslip.kernels.robots.outputs import begin_room, follow_room, write_contacts
+from stickslip.kernels.robots.outputs import write_contacts
 from stickslip.kernels.robots.rows import find_missed
-from stickslip.kernels.steps.tables import empty_contacts, empty_joints
 from stickslip.options import Options, option
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.operator import DenseDelassus
@@ -32,15 +26,18 @@ from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Solution
 from stickslip.schemes.body_step import BodyPart, EnergyTerms
 from stickslip.schemes.robot_margins import REACH
+from stickslip.schemes.robot_memory import (
+    NOT_FINITE,
+    applied_to,
+    as_held,
+    last_of,
+    memory_of,
+    restore,
+    room_for,
+)
 from stickslip.schemes.robot_prepared import PreparedRobot
 from stickslip.schemes.step import Memory, Solver, Step
-from stickslip.state import Array, ModelError, State, state_of
-
-_NOT_FINITE = "from t = {:.9g} s on the velocities of the robot are not finite; take a smaller h"
-ROWS, NEARLY = 272, 16
-"""Steps that a room has space for unless it is told, and how few are left when it counts as nearly full.
-Rooms of this size stay in the cache; a room of 1000 steps made each step up to 40 % slower
-(`benchmarks/robots.py`). One call makes at most so many steps, and no signal is heard within it."""
+from stickslip.state import ModelError, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +78,7 @@ class ReducedMoreauJean(Options):
             prepared.check_memory()
         forced = np.zeros(prepared.data.nefc, np.int64)
         engine, motion, traits, scratch = parts = prepared.begin()
-        free, rows, split = map(_as_held, kernels.problem_of_step(*parts, settings, carried, forced))
+        free, rows, split = map(as_held, kernels.problem_of_step(*parts, settings, carried, forced))
         prepared.check_said(state.t)
         r, u = guess(scratch, rows, last_of(memory)), np.zeros(rows.u_free.size)
         solves: tuple[Solution, ...] = ()
@@ -96,13 +93,13 @@ class ReducedMoreauJean(Options):
                 r, u, solves = np.array(answer.r), np.array(answer.u), (answer,)
             v = kernels.apply(engine, motion, scratch, h, rows, r)
             if not np.isfinite(v).all():
-                raise ModelError(_NOT_FINITE.format(state.t))
+                raise ModelError(NOT_FINITE.format(state.t))
             if carried.moving or not find_missed(engine, rows, h, v, forced):
                 reason = ""
                 break
             kept = remember(rows, r)
             found = kernels.problem_again(*parts, settings, carried, free.v, forced)
-            rows, split = map(_as_held, found)
+            rows, split = map(as_held, found)
             r = guess(scratch, rows, kept)
             u = np.zeros(r.size)
         if reason:
@@ -140,331 +137,3 @@ def _step(
     return Step(
         end, h, table.r[:nc].copy(), table.u[:nc].copy(), memory, bodies=part, solves=solves, reason=reason
     )
-
-
-@dataclass(eq=False, slots=True)
-class RobotStrip:
-    """Steps of a robot that follow each other: row k of `room` is the end of step k."""
-
-    room: Room
-    """Kernels alone write to it."""
-    run: Held
-    """A `kernels.Run` of steps in which no mocap body moves."""
-    index: int
-    """The clock's at the start."""
-    h: float
-    most: int
-    """Steps that there is room for."""
-    times: Array
-    """Start, and ends of the steps [s], shape (most + 1,)."""
-    state: State
-    """At the end of the last step."""
-    steps: int = 0
-    closed: bool = False
-    """Whether no step may follow: what is here was read."""
-
-    def can_follow(self, state: State, h: float) -> bool:
-        """Whether there is room for a step of length h [s] from `state`."""
-        return self.state is state and self.h == h and not self.closed and self.steps < self.most
-
-    def state_after(self, step: int) -> State:
-        """The state after so many steps."""
-        room = self.room
-        return State(float(self.times[step]), room.q[step], room.v[step], room.z[step])
-
-    def last_after(self, step: int) -> LastImpulses:
-        """The impulses of so many steps after the start."""
-        room = self.room
-        b, end = room.block_offset[step : step + 2].tolist()
-        first = room.first[b + step : end + step + 1]
-        return LastImpulses(room.key[b:end], first - first[0], room.impulse[first[0] : first[-1]])
-
-
-class RobotMarch:
-    """Makes steps of one run in compiled calls."""
-
-    def __init__(self, prepared: PreparedRobot, solver: Solver, rows: int = ROWS):
-        """rows: steps that a room is for."""
-        self.prepared, self.tolerance = prepared, float(getattr(solver, "tolerance", 0.0))
-        self.rows = rows
-        self.strip: RobotStrip | None = None
-        self.contacts = 8
-        """Of the last step, about."""
-        self._places: list[_Place] = []
-        """Of the last two strips."""
-
-    def make(
-        self, state: State, recall: Callable[[], Memory], h: float, at: Callable[[int], float], index: int,
-        most: int,
-    ) -> tuple[RobotStrip, int] | None:  # fmt: skip
-        """At most so many steps of length h from `state`: the strip that ends with them, and how many; None
-        where the solver has to be asked for the next."""
-        prepared, strip = self.prepared, self.strip
-        if prepared.at is not state:
-            restore(prepared, state, recall())
-        prepared.begin_drive(h)
-        carried = prepared.carried(h)
-        prepared.look_ahead(h, carried, state)
-        if strip is None or not strip.can_follow(state, h):
-            strip = self._begin(state, recall, index, h)
-        steps, run = min(most, strip.most - strip.steps), strip.run
-        if carried.moving or prepared.drive is not None:
-            run, steps = Held(run.values._replace(carried=carried), like=run), 1
-        done, ending = self._made(run, strip, steps, at(index + 1))
-        if ending == kernels.NOT_FINITE and not done:
-            raise ModelError(_NOT_FINITE.format(at(index)))
-        if ending == kernels.FAILED and not done:
-            prepared.check_said(state.t)
-        self.strip = strip
-        if ending == kernels.NO_ROOM:
-            self.contacts *= 2
-            strip.closed = True
-        if ending == kernels.NO_SCRATCH:
-            strip.run = Held(strip.run.values._replace(scratch=prepared.begin()[3]), like=strip.run)
-        if not done:
-            prepared.at, strip.closed = state, ending != kernels.NO_SCRATCH
-            if ending == kernels.LEFT:
-                return None
-            if ending == kernels.NO_MEMORY:
-                prepared.check_memory()
-            return self.make(state, recall, h, at, index, most)
-        self._follow(strip, [at(k) for k in range(index + 1, index + done + 1)])
-        if ending in (kernels.FAILED, kernels.NOT_FINITE):
-            prepared.leave_failure()  # of a step that comes next, and fails again
-        return strip, done
-
-    @property
-    def lane(self) -> Callable[[State, int, int, float], State | None] | None:
-        """Makes one more step of the last strip, which ends at a given time [s]: its end, or None where
-        `make` has to see to it. None where that is so of all steps."""
-        prepared, strip = self.prepared, self.strip
-        call = prepared.entries.get("march")
-        if strip is None or call is None or prepared.drive is not None or not prepared.guarded:
-            return None
-        if prepared.looks_around:
-            return None
-        run, most = strip.run, strip.most
-        q, v, z = strip.room.q, strip.room.v, strip.room.z
-
-        def follow(state: State, index: int, every: int, t: float) -> State | None:
-            k = strip.steps
-            if prepared.at is not state or strip.state is not state or strip.closed or k == most:
-                return None
-            prepared.at = None
-            done, ending = call(run, k, 1, t)
-            if not done:
-                if ending == kernels.FAILED:
-                    prepared.check_said(state.t)
-                prepared.at = state
-                return None
-            after = state_of(t, q[k + 1], v[k + 1], z[k + 1])
-            # Nothing is called from here on, so that a signal comes before all of it or after.
-            strip.steps, strip.state, prepared.at = k + 1, after, after
-            return after
-
-        return follow
-
-    def ready(self, state: State) -> RobotStrip | None:
-        """A strip that steps from `state` may follow in a call for several robots (`march_together`); None
-        where `make` has to see to the next step."""
-        prepared, strip = self.prepared, self.strip
-        if strip is None or prepared.at is not state or strip.state is not state or strip.closed:
-            return None
-        if not prepared.free or prepared.model.nmocap or prepared.looks_around:
-            return None
-        if strip.steps == strip.most and not self.renew(state):
-            return None
-        return self.strip
-
-    def renew(self, state: State) -> bool:
-        """Begin another strip where the last one ends, if it is nearly full and ends at `state`; whether one
-        was begun."""
-        strip = self.strip
-        if strip is None or strip.steps < strip.most - NEARLY or strip.closed or strip.state is not state:
-            return False
-        for place in self._places:
-            if place.is_free():
-                index, run = strip.index + strip.steps, place.fitted(strip.run.settings, strip.run.scratch)
-                self.prepared.entries["follow"](run.room, strip.run.room, strip.steps)
-                self.strip = RobotStrip(place.room, run, index, strip.h, self.rows, place.times, state)
-                return True
-        return False
-
-    def _made(self, run: Held, strip: RobotStrip, steps: int, t: float) -> tuple[int, int]:
-        """How many of at most so many more steps of a strip were made, the first of which ends at t [s], and
-        how that ended. What is raised leaves data that is at no state."""
-        prepared = self.prepared
-        call = prepared.entries.get("march")
-        if call is None:
-            call = prepared.entries["march"] = entry(kernels.march, run, strip.steps, steps, t)
-        prepared.at = None
-        if prepared.guarded:
-            found: tuple[int, int] = call(run, strip.steps, steps, t)
-        else:
-            with Warnings() as said:
-                found = call(run, strip.steps, steps, t)
-            prepared.check_said(strip.state.t, said)
-        return found
-
-    def _follow(self, strip: RobotStrip, times: list[float]) -> None:
-        """Take in steps that end at these times [s]."""
-        room, t, first, end = strip.room, times[-1], strip.steps + 1, strip.steps + len(times)
-        state = State(t, room.q[end], room.v[end], room.z[end])
-        self.prepared.settle()
-        self.prepared.data.time = t
-        strip.times[first : end + 1] = times
-        # Nothing is called from here on, so that a signal comes before all of it or after.
-        strip.steps, strip.state, self.prepared.at = end, state, state
-
-    def _begin(self, state: State, recall: Callable[[], Memory], index: int, h: float) -> RobotStrip:
-        before, settings = self.strip, self.prepared.settings(h, self.tolerance)
-        follows = before is not None and before.state is state
-        last = before.last_after(before.steps) if before is not None and follows else last_of(recall())
-        scratch, place = self.prepared.scratch, self._place(last, settings)
-        given = place.fitted(settings, scratch).room, state.t, state.q, state.v, state.z, *last
-        entries = self.prepared.entries
-        if "begin" not in entries:
-            entries["follow"] = entry(follow_room, place.run.room, place.run.room, 0)
-            entries["begin"] = entry(begin_room, *given)
-        entries["begin"](*given)
-        return RobotStrip(place.room, place.run, index, h, self.rows, place.times, state)
-
-    def _place(self, last: LastImpulses, settings: Held) -> "_Place":
-        """Where steps are written to: where older ones were, if nobody has arrays of these any more.
-
-        Steps that write to new memory take ten times as long as others, so that two places are made at first.
-        """
-        self.contacts = max(self.contacts, 2 * int(self.prepared.data.ncon))
-        most = self.rows * (self.contacts + 8)
-        for one in self._places:
-            if one.most >= most and one.room.impulse.size >= 2 * last.r.size and one.is_free():
-                return one
-        like = self._places[-1].run if self._places else self.prepared.entries.get("run")
-        for _ in range(1 if self._places else 2):
-            made = _Place(self.prepared, self.rows, most + last.r.size, settings, like)
-            self._places = [*self._places[-1:], made]
-            like = self.prepared.entries["run"] = made.run
-        return self._places[-1]
-
-
-def march_together(
-    prepared: Sequence[PreparedRobot], strips: Sequence[RobotStrip], most: Sequence[int],
-    at: Sequence[Callable[[int], float]], index: Sequence[int],
-) -> list[int]:  # fmt: skip
-    """How many steps were made after those of each strip, of robots of one structure that are `ready`.
-
-    most: how many at most of each. at: times [s] at indices of their clocks, which are at `index`. A robot
-    that makes none is as before, or at no state.
-    """
-    n = len(strips)
-    ints = np.array([[one.run.address for one in strips], [one.steps for one in strips], most], np.int64)
-    first = np.array([time(k + 1) for time, k in zip(at, index, strict=True)])
-    made, ended = np.empty(n, np.int64), np.empty(n, np.int64)
-    arguments = strips[0].run, *ints, first, made, ended
-    call = prepared[0].entries.get("many")
-    if call is None:
-        call = prepared[0].entries["many"] = entry(march_many, *arguments)
-    before = [one.at for one in prepared]
-    for robot in prepared:
-        robot.at = None
-    call(*arguments)
-    steps = made.tolist()
-    for k, (robot, strip, done, ending) in enumerate(
-        zip(prepared, strips, steps, ended.tolist(), strict=True)
-    ):
-        robot.at = before[k]
-        if done:
-            room, row, t = strip.room, strip.steps + done, at[k](index[k] + done)
-            strip.times[row] = robot.data.time = t
-            strip.steps = row
-            strip.state = robot.at = state_of(t, room.q[row], room.v[row], room.z[row])
-        if ending in (kernels.FAILED, kernels.NOT_FINITE):
-            robot.leave_failure()  # of a step that comes next, and fails again
-    return steps  # type: ignore[no-any-return]
-
-
-class _Place:
-    """A room, and the run of steps that are written to it."""
-
-    def __init__(self, prepared: PreparedRobot, rows: int, most: int, settings: Held, like: Held | None):
-        """For so many steps, and contacts of all of them. like: a run."""
-        self.room, self.most = room_for(prepared, rows, most), most
-        room = Held(self.room, like=None if like is None else like.room)
-        self.run = Held(kernels.Run(*prepared.begin(), settings, prepared.still, room), like=like)
-        self.times = self.room.t.view()  # Python writes to it
-        parts: list[Any] = [self.room]
-        for one in self.room:
-            parts.extend(one if isinstance(one, tuple) else (one,))
-        for k in range(1, len(parts)):
-            parts[k].reshape(-1)[:1] = 0
-            parts[k].flags.writeable = False
-        self._parts = tuple(parts)
-        del one, parts
-        self._ours = self._references()
-
-    def fitted(self, settings: Held, scratch: Held) -> Held:
-        """The run, with these."""
-        if self.run.settings is not settings or self.run.scratch is not scratch:
-            self.run = Held(self.run.values._replace(settings=settings, scratch=scratch), like=self.run)
-        return self.run
-
-    def is_free(self) -> bool:
-        """Whether nobody else has the room, an array of it, or a part of one."""
-        return self._references() == self._ours
-
-    def _references(self) -> int:
-        return sum(map(getrefcount, self._parts))
-
-
-def _as_held(values: NamedTuple) -> Held:
-    """As compiled steps hand it on from one kernel to the next."""
-    return Held(values, fixed=False)
-
-
-def restore(prepared: PreparedRobot, state: State, memory: Memory) -> None:
-    """Bring the data to a state with the forces that were applied then, and look as far as then."""
-    prepared.look(float(memory["reach"][0]))
-    if prepared.at is not state:
-        prepared.release()
-        prepared.data.qfrc_applied[:] = memory["qfrc_applied"]
-        prepared.data.xfrc_applied[:] = memory["xfrc_applied"].reshape(-1, 6)
-        prepared.place(state)
-
-
-def applied_to(general: Array, bodies: Array) -> dict[str, Array]:
-    """Copies of the forces that a user applies, as the memory of the scheme has them."""
-    return {"qfrc_applied": np.array(general), "xfrc_applied": np.array(bodies)}
-
-
-def memory_of(last: LastImpulses, reach: float, applied: Mapping[str, Array]) -> Memory:
-    """The scheme's memory after a step; applied: the forces that the user applied in it."""
-    made = {
-        "key": last.key.astype(float), "offset": last.offset.astype(float), "r": np.array(last.r),
-        "reach": np.array([reach]), **applied,
-    }  # fmt: skip
-    for array in made.values():
-        array.flags.writeable = False
-    return made
-
-
-def last_of(memory: Memory) -> LastImpulses:
-    """The impulses that a memory has."""
-    return LastImpulses(
-        memory["key"].astype(np.int64), memory["offset"].astype(np.int64),
-        np.ascontiguousarray(memory["r"], float),
-    )  # fmt: skip
-
-
-def room_for(prepared: PreparedRobot, steps: int, most: int) -> Room:
-    """Room for so many steps and contacts."""
-    m = prepared.model
-    rows = steps * (8 * m.neq + m.nv + 2 * m.njnt + 2 * m.ntendon) + 16
-    n, blocks = steps + 1, most + rows
-    return Room(
-        np.empty(n), np.empty((n, m.nq)), np.empty((n, m.nv)), np.empty((n, m.na + m.nu + 7 * m.nmocap)),
-        np.empty((n, m.nbody, 7)), np.empty((n, m.nbody, 6)), np.empty((n, m.nsensordata)),
-        np.zeros(n, np.int64), np.empty((n, m.nv + 6 * m.nbody)),
-        np.zeros((steps, at.NUMBERS)), empty_contacts(steps, most), empty_joints(steps, rows),
-        np.zeros(n + 1, np.int64), np.empty(blocks, np.int64), np.zeros(blocks + n, np.int64),
-        np.empty(6 * most + rows),
-    )  # fmt: skip

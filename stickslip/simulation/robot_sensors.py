@@ -10,8 +10,8 @@ import numpy as np
 
 from stickslip.kernels.robots.outputs import tell_bodies
 from stickslip.mechanics.sensors import Reading
+from stickslip.schemes.robot_march import RobotStrip
 from stickslip.schemes.robot_prepared import PreparedRobot
-from stickslip.schemes.robots import RobotStrip
 from stickslip.schemes.step import Step
 from stickslip.simulation.sensor_rows import SensorRows
 from stickslip.state import Array, IntArray, State

@@ -17,8 +17,9 @@ from stickslip.names import LISTED, alternatives
 from stickslip.robots.linkage import input_values
 from stickslip.schemes import registry
 from stickslip.schemes.robot_drive import mocap_twists
+from stickslip.schemes.robot_march import ROWS, RobotMarch, RobotStrip
+from stickslip.schemes.robot_memory import applied_to, memory_of, restore
 from stickslip.schemes.robot_prepared import PreparedRobot
-from stickslip.schemes.robots import ROWS, RobotMarch, RobotStrip, applied_to, memory_of, restore
 from stickslip.schemes.step import Memory, Solver, Step
 from stickslip.simulation.begun import Begun, begun_from, begun_new
 from stickslip.simulation.body_rows import (

@@ -7,8 +7,8 @@ from stickslip.mechanics.world import World
 from stickslip.robots.robot import Robot
 from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.prepared_system import PreparedSystem
+from stickslip.schemes.robot_march import ROWS
 from stickslip.schemes.robot_prepared import PreparedRobot
-from stickslip.schemes.robots import ROWS
 from stickslip.schemes.step import Selector, Solver
 from stickslip.simulation.begun import Begun, begun_system, begun_world
 from stickslip.simulation.clock import Stride

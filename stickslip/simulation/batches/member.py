@@ -13,7 +13,7 @@ from stickslip.interrupts import Interrupts
 from stickslip.problem.solution import Verdict
 from stickslip.schemes import registry
 from stickslip.schemes.body_world import PreparedWorld
-from stickslip.schemes.robots import march_together
+from stickslip.schemes.robot_march import march_together
 from stickslip.schemes.step import Memory, Solver
 from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.simulation.clock import OFF_CLOCK

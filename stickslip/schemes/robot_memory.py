@@ -1,0 +1,70 @@
+"""What the scheme of robots keeps from step to step, and the rooms that its steps are written to."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from stickslip.kernels.held import Held
+from stickslip.kernels.robots import layout as at
+from stickslip.kernels.robots.layout import LastImpulses, Room
+from stickslip.kernels.steps.tables import empty_contacts, empty_joints
+from stickslip.schemes.robot_prepared import PreparedRobot
+from stickslip.schemes.step import Memory
+from stickslip.state import Array, State
+
+NOT_FINITE = "from t = {:.9g} s on the velocities of the robot are not finite; take a smaller h"
+
+
+def as_held(values: NamedTuple) -> Held:
+    """As compiled steps hand it on from one kernel to the next."""
+    return Held(values, fixed=False)
+
+
+def restore(prepared: PreparedRobot, state: State, memory: Memory) -> None:
+    """Bring the data to a state with the forces that were applied then, and look as far as then."""
+    prepared.look(float(memory["reach"][0]))
+    if prepared.at is not state:
+        prepared.release()
+        prepared.data.qfrc_applied[:] = memory["qfrc_applied"]
+        prepared.data.xfrc_applied[:] = memory["xfrc_applied"].reshape(-1, 6)
+        prepared.place(state)
+
+
+def applied_to(general: Array, bodies: Array) -> dict[str, Array]:
+    """Copies of the forces that a user applies, as the memory of the scheme has them."""
+    return {"qfrc_applied": np.array(general), "xfrc_applied": np.array(bodies)}
+
+
+def memory_of(last: LastImpulses, reach: float, applied: Mapping[str, Array]) -> Memory:
+    """The scheme's memory after a step; applied: the forces that the user applied in it."""
+    made = {
+        "key": last.key.astype(float), "offset": last.offset.astype(float), "r": np.array(last.r),
+        "reach": np.array([reach]), **applied,
+    }  # fmt: skip
+    for array in made.values():
+        array.flags.writeable = False
+    return made
+
+
+def last_of(memory: Memory) -> LastImpulses:
+    """The impulses that a memory has."""
+    return LastImpulses(
+        memory["key"].astype(np.int64), memory["offset"].astype(np.int64),
+        np.ascontiguousarray(memory["r"], float),
+    )  # fmt: skip
+
+
+def room_for(prepared: PreparedRobot, steps: int, most: int) -> Room:
+    """Room for so many steps and contacts."""
+    m = prepared.model
+    rows = steps * (8 * m.neq + m.nv + 2 * m.njnt + 2 * m.ntendon) + 16
+    n, blocks = steps + 1, most + rows
+    return Room(
+        np.empty(n), np.empty((n, m.nq)), np.empty((n, m.nv)), np.empty((n, m.na + m.nu + 7 * m.nmocap)),
+        np.empty((n, m.nbody, 7)), np.empty((n, m.nbody, 6)), np.empty((n, m.nsensordata)),
+        np.zeros(n, np.int64), np.empty((n, m.nv + 6 * m.nbody)),
+        np.zeros((steps, at.NUMBERS)), empty_contacts(steps, most), empty_joints(steps, rows),
+        np.zeros(n + 1, np.int64), np.empty(blocks, np.int64), np.zeros(blocks + n, np.int64),
+        np.empty(6 * most + rows),
+    )  # fmt: skip
