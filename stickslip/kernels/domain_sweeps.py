@@ -31,7 +31,7 @@ class Domain(NamedTuple):
 
 @jit_without_lock
 def unload(problem, first, end, free):
-    """`body_problems.unloaded` of the contacts from `first` to `end`, all of them Coulomb's in 3D.
+    """`body_measures.unloaded` of the contacts from `first` to `end`, all of them Coulomb's in 3D.
 
     problem: a `BodyProblem`; free: its `Unloaded`, where v is there already.
     """

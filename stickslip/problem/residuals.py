@@ -41,7 +41,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.kernels import body_problems as bodies
+from stickslip.kernels import body_measures as bodies
 from stickslip.kernels import measures as forms
 from stickslip.kernels import residuals as kernels
 from stickslip.kernels.residuals import Metric

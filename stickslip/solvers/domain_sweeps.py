@@ -13,7 +13,16 @@ from typing import Any
 import numpy as np
 
 from stickslip.compilation import JIT
-from stickslip.kernels import anderson, body_problems, body_sweeps, cones, domains, residuals, schedule
+from stickslip.kernels import (
+    anderson,
+    body_measures,
+    body_problems,
+    body_sweeps,
+    cones,
+    domains,
+    residuals,
+    schedule,
+)
 from stickslip.kernels import domain_sweeps as kernels
 from stickslip.kernels.cones import Cones
 from stickslip.kernels.held import Held
@@ -191,12 +200,12 @@ def solve_bodies(problem: GlobalProblem, tolerance: float, guess: Array) -> Foun
     H, M, K = problem.H, problem.M, problem.K
     assert isinstance(H, ContactBlocks)
     f = problem.f.reshape(-1, 6)
-    whole = body_problems.BodyProblem(K.arrays, H.bodies, H.rows, M.matrix, M.inverse_root, f, problem.u_bias)
+    whole = body_measures.BodyProblem(K.arrays, H.bodies, H.rows, M.matrix, M.inverse_root, f, problem.u_bias)
     free = _unloaded(whole)
 
     def told(r: Array) -> tuple[Array, Array, Array]:
-        v = body_problems.velocities(whole, r)
-        measures, equilibrium, u = body_problems.measure_free(whole, free, r, v)
+        v = body_measures.velocities(whole, r)
+        measures, equilibrium, u = body_measures.measure_free(whole, free, r, v)
         return v, u, np.append(measures, equilibrium)
 
     # 1. the guess before the judge
@@ -204,8 +213,8 @@ def solve_bodies(problem: GlobalProblem, tolerance: float, guess: Array) -> Foun
     r = np.zeros(K.size)
     cones.project(K.arrays, guess, r)
     v, u, measures = told(r)
-    good, finest = _is_good(measures, tolerance), min(body_problems.ROUNDING, tolerance)
-    if good and _worst(measures) <= max(body_problems.AIM * tolerance, finest):
+    good, finest = body_measures.is_good(measures, tolerance), min(body_measures.ROUNDING, tolerance)
+    if body_measures.is_enough(measures, tolerance):
         history[0, 1:] = measures[[residuals.NATURAL, residuals.SCALED]]
         control[schedule.STATE] = schedule.SOLVED
         return r, v, u, measures, control, history[:1]
@@ -229,29 +238,21 @@ def solve_bodies(problem: GlobalProblem, tolerance: float, guess: Array) -> Foun
     if not good:
         return best, *after, control, history
     control[schedule.STATE] = schedule.SOLVED
-    if _worst(after[2]) < _worst(measures) and residuals.is_solved(after[2], tolerance):
+    if body_measures.worst(after[2]) < body_measures.worst(measures) and residuals.is_solved(
+        after[2], tolerance
+    ):
         return best, *after, control, history
     return r, v, u, measures, control, history
 
 
-def _unloaded(problem: body_problems.BodyProblem) -> body_problems.Unloaded:
-    """`body_problems.unloaded` on several threads."""
+def _unloaded(problem: body_measures.BodyProblem) -> body_measures.Unloaded:
+    """`body_measures.unloaded` on several threads."""
     count, n = len(problem.f), len(problem.u_bias)
     J = np.empty(problem.rows.shape)
-    free = body_problems.Unloaded(J, np.empty(n), np.empty(problem.f.shape), np.empty(n))
+    free = body_measures.Unloaded(J, np.empty(n), np.empty(problem.f.shape), np.empty(n))
     with Team() as team:
         given = problem.root, problem.f
         bodies, contacts = ranges(count, PARTS), ranges(n // 3, PARTS)
         team.run([partial(kernels.free_velocities, *given, *part, free.v) for part in bodies])
         team.run([partial(kernels.unload, problem, *part, free) for part in contacts])
     return free
-
-
-def _worst(measures: Array) -> float:
-    """The largest of the relative measures."""
-    return float(measures[[residuals.NATURAL, residuals.SCALED, residuals.MEASURES]].max())
-
-
-def _is_good(measures: Array, tolerance: float) -> bool:
-    """Whether the judge takes an answer, and the equilibrium is one."""
-    return bool(residuals.is_solved(measures, tolerance)) and measures[residuals.MEASURES] <= tolerance

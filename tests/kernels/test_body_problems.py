@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stickslip.kernels import body_problems, body_sweeps, residuals, schedule
+from stickslip.kernels import body_measures, body_problems, body_sweeps, residuals, schedule
 from stickslip.kernels.cones import Cones
 from stickslip.scenes import make
 
@@ -12,7 +12,7 @@ def problem_of(scene):
     problem = make(scene)
     K, H, M = Cones(*problem.K.arrays), problem.H, problem.M
     f = np.array(problem.f).reshape(len(M.matrix), -1)
-    return body_problems.BodyProblem(
+    return body_measures.BodyProblem(
         K, H.bodies, H.rows, M.matrix, M.inverse_root, f, np.array(problem.u_bias)
     )
 
@@ -20,7 +20,7 @@ def problem_of(scene):
 @pytest.mark.parametrize("scene", ["wall-problem", "packing-problem"])
 def test_sweeps_do_not_change_what_the_judge_measures_against(scene):
     problem = problem_of(scene)
-    free = body_problems.unloaded(problem)
+    free = body_measures.unloaded(problem)
     before = [np.array(each) for each in free]
     control, r = np.zeros(schedule.SLOTS), np.zeros(problem.u_bias.size)
     control[schedule.STATE], control[schedule.NEXT], control[schedule.ALLOWED] = schedule.NEW, 1.0, 20.0
@@ -36,7 +36,7 @@ def test_what_a_solve_tells_is_what_the_judge_says_from_scratch():
     guess = np.zeros(problem.u_bias.size)
     r, v, u, told, control, _ = body_problems.solve_coulomb3(tuple(K), *rest, 1e-6, guess)
     assert control[schedule.STATE] == schedule.SOLVED
-    measures, equilibrium, again = body_problems.measure(tuple(K), *rest, r, v)
+    measures, equilibrium, again = body_measures.measure(tuple(K), *rest, r, v)
     assert np.array_equal(told[: residuals.MEASURES], measures)
     assert told[residuals.MEASURES] == equilibrium
     assert np.array_equal(u, again)
