@@ -1,4 +1,4 @@
-"""docs/worlds_and_equations.md: its code prints what is shown, and its table lists every scheme for worlds."""
+"""docs/worlds_and_equations.md: the code prints what is shown; the table lists every scheme for worlds."""
 
 import re
 from pathlib import Path

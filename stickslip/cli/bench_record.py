@@ -86,7 +86,7 @@ def record(
             raise InputError(f"{scene} is a single problem; --from and --until do not apply")
         if every is None and not alone:
             raise InputError(
-                f"--every is missing; give the number of steps from one recorded step of {scene} to the next"
+                f"--every is missing; give the number of steps of {scene} between two recorded ones"
             )
         _check_folder(folder)
         with watch_time(f"record {scene}") as progress:

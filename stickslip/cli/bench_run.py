@@ -82,7 +82,8 @@ def run(
     problems
         Folder of problem files (.hdf5, .dat), or one file; may be repeated.
     solvers
-        Solvers, separated by commas; by default nsgs, anderson, admm, prox, newton-ac, ipm, clarabel, auto, siconos.
+        Solvers, separated by commas; by default nsgs, anderson, admm, prox, newton-ac, ipm, clarabel,
+        auto, siconos.
     own
         Your own solver, NAME=file.py:Class or NAME=package.module:Class; may be repeated.
     tolerance

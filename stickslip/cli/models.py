@@ -51,9 +51,7 @@ def load_robot(
 
     around = None if world is None else load_model(world)
     if not isinstance(around, World | None):
-        raise InputError(
-            f"--world {world}: the file contains a system of equations; a world of bodies is needed"
-        )
+        raise InputError(f"--world {world}: this is a system of equations; give a world of bodies")
     with usable(path, "robot"), refused(ModelError):
         robot = Robot.load(path, search=search or (), restitution=restitution or 0.0)
         return robot if around is None else robot.with_world(around)
@@ -105,7 +103,7 @@ def file_scene(
     kind = path.suffix.lower()
     if kind not in ROBOTS and not (restitution is None and search is None and world is None):
         raise InputError(
-            f"--restitution, --search and --world apply to files of robots only ({', '.join(ROBOTS)}, not {path}"
+            f"--restitution, --search and --world apply to robots only ({', '.join(ROBOTS)}), not to {path}"
         )
     if kind in (*MODELS, *ROBOTS) and (until is None or (kind in MODELS and h is None and not resumed)):
         missing = "--until" if until is None else "--h"

@@ -37,7 +37,7 @@ SolverOptions = Annotated[
     list[str] | None,
     Parameter(
         name="--solver-option",
-        help="An option of the solver, name=value; may be repeated. `stickslip solvers NAME` lists the options.",
+        help="An option of the solver, name=value; may be repeated. `stickslip solvers NAME` lists them.",
     ),
 ]
 """Options of a solver."""

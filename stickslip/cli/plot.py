@@ -152,9 +152,7 @@ def _list(path: Path) -> int:
 
     source = _source(path)
     if isinstance(source, ProblemRecord):
-        stored = (
-            "its stored solution" if source.solution is not None else "none: the file contains no solution"
-        )
+        stored = "its stored solution" if source.solution is not None else "none: the file has no solution"
         rows = [("cones", "", stored)]
     else:
         if not source.of_world:

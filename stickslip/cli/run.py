@@ -275,12 +275,12 @@ def _start(name: str, scene: Scenario, resume: Path | None, key: str | None, giv
     model: Any = scene.system
     if given and not isinstance(model, Robot):
         raise InputError(
-            f"--{given[0]} applies to robots only (.xml, .mjcf, .urdf, and their runs); {name} is not a robot"
+            f"--{given[0]} applies to robots (.xml, .mjcf, .urdf) and their runs; {name} is neither"
         )
     if resume is not None:
         if key is not None:
             raise InputError(
-                f"--key {key} cannot be combined with --resume: the run starts at the end of {resume}"
+                f"--key {key}: with --resume the run starts at the end of {resume}; give one of them"
             )
         return load_run(resume).checkpoint()
     return None if key is None else model.key(key)

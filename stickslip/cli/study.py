@@ -77,7 +77,7 @@ def study(
         table(("study", "summary"), rows, folds=("summary",))
         return ExitCode.FINE
     if name not in studies.names():
-        raise InputError(f"no study {name!r}; {alternatives(name, studies.names())}")
+        raise InputError(f"unknown study {name!r}; {alternatives(name, studies.names())}")
     asked = {"data": data, "train": train, "seed": seed, "predict": predict, "processes": processes}
     given = {option: value for option, value in asked.items() if value is not None}
     for option in given:

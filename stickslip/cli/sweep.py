@@ -129,9 +129,7 @@ def sweep(
             parameters[one.name] = one
         for one in [] if points is None else read_points(points, known):
             if one.name in parameters:
-                raise InputError(
-                    f"{one.name} is a column of {points} and also an option; remove one of the two"
-                )
+                raise InputError(f"{one.name} is a column of {points} and an option; remove one of the two")
             parameters[one.name] = one
         try:
             with watch_parts(f"sweep {scene}", quiet=json) as progress:
