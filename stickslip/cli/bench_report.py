@@ -52,11 +52,11 @@ def report(
     solvers: Names = "",
     families: Names = "",
 ) -> int:
-    """Show what campaigns found: tables, profiles, scaling, the environment, how to reproduce it.
+    """Report the results of campaigns: tables, profiles, scaling, environment, commands.
 
-    The page is one file with all its figures inside; nothing is fetched when it is
-    read. Several results files become one table if they were made under the same
-    conditions; otherwise the difference is named, and --allow lets it pass.
+    The page is one file that contains all its figures and needs no network. Several
+    results files are combined if they were made under the same conditions. Otherwise
+    the difference is an error, which --allow turns into a note.
 
     For example:
       stickslip bench report results.h5 --out report.html
@@ -73,29 +73,28 @@ def report(
     files
         Results files of `stickslip bench run`.
     out
-        Where to write it; figures of .md and .tex go into a folder beside it. A .pdf needs a
-        TeX on this machine. Without --out md, tex, csv and json go to the standard output
-        (md and tex without figures).
+        File to write; the figures of .md and .tex go into a folder beside it. A .pdf needs TeX on
+        this machine. By default md, tex, csv and json go to standard output (md and tex without
+        figures).
     format
-        html, md, tex, pdf, csv (one line per run) or json; by the ending of --out unless given.
+        Format: html, md, tex, pdf, csv (one line per run) or json; by default the suffix of --out.
     data
-        Also write the points of every figure into this folder, a CSV file each; it is made if
-        need be.
+        Folder for the data of the figures, one CSV file each; created if it does not exist.
     time
-        Compare wall time or processor time.
+        Time to compare: wall time or processor time.
     ours
-        Solvers whose losses are told one by one, with commas between them; without it
-        those of --own, and auto where there are none.
+        Solvers whose losses are listed one by one, separated by commas; by default those of --own,
+        otherwise auto.
     allow
-        Differences between files that are let pass, with commas between them.
+        Differences between files to accept, separated by commas.
     versions
-        Compare each solver in the first file with the same solver in the others, such as of two
-        releases of stickslip: in tables of their own, and everywhere as nsgs@old, nsgs@new by the
-        names of the files.
+        Compare each solver of the first file with the same solver of the others, for example of two
+        releases: in separate tables, and elsewhere as nsgs@old and nsgs@new, by the names of the
+        files.
     solvers
-        Only these, by label or by name, with commas between them.
+        Solvers to show, by label or name, separated by commas; all by default.
     families
-        Only problems of these families, with commas between them.
+        Families of problems to show, separated by commas; all by default.
     """
     from stickslip.bench.reports.data import findings, runs_table
     from stickslip.bench.reports.report import report as compose
@@ -135,14 +134,12 @@ def _format(out: Path | None, given: Format | None) -> Format:
         raise InputError("--out is empty; give the name of a file")
     if out is None and given in (None, "html", "pdf"):
         kind = given or "html"
-        raise InputError(
-            f"a report as {kind} needs a place: --out report.{kind}; --format md, tex, csv and json need none"
-        )
+        raise InputError(f"a report in the format {kind} needs --out, for example --out report.{kind}")
     if given is not None:
         return given
     assert out is not None
     if out.suffix.lower() not in ENDINGS:
-        raise InputError(f"--out {out}: the ending must be one of {', '.join(ENDINGS)}, or give --format")
+        raise InputError(f"--out {out}: the suffix must be one of {', '.join(ENDINGS)}, or give --format")
     return ENDINGS[out.suffix.lower()]
 
 
@@ -150,14 +147,14 @@ def _versions(files: Sequence[Path]) -> list[str]:
     """What the versions are called: the names of the files without their endings."""
     tags = [path.stem for path in files]
     if len(files) < 2 or len(set(tags)) < len(tags):
-        raise InputError("--versions compares results files of different names; give two or more")
+        raise InputError("--versions compares results files with different names; give at least two")
     return tags
 
 
 def _gathered(
     files: Sequence[Path], allow: Sequence[str], notes: list[str], tags: Sequence[str] = ()
 ) -> Results:
-    """All files as one table; a difference that was let pass becomes a note."""
+    """All files as one table; a difference that was accepted becomes a note."""
     from stickslip.bench.campaigns.results_file import read_results
     from stickslip.bench.reports.versions import tagged
     from stickslip.bench.results import DIFFERENCES, Mixed, combine
@@ -166,7 +163,7 @@ def _gathered(
     tables = []
     for path in files:
         if path.is_dir():
-            raise InputError(f"{path}: is a directory, not a results file")
+            raise InputError(f"{path}: this is a directory, not a results file")
         with refused(Mixed), usable(path):
             tables.append(read_results(path))
     if tags:
@@ -175,10 +172,10 @@ def _gathered(
     with refused(Mixed):
         results = combine(tables, allow, names=[str(path) for path in files], told=notes.append)
     if allow and len(files) > 1:
-        notes.append(f"The files may differ in {', '.join(allow)}: that was let pass.")
+        notes.append(f"Differences between the files in {', '.join(allow)} were accepted.")
     if not results.runs:
         raise InputError(
-            f"{', '.join(map(str, files))}: there are no runs yet; `stickslip bench run` makes them"
+            f"{', '.join(map(str, files))}: the files contain no runs; `stickslip bench run` makes runs"
         )
     return results
 

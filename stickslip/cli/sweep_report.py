@@ -22,10 +22,10 @@ def sweep_report(
     out: Path,
     measures: str | None = None,
 ) -> int:
-    """Show what a sweep found: response curves, heat maps, histograms, tables.
+    """Report the results of a sweep: response curves, heat maps, histograms, tables.
 
-    The page is one file that needs no network. A sweep that still runs, or was
-    interrupted, is shown as far as it is.
+    The page is one file that needs no network. A running or interrupted sweep is
+    reported with the runs that it has.
 
     For example:
       stickslip sweep-report sweep.h5 --out report.html
@@ -37,9 +37,9 @@ def sweep_report(
     file
         File of a sweep.
     out
-        A page (.html), text with tables (.md), or a line for each run (.csv).
+        Page (.html), text with tables (.md), or one line for each run (.csv).
     measures
-        Only these are drawn, by their names or beginnings of them, commas between.
+        Quantities to draw, by name or first letters, separated by commas; all by default.
     """
     from stickslip.files.problems import holds_sweep, replace_file
     from stickslip.sweeps.page import report
@@ -50,7 +50,7 @@ def sweep_report(
     check_writable(out, ENDINGS)
     check_not_itself(file, out)
     if file.exists() and not holds_sweep(file):
-        raise InputError(f"{file}: is no file of a sweep; `stickslip sweep` writes such")
+        raise InputError(f"{file}: this is not the file of a sweep, which `stickslip sweep` writes")
     with watch("reading the sweep"), usable(file, "sweep"):
         result = read_sweep(file)
     with watch("drawing figures"), refused(KeyError):

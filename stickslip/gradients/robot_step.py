@@ -56,7 +56,7 @@ class RobotStepDerivative(TangentDerivative):
         self._tangent = self._linearised(tolerance)
         core, notes = self._tangent.core, [] if kappa else self._kinks(carried)
         if not self.step.solved:
-            notes.append(f"the step itself is not good: {self.step.fault}")
+            notes.append(f"the step itself failed: {self.step.fault}")
         laws = () if core is None else tuple(self._named(note) for note in core.notes)
         self.exists, self.unique = (core is None or core.exists) and not notes, core is None or core.unique
         self.notes = (*laws, *notes)

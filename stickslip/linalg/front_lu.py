@@ -127,7 +127,7 @@ class BlockLU:
     def solve(self, b: Array) -> Array | None:
         """x with A x = b, shape (size,); None where no solution to rounding is found."""
         if not self._factored and self._superlu is None:
-            raise RuntimeError("there is no factor: the last refactor failed, or there was none")
+            raise RuntimeError("no factor is available: the last refactor failed, or none was made")
         if b.shape != (self.size,):
             raise ValueError(f"b has shape {b.shape}, expected ({self.size},)")
         if self.size == 0:

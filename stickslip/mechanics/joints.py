@@ -83,7 +83,7 @@ class Joints:
 def number_of_joint(owner: str, joints: Joints, name: str) -> int:
     """The number of a joint; an unknown one is a ModelError that lists some of the known."""
     if name not in joints.names:
-        raise ModelError(f"{owner}: no joint {name!r}; {alternatives(name, joints.names, most=LISTED)}")
+        raise ModelError(f"{owner}: unknown joint {name!r}; {alternatives(name, joints.names, most=LISTED)}")
     return joints.names.index(name)
 
 

@@ -42,7 +42,7 @@ class _Reaction(Sensing):
         """The sensor of forces (part 0) or of moments (part 1)."""
         owner = f"sensor {self.name!r}"
         if (self.joint is None) == (self.body is None) or (self.other is not None and self.body is None):
-            raise ModelError(f"{owner}: give a joint, or a body and perhaps another that touches it")
+            raise ModelError(f"{owner}: give a joint, or a body and optionally a second body that touches it")
         read: Callable[[Reading], Array]
         if self.joint is not None:
             j = number_of_joint(owner, world.joints, self.joint)

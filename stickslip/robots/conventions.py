@@ -57,4 +57,4 @@ def check(model: Any, name: str) -> None:
         called = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_ACTUATOR, k) or f"number {k}"
         raise ModelError(f"{name}: actuator {called!r}: adhesion is not supported; remove the actuator")
     if not model.nv:
-        raise ModelError(f"{name}: nothing in it can move; give a body a joint")
+        raise ModelError(f"{name}: the model has no degrees of freedom; give a body a joint")

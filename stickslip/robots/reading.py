@@ -67,7 +67,9 @@ def read_source(source: str | PathLike[str], search: Sequence[str | PathLike[str
         return _Reader("the model", None, search).read(given)
     path = Path(given)
     if not path.is_file():
-        raise ModelError(f"{path}: there is no such file; give the path or the text of an MJCF or URDF model")
+        raise ModelError(
+            f"{path}: the file does not exist; give the path or the text of an MJCF or URDF model"
+        )
     reader = _Reader(str(path), path.resolve().parent, search)
     return reader.read(reader.text_of(path))
 
@@ -75,9 +77,9 @@ def read_source(source: str | PathLike[str], search: Sequence[str | PathLike[str
 def checked_text(text: str, name: str) -> None:
     """A ModelError for a text of XML that is too long, or has entities."""
     if len(text) > MOST_TEXT:
-        raise ModelError(f"{name}: {len(text):,} characters; at most {MOST_TEXT:,} are read")
+        raise ModelError(f"{name}: {len(text):,} characters; the limit is {MOST_TEXT:,}")
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise ModelError(f"{name}: document types and entities are not read; remove <!DOCTYPE ...>")
+        raise ModelError(f"{name}: document types and entities are rejected; remove <!DOCTYPE ...>")
 
 
 class _Reader:
@@ -122,7 +124,7 @@ class _Reader:
         try:
             size = path.stat().st_size
             if size > most or self.bytes + size > MOST_BYTES:
-                raise ModelError(f"{path}: {size:,} bytes; the files of a model may have {MOST_BYTES:,}")
+                raise ModelError(f"{path}: {size:,} bytes; the limit is {MOST_BYTES:,}")
             self.bytes += size
             return path.read_bytes()
         except OSError as error:
@@ -133,7 +135,9 @@ class _Reader:
     ) -> None:
         """A ModelError where an element makes more than there may be: MuJoCo would take all memory."""
         if depth > MOST_NESTED:
-            raise ModelError(f"{name}: line {lines[element]}: elements stand more than {MOST_NESTED} deep")
+            raise ModelError(
+                f"{name}: line {lines[element]}: elements are nested more than {MOST_NESTED} deep"
+            )
         asked = {"count": _product(element.get(one, "1") for one in COUNTED.get(element.tag, ()))}
         most = MOST_NUMBERS
         if element.tag in COPIES:

@@ -39,11 +39,11 @@ def check_world(robot: "Robot", world: Any) -> None:
     """A ModelError that names what of a world cannot stand around a robot."""
     if not isinstance(world, World):
         hint = "; call .build()" if hasattr(world, "build") else ""
-        raise ModelError(f"with_world takes a World, not {type(world).__name__}{hint}")
+        raise ModelError(f"with_world needs a World, not {type(world).__name__}{hint}")
     if robot.world is not None:
-        raise ModelError("the robot has a world around it; place all bodies with one WorldBuilder")
+        raise ModelError("the robot has a world already; place all bodies with one WorldBuilder")
     if robot.source is None:
-        raise ModelError("a robot that was given as an MjModel takes no world; load its file, text or MjSpec")
+        raise ModelError("a robot loaded from an MjModel cannot have a world; load its file, text or MjSpec")
     reactions = [one.name for one in world.sensors if one.of_joint]
     if reactions:
         raise ModelError(
@@ -67,7 +67,7 @@ def check_world(robot: "Robot", world: Any) -> None:
             for name in names:
                 if name in known:
                     raise ModelError(
-                        f"{what} {name!r} of the world: the robot has a {kind} of that name; rename it"
+                        f"{what} {name!r} of the world: the robot has a {kind} with this name; rename it"
                     )
 
 

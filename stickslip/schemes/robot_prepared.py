@@ -327,7 +327,8 @@ class PreparedRobot:
         found = addresses_of(m, d, [name for name in Places._fields if name not in _OF_CONTACT], _OF_CONTACT)
         if found is None:
             raise ModelError(
-                f"MuJoCo {mujoco.__version__} keeps its data elsewhere than it says; robots need another"
+                f"MuJoCo {mujoco.__version__} has an unexpected layout of its data; install another"
+                " version for robots"
             )
         functions = {name: function_of(mujoco, there) for name, there in FUNCTIONS.items()}
         return Engine(

@@ -52,7 +52,7 @@ class ReducedMoreauJean(Options):
     def begin(self, prepared: PreparedRobot, state: State, h: float) -> Memory:
         """The memory of the first step."""
         if not JIT:
-            raise ModelError("robots need compiled kernels: unset STICKSLIP_JIT")
+            raise ModelError("robots require compiled kernels; unset STICKSLIP_JIT")
         model = prepared.model
         return {
             "key": np.zeros(0), "offset": np.zeros(1), "r": np.zeros(0), "reach": np.array([self.reach]),
@@ -82,7 +82,7 @@ class ReducedMoreauJean(Options):
         prepared.check_said(state.t)
         r, u = guess(scratch, rows, last_of(memory)), np.zeros(rows.u_free.size)
         solves: tuple[Solution, ...] = ()
-        reason = "contacts that were not expected to close keep on overlapping; take a smaller h"
+        reason = "contacts that were not predicted to close keep overlapping; use a smaller h"
         for _ in range(kernels.REPEATS):
             # 2. Impulses, and what was left out although it would overlap.
             if r.size:

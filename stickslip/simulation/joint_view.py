@@ -42,7 +42,7 @@ def joint_state(model: Any, kept: Any, state: State, name: str, turn: bool) -> J
             raise AttributeError(f"joint {name!r} has several coordinates; see live.data.joint({name!r})")
         return JointState(float(state.q[q.start]), float(state.v[v.start]))
     if not isinstance(model, World):
-        raise AttributeError(f"no joint {name!r}: this is a run of systems")
+        raise AttributeError(f"unknown joint {name!r}: this is a run of systems")
     j, column = column_of(f"joint {name!r}", model.joints, name, turn)
     return JointState(*coordinate(model.joints, j, column, state.q, state.v))
 
@@ -84,7 +84,7 @@ def joint_view(
     """The joint of that name over the n records of a trajectory, whose columns the arguments are."""
     if name not in model.joints:
         known = alternatives(name, model.joints, most=LISTED) if model.joints else "there are no joints"
-        raise UnknownNameError(f"no joint {name!r}; {known}")
+        raise UnknownNameError(f"unknown joint {name!r}; {known}")
     j = model.joints.index(name)
     if not model.joint_frame[j].any() or (impulses.id < 0).any():
         raise ModelError(

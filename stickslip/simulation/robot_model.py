@@ -91,7 +91,7 @@ class RobotModel(WorldModel):
         """Kind of the joint of that name, its coordinates and its velocities."""
         if name not in self.coordinates:
             known = alternatives(name, self.coordinates, most=LISTED)
-            raise UnknownNameError(f"no joint {name!r}; {known}")
+            raise UnknownNameError(f"unknown joint {name!r}; {known}")
         j = self.coordinates.index(name)
         kind, (q, v) = KINDS[int(self.coordinate_kind[j])], self.coordinate_place[j].tolist()
         nq, nv = SIZES[kind]
@@ -146,7 +146,7 @@ class CoordinateView:
     def angle(self) -> Array:
         """Of a hinge [rad], shape (n,)."""
         if self.kind != "hinge":
-            raise AttributeError(f"joint {self.name!r} is of kind {self.kind}, and has no angle")
+            raise AttributeError(f"joint {self.name!r} is of kind {self.kind}, which has no angle")
         return self.position
 
     @property

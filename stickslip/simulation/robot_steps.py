@@ -150,7 +150,7 @@ class RobotSteps:
     def check(self, step: Step, state: State) -> None:
         """Refuse a state that is not finite."""
         if not all(np.isfinite(one).all() for one in (state.q, state.v, state.z)):
-            raise ModelError(f"at t = {state.t:.9g} s the state is not finite; take a smaller h")
+            raise ModelError(f"at t = {state.t:.9g} s the state is not finite; use a smaller h")
 
     def depth(self, state: State) -> float:
         """Deepest overlap of what must not overlap [m, rad]."""
@@ -286,7 +286,7 @@ class RobotSteps:
                     data.mocap_quat[k] = given[3:]
             else:
                 known = alternatives(name, tuple(self.inputs(state)), most=LISTED)
-                raise UnknownNameError(f"no input {name!r} of {given.size} numbers; {known}")
+                raise UnknownNameError(f"unknown input {name!r} of {given.size} numbers; {known}")
         return state
 
     def inputs(self, state: State) -> dict[str, Array]:

@@ -82,7 +82,7 @@ def replace_limits(**changes):
     ("name", "outcome", "words"),
     [
         ("Good", Outcome.SOLVED, ""),
-        ("Liar", Outcome.MISSED, "it claims to have solved it, but the judge finds an error of"),
+        ("Liar", Outcome.MISSED, "it reports a solution, but the judge finds an error of"),
         ("Modest", Outcome.SOLVED, "the judge accepts it, the solver itself says STALLED: no idea"),
         ("NotNumbers", Outcome.RAISED, "its r holds NaN or inf"),
         ("WrongShape", Outcome.RAISED, "its r has shape (4,), expected (3,)"),

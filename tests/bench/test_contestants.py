@@ -100,7 +100,7 @@ def test_the_usual_ones_with_siconos(present):
     (one,) = contestants("siconos-nsgs")
     assert is_peer(one)
     assert source_of(one) == "siconos 9.9"
-    with pytest.raises(ContestantError, match=r"no solver 'siconos-best'.*siconos-nsgs"):
+    with pytest.raises(ContestantError, match=r"unknown solver 'siconos-best'.*siconos-nsgs"):
         contestants("siconos-best")
     with pytest.raises(ContestantError, match="siconos-nsgs takes no options"):
         contestants("siconos-nsgs:sweeps=3")
@@ -115,7 +115,7 @@ def test_siconos_that_is_absent_says_what_was_tried(absent):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("sngs", ("no solver 'sngs'", "nsgs", "siconos", "newton")),
+        ("sngs", ("unknown solver 'sngs'", "nsgs", "siconos", "newton")),
         ("nsgs,,prox", ("no solver ''",)),
         ("nsgs:sweeps=3", ("nsgs has no option 'sweeps'", "max_iterations")),
         ("nsgs:max_iterations", ("'max_iterations' is not of the form name=value",)),

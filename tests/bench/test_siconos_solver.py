@@ -69,5 +69,5 @@ def test_names_stand_for_methods_and_runs_tell_them():
     assert "method" not in {spec.name for spec in registry.entry("siconos-prox").options}
     with pytest.raises(TypeError, match="siconos-prox has no option 'method'"):
         registry.make("siconos-prox", method="nsgs")
-    with pytest.raises(KeyError, match=r"no solver 'siconos-nsg'; .*siconos-nsgs"):
+    with pytest.raises(KeyError, match=r"unknown solver 'siconos-nsg'; .*siconos-nsgs"):
         registry.make("siconos-nsg")

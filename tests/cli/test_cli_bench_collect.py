@@ -52,7 +52,9 @@ def test_what_differs_and_what_fails_is_said(run, tmp_path: Path, monkeypatch: p
 
 
 def test_input_that_cannot_be_used(run, tmp_path: Path) -> None:
-    run("bench", "collect", "--families", "tower", "--out", tmp_path).refuses("no family 'tower'", "kapla")
+    run("bench", "collect", "--families", "tower", "--out", tmp_path).refuses(
+        "unknown family 'tower'", "kapla"
+    )
     run("bench", "collect", "--families", ",", "--out", tmp_path).refuses("no family is named")
     run("bench", "collect", "--out", "").refuses("--out is empty")
     file = tmp_path / "file"

@@ -88,7 +88,7 @@ def test_a_scene_that_fails_half_way_says_so(run, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (("stcak", "--every", 1), ("no scene 'stcak'", "wall", "stack")),
+        (("stcak", "--every", 1), ("unknown scene 'stcak'", "wall", "stack")),
         (("stack",), ("--every is missing",)),
         (("stack", "--every", 0), ("every is 0", "at least 1")),
         (("stack", "--every", "often"), ("often",)),
@@ -97,7 +97,7 @@ def test_a_scene_that_fails_half_way_says_so(run, tmp_path, monkeypatch):
         (("stack", "--every", 1, "--from", "nan"), ("--from is nan",)),
         (("stack", "--every", 1, "--until", 0), ("until is 0",)),
         (("stack", "--every", 1, "--h", -1), ("h is -1",)),
-        (("stack", "--every", 1, "--solver", "sledge"), ("no solver 'sledge'",)),
+        (("stack", "--every", 1, "--solver", "sledge"), ("unknown solver 'sledge'",)),
         (("stack", "--every", 1, "--bodeis", 3), ("--bodeis", "bodies, mu")),
         (("stack", "--every", 1, "--bodies", "few"), ("bodies takes a whole number",)),
         (("stack", "--every", 1, "--bodies", -1), ("bodies is -1",)),

@@ -42,7 +42,7 @@ def test_numbers_of_the_state_of_any_scene(run):
         (("cam", "--vary", "rpm=-5:800:3"), "rpm is -5"),
         (("bouncing-ball", "--vary", "e=0.1:0.5:3"), "give --period"),
         (("wall-problem", "--vary", "rows=1:3:3", "--period", 1), "is a problem and does not run"),
-        (("cams", "--vary", "rpm=300:800:3"), "no scene 'cams'"),
+        (("cams", "--vary", "rpm=300:800:3"), "unknown scene 'cams'"),
     ],
 )
 def test_refusals(run, given, words):

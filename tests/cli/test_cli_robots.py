@@ -105,7 +105,7 @@ def test_meshes_are_found_on_the_search_path(run, tmp_path):
 
 def test_run_refuses(run, robot, recorded, tmp_path):
     run("run", robot).refuses("--until is missing")
-    run("run", robot, "--until", 1, "--key", "hom").refuses("no key 'hom'", "did you mean 'home'")
+    run("run", robot, "--until", 1, "--key", "hom").refuses("unknown key 'hom'", "did you mean 'home'")
     run("run", robot, "--until", 1, "--scheme", "variational").refuses("does not carry robots")
     run("run", robot, "--until", 1, "--mu", 3).refuses("--mu")
     run("run", tmp_path / "gone.urdf", "--until", 1).refuses("gone.urdf", "no such file")

@@ -84,8 +84,8 @@ def test_parameters_are_listed(run):
         (["fall", "--bodies", 3, "--set", "bodies=4"], ("bodies is given twice",)),
         (["fall", "--mass", -1], ("mass",)),
         (["fall", "--scheme", "euler-moreau"], ("carries systems of first order, not worlds",)),
-        (["fal", "--bodies", 3], ("no scene 'fal'", "fall")),
-        (["fal", "--parameters"], ("no scene 'fal'",)),
+        (["fal", "--bodies", 3], ("unknown scene 'fal'", "fall")),
+        (["fal", "--parameters"], ("unknown scene 'fal'",)),
         (["--bodies", 3], ("NAME is missing",)),
     ],
 )

@@ -35,7 +35,7 @@ def test_json_has_defaults_and_meanings(run):
 
 
 def test_an_unknown_scene(run):
-    run("scenes", "wal").refuses("no scene 'wal'", "did you mean 'wall-problem'?")
+    run("scenes", "wal").refuses("unknown scene 'wal'", "did you mean 'wall-problem'?")
 
 
 def test_an_old_name_is_understood_and_said_in_a_sentence(run):

@@ -74,7 +74,7 @@ def test_a_run_stays_a_journal_where_there_is_no_room_for_hdf5(run, tmp_path, fu
     full_disk()
     result = run("run", "bouncing-ball", "--until", 0.01, "--out", place)
     assert result.code == 0
-    assert "ball.h5 stays a journal, which stickslip reads: no space left on device" in result.out
+    assert "ball.h5 remains a journal, which stickslip can read: no space left on device" in result.out
     back = ss.read_trajectory(place)
     assert (len(back), back.complete) == (11, True)
     assert list(tmp_path.iterdir()) == [place]

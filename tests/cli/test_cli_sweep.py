@@ -84,7 +84,7 @@ def test_failed_runs_are_told(run, tmp_path):
         (("wall-problem", "--vary", "rows=1,2"), ("is a problem and does not run",)),
         (("bouncing-bal", "--vary", "e=0.1"), ("did you mean 'bouncing-ball'",)),
         (("bouncing-ball", "--vary", "e=0.1", "--measure", "speeed"), ("no measure 'speeed'",)),
-        (("bouncing-ball", "--vary", "e=0.1", "--executor", "cloud"), ("no executor 'cloud'",)),
+        (("bouncing-ball", "--vary", "e=0.1", "--executor", "cloud"), ("unknown executor 'cloud'",)),
         (("bouncing-ball", "--vary", "e=0.1", "--timeout", "-1"), ("timeout must lie in",)),
         (("nowhere.py:make", "--vary", "e=0.1"), ("there is no file nowhere.py",)),
     ],

@@ -464,7 +464,7 @@ def test_a_run_of_a_scene_with_functions_goes_on_by_its_file(tmp_path):
     ("lines", "words"),
     [
         ('scene = "moving-wal"', "moving-wall"),
-        ('scene = "incline-problem"', "is one problem, and not a model that runs"),
+        ('scene = "incline-problem"', "is a single problem, not a model to simulate"),
         ('scene = "moving-wall"\n[parameters]\nwat = 1.0', "no parameter 'wat'"),
         ('scene = "moving-wall"\n[parameters]\nh = -1.0', "h is -1.0"),
         ('scene = "stack"\n[parameters]\nbodies = 100000', "a file may ask for 1000 at most"),

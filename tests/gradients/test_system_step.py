@@ -227,7 +227,7 @@ def test_families_refuse_what_makes_none():
         ss.systems.Family(swing)
     with pytest.raises(ss.ModelError, match="a is 'x'"):
         ss.systems.Family(swing, a="x")
-    with pytest.raises(ss.ModelError, match="which is a name of the step's own"):
+    with pytest.raises(ss.ModelError, match="which is also a name of the step"):
         ss.differentiate(ss.systems.Family(lambda h: swing(m=h), h=1.0), h=1e-3)
 
     def grows(n):

@@ -138,7 +138,7 @@ def test_who_never_touches_whom():
     with pytest.raises(ModelError, match="body 'last': group 'g13' is one too many, there may be 15"):
         b.body("last", Sphere(1.0), group="g13")
     b.apart_groups("dust", "mist")
-    with pytest.raises(ModelError, match="no group 'mist'; known: default, dust"):
+    with pytest.raises(ModelError, match="unknown group 'mist'; known: default, dust"):
         b.build()
 
 
@@ -198,9 +198,12 @@ BODIES = {
     "body 'x': quaternion is zero": {"quaternion": (0, 0, 0, 0)},
     "body 'x': quaternion": {"quaternion": (np.nan, 0, 0, 1)},
     "body 'x': spin has shape": {"spin": (1, 2)},
-    "body 'x': no material 'wod'; known: default": {"material": "wod"},
+    "body 'x': unknown material 'wod'; known: default": {"material": "wod"},
     "body 'x': it is fixed; its velocity": {"fixed": True, "velocity": (1, 0, 0)},
-    "body 'x': it cannot be fixed and have a motion": {"fixed": True, "motion": ((0, 0, 0), (0, 0, 0))},
+    "body 'x': it is fixed and has a motion; give only one of them": {
+        "fixed": True,
+        "motion": ((0, 0, 0), (0, 0, 0)),
+    },
     "body 'x': it is kinematic; its mass": {"motion": ((0, 0, 0), (0, 0, 0)), "mass": 1.0},
     "body 'x' at t = 0 s: motion is 3": {"motion": 3},
     "body 'x': Plane has no mass": {"shape": Plane()},
@@ -222,8 +225,8 @@ def test_a_body_that_cannot_be_is_refused_by_name(message, given):
 
 HERE = {"point": (0, 0, 0), "axis": (0, 0, 1)}
 JOINTS = {
-    "joint 'j': no kind 'hing' of joints; known: fixed, ball": ("hing", "box", None, HERE),
-    "joint 'j': no body 'bx'; known: floor, box": ("hinge", "bx", None, HERE),
+    "joint 'j': unknown kind 'hing' of joints; known: fixed, ball": ("hing", "box", None, HERE),
+    "joint 'j': unknown body 'bx'; known: floor, box": ("hinge", "bx", None, HERE),
     "joint 'j': body 'box' cannot be joined to itself": ("hinge", "box", "box", HERE),
     "joint 'j': neither 'floor' nor None is dynamic": ("hinge", "floor", None, HERE),
     "joint 'j': a hinge joint needs an axis": ("hinge", "box", None, {"point": (0, 0, 0)}),
@@ -257,14 +260,14 @@ def test_other_names_and_ranges_are_refused():
     b.material("m")
     with pytest.raises(ModelError, match="there is a material 'm' already"):
         b.material("m")
-    with pytest.raises(ModelError, match="pair 'm', 'n': no material 'n'; known: default, m"):
+    with pytest.raises(ModelError, match="pair 'm', 'n': unknown material 'n'; known: default, m"):
         b.pair("m", "n")
-    with pytest.raises(ModelError, match="apart: no body 'lid'; known: floor, box"):
+    with pytest.raises(ModelError, match="apart: unknown body 'lid'; known: floor, box"):
         b.apart("box", "lid")
     with pytest.raises(ModelError, match="gravity"):
         WorldBuilder(gravity=(0, 0, np.inf))
     world = b.build()
-    with pytest.raises(KeyError, match="no body 'lid'; known: floor, box"):
+    with pytest.raises(KeyError, match="unknown body 'lid'; known: floor, box"):
         world.pose(world.start, "lid")
     with pytest.raises(ModelError, match=r"state.q has shape \(7,\), expected \(14,\)"):
         world.check_state(State(0.0, np.zeros(7), np.zeros(12)))
@@ -313,9 +316,9 @@ def test_the_law_of_a_pair_is_the_rule_or_what_is_given():
     assert world.law("default", "steel") == ss.NewtonImpact(e=0.3, mu=0.7, mu_roll=1e-3)
     assert world.law("steel", "steel") == ss.NewtonImpact(e=0.9, mu=0.0)
     assert world.law("steel", "default", "poisson") == ss.laws.PoissonImpact(e=0.3, mu=0.7, mu_roll=1e-3)
-    with pytest.raises(KeyError, match="no material 'steal'; known: default, steel, wood"):
+    with pytest.raises(KeyError, match="unknown material 'steal'; known: default, steel, wood"):
         world.law("steal", "wood")
-    with pytest.raises(KeyError, match=r"no impact 'poison'.*'poisson'"):
+    with pytest.raises(KeyError, match=r"unknown impact 'poison'.*'poisson'"):
         world.law("steel", "wood", "poison")
 
 

@@ -118,11 +118,11 @@ def test_joints_are_felt_as_views_show_them(record):
 WRONG = {
     "sensor 's': give a joint, or a body": ForceSensor("s"),
     "sensor 's': give a joint, or a body and perhaps": ForceSensor("s", joint="pin", body="box"),
-    "sensor 's': no joint 'pin'": TorqueSensor("s", joint="pin"),
-    "sensor 's': no body 'bix'; known: floor, box, lid": ContactSensor("s", "bix"),
-    "sensor 's': no body 'bax'": ContactSensor("s", "box", "bax"),
-    "sensor 's': no body 'bux'": Accelerometer("s", "bux"),
-    "sensor 's': no body 'bex'": Gyroscope("s", "bex"),
+    "sensor 's': unknown joint 'pin'": TorqueSensor("s", joint="pin"),
+    "sensor 's': unknown body 'bix'; known: floor, box, lid": ContactSensor("s", "bix"),
+    "sensor 's': unknown body 'bax'": ContactSensor("s", "box", "bax"),
+    "sensor 's': unknown body 'bux'": Accelerometer("s", "bux"),
+    "sensor 's': unknown body 'bex'": Gyroscope("s", "bex"),
     "sensor 's': 3 is not a function of": ss.sensors.Sensor("s", 3),
 }
 

@@ -253,11 +253,11 @@ def test_time_stepping_refuses_guards():
     ("make", "said"),
     [
         (lambda: Guard("g", "ball", lambda q: q[0], direction="down"), "direction is 'down'"),
-        (lambda: Guard("g", "ball", 1.0), "its function is 1.0; give a function that passes zero"),
+        (lambda: Guard("g", "ball", 1.0), "its function is 1.0; give a function whose zero is the event"),
         (lambda: Guard("g", "ball", lambda q: q[0], lambda v: -v), "jump is"),
         (lambda: Guard("g", (), lambda q: q[0]), "name one or more"),
         (lambda: Guard("g", "bal", lambda q: q[0]), "names the unknown system 'bal'; known: ball"),
-        (lambda: Guard("g", "ball", lambda x: x[0]), r"takes \(x\); it may take any of \(t, q, v, z\)"),
+        (lambda: Guard("g", "ball", lambda x: x[0]), r"takes \(x\); it may take \(t, q, v, z\)"),
         (lambda: Guard("g", "ball", lambda q: q[0], {"w": [0.0]}), "jump of 'w'"),
         (lambda: Guard("g", "ball", lambda q: q[0], {"v": [0.0, 0.0]}), r"the jump of v has shape \(2,\)"),
         (lambda: Guard("g", "ball", lambda q: np.nan), "at t = 0 s, its function is nan"),

@@ -203,7 +203,7 @@ def test_every_impulse_is_told_whose_it_is(scheme):
 
 def test_what_a_view_cannot_tell_is_said(tmp_path):
     run = ss.simulate(pendulum(axis=(0, 1, 0)), until=0.01, h=1e-3)
-    with pytest.raises(UnknownNameError, match="no joint 'pim'; known: pin"):
+    with pytest.raises(UnknownNameError, match="unknown joint 'pim'; known: pin"):
         view(run, "pim")
     run.save(tmp_path / "run.h5")
     back = ss.read_trajectory(tmp_path / "run.h5")

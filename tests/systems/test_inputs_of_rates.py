@@ -93,7 +93,7 @@ def test_wrong_derivatives_are_found_and_misplaced_ones_refused():
     with pytest.raises(ss.ModelError, match="f takes"):
         ss.FirstOrder("fed", f=lambda xdot: -xdot, x0=1.0)
     stuck = ss.FirstOrder("fed", f=lambda x: [1.0], x0=1.0, u=lambda xdot: xdot - np.exp(xdot))
-    with pytest.raises(ss.ModelError, match="no ẋ is found that its input u agrees with"):
+    with pytest.raises(ss.ModelError, match="no ẋ is consistent with the input u"):
         ss.FirstOrder(
             "fed", f=lambda x: [-1.0], x0=1.0, u=lambda xdot: xdot + np.sqrt(2.0 + xdot**2)
         ).velocity(0.0, np.array([1.0]), np.zeros(0), np.zeros(1))

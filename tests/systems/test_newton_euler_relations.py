@@ -192,7 +192,7 @@ def test_a_normal_that_is_not_the_gaps_is_found_on_request():
         (SpherePlane(0.1), NewtonImpact(mu=0.1, dimension=2), 1, "has 1 or 3 or 4 or 5 or 6 components"),
         (SpherePlane(-0.1), LAWS[1], 1, "radius is -0.1; it must be positive"),
         (SpherePlane(0.1, normal=[0, 0, 0]), LAWS[1], 1, "normal is zero"),
-        (SpherePlane(0.1), LAWS[1], 2, "contact with a fixed plane is of one body"),
+        (SpherePlane(0.1), LAWS[1], 2, "contact with a fixed plane takes one body"),
         (HingeJoint([0, 0, 0], [0, 0, 0]), Equality(5), 1, "axis is zero"),
         (DistanceJoint([1, 0, 0], [1, 0, 0]), Equality(1), 1, "its points differ"),
         (conveyor(normal=[0.0, 0.0, 2.0]), LAWS[1], 1, "normal is not a unit vector"),

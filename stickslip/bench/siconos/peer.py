@@ -313,7 +313,7 @@ def attempt_siconos(job: Job, limits: Limits, problem: Problem) -> RunRecord:
     blank = RunRecord(job.problem, job.contestant.label, {}, job.source, job.tolerance, Outcome.RAISED)
     found = find_siconos()
     if found.python is None:
-        return replace(blank, reason=f"Siconos is absent; tried {'; '.join(found.tried)}")
+        return replace(blank, reason=f"Siconos was not found; tried {'; '.join(found.tried)}")
     if job.source not in ("", found.source):
         return replace(blank, reason=f"{found.source} is here, not {job.source}")
     chosen = [method for method in methods_for(problem) if method.contestant == job.contestant.name]

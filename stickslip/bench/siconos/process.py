@@ -121,7 +121,7 @@ class SiconosProcess:
             raise NoAnswer(Outcome.RAISED, reply["failed"][:300])
         if not all(_is_number(reply.get(name)) for name in NUMBERS):
             self.close()
-            raise NoAnswer(Outcome.RAISED, f"its reply is none: {line[:60]!r}")
+            raise NoAnswer(Outcome.RAISED, f"invalid reply: {line[:60]!r}")
         return reply
 
     def close(self) -> None:
