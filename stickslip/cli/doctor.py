@@ -53,7 +53,7 @@ def doctor(*, json: Json = False) -> int:
     Parameters
     ----------
     json
-        Print JSON and nothing else.
+        Print only JSON.
     """
     sections: dict[str, Section] = {
         "installation": _installation,

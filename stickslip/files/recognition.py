@@ -34,8 +34,9 @@ MAGIC = (
     (b"\x7fELF", "ELF program or library", "stickslip cannot read it"),
 )
 """First bytes, what they are of, and what to do with it."""
-PICKLE = "stickslip does not load pickles, because they can run any program; write problems with"
-    " stickslip.write"
+PICKLE = (
+    "stickslip does not load pickles, because they can run any program; write problems with stickslip.write"
+)
 ROBOT = "stickslip run FILE simulates it, stickslip view FILE shows it, ss.Robot.load(FILE) loads it"
 SDF = "stickslip loads robots as MJCF and URDF; convert it to one of them"
 MESH = "the shape of a body: ConvexHull(read_mesh(file))"

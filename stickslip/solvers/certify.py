@@ -404,8 +404,9 @@ def _why_not(residuals: Residuals, tolerance: float, problem: AnyProblem, r: Arr
         if residuals.approach <= bound:
             return SINGLE.format(residuals.local, bound)
         return CLOSES.format(residuals.approach, bound) if _ordinary(problem, r) else OUTGROWN
-    return "the converted problem is solved, but rounding keeps the residual of the original above"
-        " the tolerance"
+    return (
+        "the converted problem is solved, but rounding keeps the residual of the original above the tolerance"
+    )
 
 
 def refuse_unknown_blocks(name: str, problem: ContactProblem | GlobalProblem, advice: str = "") -> None:

@@ -33,7 +33,7 @@ def test_collect_twice(run, tmp_path: Path) -> None:
     assert (out / "collection.json").exists()
     again = run("bench", "collect", "--families", "kapla", "--small", "--out", out)
     assert again.code == 0
-    assert "of them there already" in again.out
+    assert "of them existed already" in again.out
     assert [line for line in again.out.splitlines() if "identity" in line] == [
         line for line in first.out.splitlines() if "identity" in line
     ]

@@ -148,7 +148,7 @@ def test_ctrl_c_says_how_to_go_on(run, folder, fake, tmp_path):
     result = run(*command)
     assert result.code == 130
     assert result.out == ""
-    result.says("interrupted", "5 runs are safe in", str(out), "the same command goes on")
+    result.says("interrupted", "5 runs are stored in", str(out), "repeat the command to continue")
     fake.stop_after = None
     assert run(*command).code == 0
     assert len(fake.ran) == len(read_results(out).runs) == 12

@@ -34,7 +34,7 @@ def test_numbers_of_the_state_of_any_scene(run):
     [
         (("cam", "--vary", "rpm=300:800"), "neither of the form name=first:last:count"),
         (("cam", "--vary", "rmp=300:800:3"), "did you mean 'rpm'"),
-        (("cam", "--vary", "rpm=300:800:3", "--rpm", 3), "rpm is varied and given"),
+        (("cam", "--vary", "rpm=300:800:3", "--rpm", 3), "rpm is both varied and given"),
         (("cam", "--vary", "rpm=300:800:3", "--masss", 3), "did you mean 'mass'"),
         (("cam", "--vary", "rpm=300:800:3", "--observe", "q7"), "cam has q0 to q0"),
         (("cam", "--vary", "rpm=300:800:3", "--observe", "heat"), "cam has gap [m], approach [m/s], q0, v0"),

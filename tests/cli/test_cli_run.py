@@ -88,7 +88,7 @@ def test_a_fact_that_does_not_hold_is_exit_code_1(run):
 def test_facts_that_cannot_be_measured_are_exit_code_1(run):
     result = run("run", "drop", "--until", 0.01)
     assert result.code == 1
-    result.says("the facts of drop cannot be measured on this run")
+    result.says("the checks of drop cannot be evaluated on this run")
 
 
 def test_a_missed_step_is_exit_code_1(run, tmp_path):
@@ -237,7 +237,7 @@ def test_times_of_steps_by_grid_and_by_error(run, tmp_path):
     ("given", "words"),
     [
         (["--grid", "0,0.2,0.1"], "times must increase"),
-        (["--grid", "nowhere.txt"], "neither times with commas between them nor a text file of times"),
+        (["--grid", "nowhere.txt"], "neither a list of times separated by commas nor a text file of times"),
         (["--grid", "0,0.1", "--h", "0.01"], "h and grid are given"),
         (["--adaptive", "1e-6"], "is not of the form name=value, as tolerance=1e-6"),
         (["--adaptive", "tolerence=1e-6"], "did you mean 'tolerance'"),

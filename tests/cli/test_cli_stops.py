@@ -86,7 +86,7 @@ def test_a_full_disk_loses_neither_the_summary_nor_the_earlier_file(run, tmp_pat
     full_disk()
     result = run("run", "bouncing-ball", "--until", 0.01, "--plot", place)
     assert result.code == 2
-    assert f"stickslip: {place}: no space left on device; it was not written\n" in result.err
+    assert f"stickslip: {place}: no space left on device; the file was not written\n" in result.err
     assert "moreau-jean" in result.out
     assert place.read_bytes() == b"earlier"
     assert list(tmp_path.iterdir()) == [place]

@@ -125,7 +125,7 @@ def test_a_report_as_text_and_as_a_table(run, done, tmp_path):
 def test_what_a_report_refuses(run, done, tmp_path):
     other = tmp_path / "other.h5"
     other.write_text("no")
-    run("sweep-report", other, "--out", tmp_path / "s.html").refuses("is no file of a sweep")
+    run("sweep-report", other, "--out", tmp_path / "s.html").refuses("this is not the file of a sweep")
     run("sweep-report", tmp_path / "none.h5", "--out", tmp_path / "s.html").refuses("no such file")
     run("sweep-report", done, "--out", tmp_path / "s.pdf").refuses(".html")
     run("sweep-report", done, "--out", tmp_path / "s.html", "--measures", "lowst").refuses(

@@ -116,7 +116,7 @@ def test_inputs_are_checked():
 def test_other_schemes_are_refused():
     robot = Robot.load(pendulum())
     for scheme in ("variational", "event-driven"):
-        with pytest.raises(ss.ModelError, match="does not carry robots"):
+        with pytest.raises(ss.ModelError, match="does not apply to robots"):
             ss.simulate(robot, until=1.0, scheme=scheme)
 
 
