@@ -94,7 +94,7 @@ class ReducedMoreauJean(Options):
             v = kernels.apply(engine, motion, scratch, h, rows, r)
             if not np.isfinite(v).all():
                 raise ModelError(NOT_FINITE.format(state.t))
-            if carried.moving or not find_missed(engine, rows, h, v, forced):
+            if not find_missed(engine, rows, h, v, forced):
                 reason = ""
                 break
             kept = remember(rows, r)

@@ -167,6 +167,24 @@ def test_a_mocap_plate_carries_a_box(tmp_path):
     np.testing.assert_array_equal(told[:11], [[0, 0, 0, 1, 0, 0, 0]] * 11)
 
 
+def test_a_box_stays_on_a_plate_that_goes_down():
+    """It falls behind at first, by g t² / 2 = w t, lands, and then goes down with the plate and stays on it."""
+    h, w = 0.002, 0.1
+    plate = """<body name="plate" mocap="true"><geom type="box" size="1 1 .05"/></body>
+    <body name="box" pos="0 0 .1"><freejoint/><geom type="box" size=".1 .1 .05" mass="1"/></body>"""
+    live = ss.live(Robot.load(scene(plate)), h=h)
+    for k in range(1, 101):
+        live.inputs["plate"] = (0.0, 0.0, -w * h * k)
+        live.step()
+    run = live.run()
+    gap = run.body("box").position[:, 2] - run.body("plate").position[:, 2] - 0.1
+    landed = int(np.ceil(2.0 * w / G / h)) + 2
+    assert gap[:landed].max() > 0.4 * w**2 / G
+    assert np.abs(gap[landed:]).max() < 1e-12
+    assert run.body("box").velocity[landed:, 2] == pytest.approx(-w, abs=1e-12)
+    assert run.correction[landed:].max() < 1e-12
+
+
 def test_a_weld_to_a_mocap_body_follows_it():
     robot = Robot.load(
         scene(
