@@ -168,7 +168,7 @@ def test_a_mocap_plate_carries_a_box(tmp_path):
 
 
 def test_a_box_stays_on_a_plate_that_goes_down():
-    """It falls behind at first, by g t² / 2 = w t, lands, and then goes down with the plate and stays on it."""
+    """It falls behind until g t² / 2 = w t, and then goes down with the plate and stays on it."""
     h, w = 0.002, 0.1
     plate = """<body name="plate" mocap="true"><geom type="box" size="1 1 .05"/></body>
     <body name="box" pos="0 0 .1"><freejoint/><geom type="box" size=".1 .1 .05" mass="1"/></body>"""

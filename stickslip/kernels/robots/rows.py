@@ -341,8 +341,8 @@ def gather(engine, motion, traits, scratch, settings, carried, v_free, forced):
     )  # fmt: skip
     found = Rows(
         J[:next_row], begin[:n], K, u_free[:n], bias[:n], gap[:n], along[:nb], scale[:n], what[:nb], key[:nb],
-        row[:n], contact[:nb], left[:skipped], left_gap[:skipped], first_column[:n], last_column[:n], root[:n],
-        traits.trees,
+        row[:n], contact[:nb], left[:skipped], left_gap[:skipped], first_column[:n], last_column[:n],
+        root[:n], traits.trees,
     )  # fmt: skip
     return hold(found, ints(scratch, WORDS))
 
