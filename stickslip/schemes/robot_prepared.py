@@ -238,6 +238,11 @@ class PreparedRobot:
                 f' contacts, {d.ncon} so far; give it more: <size memory="{needed}M"/>'
             )
 
+    def begin_again(self) -> None:
+        """Make the stages with mocap bodies where they were at the start of the step."""
+        self.data.mocap_pos[:], self.data.mocap_quat[:] = self._mocap
+        self.make_stages()
+
     def begin_drive(self, h: float) -> None:
         """Give the data what the world does by itself in the next step, of length h [s], until `settle`."""
         if self.drive is None:
