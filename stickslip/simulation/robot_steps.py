@@ -254,7 +254,10 @@ class RobotSteps:
             self.prepared.place(state)
         given = called("the run", "control", self.control, (data,), state.t)
         if given is not None:
-            values = np.asarray(given, float).reshape(-1)
+            try:
+                values = np.asarray(given, float).reshape(-1)
+            except (TypeError, ValueError):
+                values = np.full(1, np.nan)
             own = data.ctrl.size - self._inputs  # those of the world come last, and may be left out
             if values.size not in (own, data.ctrl.size) or not np.isfinite(values).all():
                 raise ModelError(
