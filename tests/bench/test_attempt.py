@@ -87,7 +87,7 @@ def replace_limits(**changes):
         ("Modest", Outcome.SOLVED, "the judge accepts it, the solver itself says STALLED: no idea"),
         ("NotNumbers", Outcome.RAISED, "its r holds NaN or inf"),
         ("WrongShape", Outcome.RAISED, "its r has shape (4,), expected (3,)"),
-        ("Nothing", Outcome.RAISED, "it gave back a NoneType, neither a Solution nor an array r"),
+        ("Nothing", Outcome.RAISED, "it returned a NoneType, which is neither a Solution nor an array r"),
         ("Raises", Outcome.RAISED, "RuntimeError: this is not my day"),
         ("RaisesUnspeakably", Outcome.RAISED, "UnspeakableError"),
         ("Leaves", Outcome.RAISED, "SystemExit: goodbye"),

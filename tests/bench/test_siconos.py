@@ -101,7 +101,7 @@ ILL = {
     "dies": ("os.abort()", Outcome.CRASHED, "SIGABRT"),
     "ends": ("sys.exit(3)", Outcome.CRASHED, "code 3"),
     "hangs": ("time.sleep(60)", Outcome.TIMEOUT, "no answer"),
-    "talks": ("print('so', flush=True)", Outcome.RAISED, "its reply is none"),
+    "talks": ("print('so', flush=True)", Outcome.RAISED, "invalid reply"),
     "rambles": ("os.write(1, b'x' * 200_000)", Outcome.RAISED, "more than"),
     "is silent": ("os.close(1); time.sleep(60)", Outcome.CRASHED, "closed its pipe"),
     "takes all memory": ("hoard = np.ones(2**24); time.sleep(60)", Outcome.MEMORY, "MiB"),

@@ -339,7 +339,7 @@ def test_a_step_that_misses_its_tolerance_is_told_or_accepted(tmp_path):
 
 
 def test_what_goes_wrong_is_told(tmp_path, monkeypatch):
-    with pytest.raises(ss.ModelError, match="CartPoleEnv is no environment of MuJoCo's"):
+    with pytest.raises(ss.ModelError, match="CartPoleEnv is not an environment of MuJoCo"):
         bridge.exact(gymnasium.make("CartPole-v1"))
     env = BoxEnv(box_on_slope(tmp_path))
     with pytest.raises(TypeError, match="restituton"):

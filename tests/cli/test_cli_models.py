@@ -111,7 +111,7 @@ def test_a_run_of_functions_is_refused_by_their_names_unless_they_are_of_a_scene
     assert run("run", path, "--resume", "--until", 0.02).code == 0
     path.unlink()
     ss.simulate(scenes.function("moving-wall")().system, until=0.01, h=1e-3, out=path)
-    run("run", path, "--resume", "--until", 1).refuses("does not hold its model", "F_int is the function")
+    run("run", path, "--resume", "--until", 1).refuses("does not contain its model", "F_int is the function")
 
 
 def test_info(run, model, equations):

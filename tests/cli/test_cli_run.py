@@ -258,4 +258,4 @@ def test_siconos_by_name_where_it_is_absent(run, monkeypatch):
     run("run", "drop", "--solver", "siconos-nsgs").refuses(
         "siconos-nsgs: Siconos was not found; set an interpreter that imports it in STICKSLIP_SICONOS"
     )
-    assert "Siconos is absent" in run("solvers", "siconos-nsgs").out
+    assert "Siconos was not found" in run("solvers", "siconos-nsgs").out

@@ -42,7 +42,9 @@ def test_an_old_name_is_understood_and_said_in_a_sentence(run):
     result = run("scenes", "wall")
     assert result.code == 0
     assert result.out.startswith("wall-problem\n")
-    assert result.err.startswith("stickslip: the scene 'wall' is now 'wall-problem'; the old name is gone")
+    assert result.err.startswith(
+        "stickslip: the scene 'wall' is now 'wall-problem'; the next version removes the old name"
+    )
     assert (
         "moreau-jean-bodies' is now 'moreau-jean-semi-explicit'" in run("schemes", "moreau-jean-bodies").err
     )

@@ -86,7 +86,7 @@ def test_failed_runs_are_told(run, tmp_path):
         (("bouncing-ball", "--vary", "e=0.1", "--measure", "speeed"), ("no measure 'speeed'",)),
         (("bouncing-ball", "--vary", "e=0.1", "--executor", "cloud"), ("unknown executor 'cloud'",)),
         (("bouncing-ball", "--vary", "e=0.1", "--timeout", "-1"), ("timeout must lie in",)),
-        (("nowhere.py:make", "--vary", "e=0.1"), ("there is no file nowhere.py",)),
+        (("nowhere.py:make", "--vary", "e=0.1"), ("the file nowhere.py does not exist",)),
     ],
 )
 def test_what_is_wrong_is_named(run, tmp_path, given, words):

@@ -69,7 +69,7 @@ def test_a_run_that_goes_on_in_its_file_is_one_run(model, whole, unfinished):
 
 def test_a_file_that_ends_elsewhere_is_not_written_over(model, whole, unfinished):
     before = unfinished.read_bytes()
-    with pytest.raises(ss.ModelError, match=r"ends at t = 0\.1 s and not where this one begins, t = 0\.15 s"):
+    with pytest.raises(ss.ModelError, match=r"ends at t = 0\.1 s but this run starts at t = 0\.15 s"):
         ss.simulate(model, until=0.2, start=whole.checkpoint(), out=unfinished)
     assert unfinished.read_bytes() == before
 

@@ -107,7 +107,7 @@ def test_a_pickle_is_not_loaded(tmp_path):
 def test_of_a_huge_file_the_beginning_is_enough(tmp_path):
     place = tmp_path / "huge"
     for start, words in (
-        (b"", "of a format that is not known"),
+        (b"", "of an unknown format"),
         (b"word " * 20_000, "which begins with a number"),
     ):
         with place.open("wb") as file:

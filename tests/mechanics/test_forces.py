@@ -138,7 +138,7 @@ FORCES = {
     "spring 's': body 'a' cannot act on itself": Spring("s", "a", "a", stiffness=1.0),
     "damper 's': 'floor' is not dynamic": Damper("s", "floor", linear=1.0),
     "actuator 's': unknown joint 'j'; known: none": Actuator("s", "j", 1.0),
-    "body force 's' on body 'a': neither force nor moment": BodyForce("s", "a"),
+    "body force 's' on body 'a': give a force or a moment": BodyForce("s", "a"),
     "body force 's' on body 'a': force takes \\(y\\); it may take any of \\(t, x, p, v, spin\\)":
         BodyForce("s", "a", force=lambda y: y),
     "body force 's' on body 'a': force has shape": BodyForce("s", "a", force=1.0),

@@ -153,7 +153,7 @@ def test_what_cannot_be_declared_is_refused():
     b.body("x", ss.Sphere(1.0), motion=Input())
     b.body("y", ss.Sphere(1.0), position=(3, 0, 0))
     b.force(ss.forces.BodyForce("x", "y", force=Input()))
-    with pytest.raises(ModelError, match="input 'x': a force and a kinematic body have this name"):
+    with pytest.raises(ModelError, match="input 'x': a force and a kinematic body have the same name"):
         b.build()
 
 

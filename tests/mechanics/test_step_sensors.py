@@ -117,7 +117,7 @@ def test_joints_are_felt_as_views_show_them(record):
 
 WRONG = {
     "sensor 's': give a joint, or a body": ForceSensor("s"),
-    "sensor 's': give a joint, or a body and perhaps": ForceSensor("s", joint="pin", body="box"),
+    "sensor 's': give a joint, or a body and optionally": ForceSensor("s", joint="pin", body="box"),
     "sensor 's': unknown joint 'pin'": TorqueSensor("s", joint="pin"),
     "sensor 's': unknown body 'bix'; known: floor, box, lid": ContactSensor("s", "bix"),
     "sensor 's': unknown body 'bax'": ContactSensor("s", "box", "bax"),

@@ -79,7 +79,7 @@ def test_files_outside_the_folder_are_not_read(tmp_path: Path):
         ("<mujoco>\n<worldbody", "line 2.*malformed XML"),
         ('<!DOCTYPE x [<!ENTITY a "b">]><mujoco/>', "entities"),
         ("<sdf/>", "<sdf>.*<mujoco>"),
-        ("<mujoco/>", "nothing in it can move"),
+        ("<mujoco/>", "the model has no degrees of freedom"),
         (scene(FLOOR + "<body><joint/></body>"), "mass and inertia"),
     ],
 )

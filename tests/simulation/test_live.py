@@ -177,7 +177,7 @@ def test_a_live_run_is_written_too(tmp_path):
     live = ss.live(world(), h=H, out=tmp_path / "run.h5", flush=0.0)
     live.step(30)
     same(live.run(), ss.simulate(world(), until=0.03, h=H, forces="solver"))
-    with pytest.raises(ss.ModelError, match="written to a file and cannot go back"):
+    with pytest.raises(ss.ModelError, match="written to a file and cannot be reset"):
         live.reset()
     assert live.end(complete=True).complete
 

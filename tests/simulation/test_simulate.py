@@ -116,7 +116,7 @@ def test_discrete_parameters_are_recorded():
         ({"until": 0.0}, "until is 0.0"),
         ({"until": np.nan}, "until is nan"),
         ({"until": np.inf}, "until is inf"),
-        ({"h": 1e-320}, "steps that short do not move time"),
+        ({"h": 1e-320}, "steps this short do not change the time"),
         ({"record": 0}, "record is 0"),
         ({"record": 1.5}, "record is 1.5"),
         ({"on_failure": "ignore"}, "on_failure is 'ignore'; known: raise, accept, halve"),

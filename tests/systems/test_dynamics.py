@@ -172,7 +172,7 @@ def test_bad_mechanics_is_named(words):
 def test_bad_linear_mechanics_is_named():
     with pytest.raises(ModelError, match=r"^system 'body': K has shape \(3, 3\), expected \(2, 2\)"):
         LagrangianLinear("body", M=1.0, K=np.eye(3), q0=[0.0, 0.0])
-    with pytest.raises(ModelError, match=r"^system 'body': C is a function; a linear system has constants"):
+    with pytest.raises(ModelError, match=r"^system 'body': C is a function; a linear system takes constants"):
         LagrangianLinear("body", M=1.0, C=lambda q: q, q0=[0.0, 0.0])
     with pytest.raises(ModelError, match=r"^system 'body': M is missing"):
         LagrangianLinear("body", M=None, q0=[0.0, 0.0])

@@ -194,7 +194,7 @@ def test_a_normal_that_is_not_the_gaps_is_found_on_request():
         (SpherePlane(0.1, normal=[0, 0, 0]), LAWS[1], 1, "normal is zero"),
         (SpherePlane(0.1), LAWS[1], 2, "contact with a fixed plane takes one body"),
         (HingeJoint([0, 0, 0], [0, 0, 0]), Equality(5), 1, "axis is zero"),
-        (DistanceJoint([1, 0, 0], [1, 0, 0]), Equality(1), 1, "its points differ"),
+        (DistanceJoint([1, 0, 0], [1, 0, 0]), Equality(1), 1, "two different points"),
         (conveyor(normal=[0.0, 0.0, 2.0]), LAWS[1], 1, "normal is not a unit vector"),
         (conveyor(gap=lambda t: t, surface_velocity=None), LAWS[1], 1, "surface_velocity is missing"),
         (conveyor(point=lambda q: q), LAWS[1], 1, r"point has shape \(7,\), expected \(3,\)"),
