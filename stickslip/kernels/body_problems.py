@@ -22,7 +22,6 @@ from stickslip.kernels.body_measures import (
     Guess,
     is_enough,
     is_good,
-    measure_free,
     measure_guess,
     tell_measures,
     velocities,

@@ -19,6 +19,8 @@ from stickslip.solvers.newton_reduced import COMPILED, ContactSystem, plain
 
 CROWDED = 1.0
 """Components for each velocity of the bodies from which elimination over bodies is the cheaper one."""
+MOST_ENTRIES = 2.0**26
+"""Most numbers of W in blocks where it is left in its form over bodies otherwise: half a gigabyte."""
 
 
 class BodySystem:
@@ -59,12 +61,31 @@ class BodySystem:
 def proximal_system(problem: ContactProblem) -> ContactSystem | BodySystem:
     """The systems of proximal Newton on a problem: over its bodies where contacts are many."""
     problem = over_bodies(problem)
-    W = problem.W
-    if isinstance(W, BodyDelassus) and problem.size > COMPILED:
-        touched = np.unique(W.bodies[W.bodies >= 0]).size
-        if problem.size > CROWDED * W.rows.shape[2] * touched:
-            return BodySystem(problem)
+    if isinstance(problem.W, BodyDelassus) and problem.size > COMPILED and goes_over_bodies(problem):
+        return BodySystem(problem)
     return ContactSystem(problem)
+
+
+def goes_over_bodies(problem: ContactProblem) -> bool:
+    """Whether the systems of a problem over bodies are those of its bodies: where contacts are many, or all
+    meet on one body, which couples each with each."""
+    W = problem.W
+    assert isinstance(W, BodyDelassus)
+    velocities = W.rows.shape[2] * touched_bodies(W)
+    return problem.size > CROWDED * velocities or contact_entries(problem) > MOST_ENTRIES
+
+
+def touched_bodies(W: BodyDelassus) -> int:
+    """How many bodies have contacts."""
+    return int(np.unique(W.bodies[W.bodies >= 0]).size)
+
+
+def contact_entries(problem: ContactProblem) -> float:
+    """Numbers of W in blocks of contacts, about."""
+    W, d = problem.W, problem.size / max(len(problem.K), 1)
+    assert isinstance(W, BodyDelassus)
+    at = np.bincount(W.bodies[W.bodies >= 0]).astype(float)
+    return d * d * float((at * at).sum())
 
 
 def _touched(bodies: IntArray) -> tuple[IntArray, IntArray]:
