@@ -17,7 +17,7 @@ Otherwise, and where that did not do, the order, each stage starting from the be
 3. without friction: a certificate that there is no solution; complementary pivots (`lemke`); all bases
    (`enumerate`) where they are few, which finds a solution or proves that there is none;
 4. with friction, proximal Newton with patience where it is near; from the centre of the relaxation's
-   solutions (`ipm`, `relaxed_start.py`); from the end of the exact law's central path (`path`,
+   solutions (`ipm`); from the end of the exact law's central path (`path`, both in
    `cone_path.py`);
 5. the interior point (`ipm`) with the shift linearised, and proximal Newton from where it ends; then the
    same with other smoothings of the shift;
@@ -73,7 +73,7 @@ from stickslip.solvers.enumeration import Enumeration
 from stickslip.solvers.gauss_seidel import COULOMB, NSGS
 from stickslip.solvers.infeasibility import find_certificate
 from stickslip.solvers.lemke import Lemke
-from stickslip.solvers.newton_reduced import COMPILED
+from stickslip.solvers.newton_systems import COMPILED
 from stickslip.solvers.one_call import FirstTry, solve_in_one_call
 from stickslip.solvers.registry import Progress, Solver, make
 

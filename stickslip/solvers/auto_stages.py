@@ -17,14 +17,13 @@ from stickslip.problem.operator import BodyDelassus
 from stickslip.problem.residuals import examine
 from stickslip.problem.solution import Stage, Status
 from stickslip.solvers.certify import Attempt, after
-from stickslip.solvers.cone_path import PathEnd, follow_path
+from stickslip.solvers.cone_path import Start, follow_path, relaxed_centre
 from stickslip.solvers.effort import accelerated_allowed, is_hyperstatic, plain_allowed, too_large
 from stickslip.solvers.gauss_seidel import COULOMB, Anderson
 from stickslip.solvers.interior_point import SHIFTABLE, InteriorPoint
-from stickslip.solvers.newton_reduced import COMPILED
+from stickslip.solvers.newton_systems import COMPILED
 from stickslip.solvers.prox import proximal
 from stickslip.solvers.registry import Progress
-from stickslip.solvers.relaxed_start import Centre, relaxed_centre
 
 WINDOW = 50
 """Accelerated sweeps over which their rate is taken, where Newton costs many of them."""
@@ -220,7 +219,7 @@ def _has_friction(trail: Trail) -> bool:
     return trail.problem.K.group_size.size > 0 and trail.error < np.inf
 
 
-def _start_from(trail: Trail, find: Callable[[], Centre | PathEnd]) -> None:
+def _start_from(trail: Trail, find: Callable[[], Start]) -> None:
     """Proximal Newton with patience from a start inside the cones, each noted as a stage."""
     with Compilation() as compilation, np.errstate(all="ignore"):  # what overflows is no start
         start = time.perf_counter()

@@ -13,8 +13,7 @@ from stickslip.problem.contact import ContactProblem
 from stickslip.problem.convert.bodies import over_bodies
 from stickslip.problem.operator import BodyDelassus
 from stickslip.problem.sets import ProductSet
-from stickslip.solvers.newton_bodies import contact_entries, goes_over_bodies, touched_bodies
-from stickslip.solvers.newton_reduced import COMPILED
+from stickslip.solvers.newton_systems import COMPILED, contact_entries, goes_over_bodies, touched_bodies
 
 PER_CONTACT: dict[tuple[int, ...] | None, float] = {(1,): 20.0, (2,): 60.0}
 """One local solve, 2D and 3D; other blocks cost GENERAL."""

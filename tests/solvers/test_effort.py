@@ -7,7 +7,7 @@ from stickslip import scenes, solve
 from stickslip.compilation import JIT
 from stickslip.linalg.front_lu import BlockLU, elimination_size
 from stickslip.problem.convert import reduce_to_contacts
-from stickslip.solvers import effort, newton_bodies
+from stickslip.solvers import effort, newton_systems
 from stickslip.solvers.effort import is_hyperstatic, newton_step
 
 
@@ -41,10 +41,10 @@ def test_problems_too_large_to_factor_are_swept_and_refused_with_a_reason(bound,
 
 def test_contacts_that_all_meet_on_one_body_are_eliminated_over_bodies(monkeypatch):
     problem = contacts("packing-problem", spheres=60)
-    monkeypatch.setattr(newton_bodies, "CROWDED", 1e9)
-    assert not newton_bodies.goes_over_bodies(problem)
-    monkeypatch.setattr(newton_bodies, "MOST_ENTRIES", 1e3)
-    assert isinstance(newton_bodies.proximal_system(problem), newton_bodies.BodySystem)
+    monkeypatch.setattr(newton_systems, "CROWDED", 1e9)
+    assert not newton_systems.goes_over_bodies(problem)
+    monkeypatch.setattr(newton_systems, "MOST_ENTRIES", 1e3)
+    assert isinstance(newton_systems.proximal_system(problem), newton_systems.BodySystem)
 
 
 def test_newton_grows_faster_than_the_problem():
