@@ -22,7 +22,6 @@ from stickslip.kernels.body_measures import (
     Guess,
     is_enough,
     is_good,
-    measure_free,
     measure_guess,
     tell_measures,
     velocities,
@@ -172,10 +171,9 @@ def solve_few(problem, start, tolerance):
     r, told, free = start.r.copy(), np.empty(residuals.MEASURES + 1), start.free
     n, control, history = r.shape[0], np.zeros(schedule.SLOTS), np.zeros((1, 3))
     u, W, few = np.empty(n), np.zeros(n * n), np.empty(small_contacts.TOLD)
-    blocks.fill(blocks.body_blocks(problem.bodies, problem.K.offset, free.J), W)
-    small_contacts.find(_judge_few, problem.K, (problem, free), W, free.u, tolerance, r, u, few)
+    blocks.fill_from_bodies(problem.bodies, problem.K.offset, free.J, W)
+    small_contacts.find(_judge_few, problem.K, (problem, free, told), W, free.u, tolerance, r, u, few)
     v = velocities(problem, r)
-    u = tell_measures(problem, free, r, v, told)
     control[schedule.SWEEPS] = few[small_contacts.SWEEPS] + few[small_contacts.NEWTONS]
     control[schedule.CHECKS] = 0.0 if few[small_contacts.NEWTONS] > 0.0 else 1.0
     control[schedule.BEST] = worst(told)
@@ -188,10 +186,10 @@ def solve_few(problem, start, tolerance):
 
 @jit
 def _judge_few(K, given, r, u_free):
-    """(measures, u) of r; given: a `BodyProblem` and its `Unloaded`."""
-    problem, free = given
-    measures, _, u = measure_free(problem, free, r, velocities(problem, r))
-    return measures, u
+    """(measures, u) of r; given: a `BodyProblem`, its `Unloaded`, and told <- measures and equilibrium."""
+    problem, free, told = given
+    u = tell_measures(problem, free, r, velocities(problem, r), told)
+    return told[: residuals.MEASURES], u
 
 
 @jit
