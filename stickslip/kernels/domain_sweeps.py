@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stickslip.kernels import anderson, blocks, body_sweeps, cones, residuals
+from stickslip.kernels import anderson, body_sweeps, cones, residuals
 from stickslip.kernels.held import values_of
 from stickslip.kernels.jit import jit_without_lock
 
@@ -30,25 +30,6 @@ class Domain(NamedTuple):
 
 
 @jit_without_lock
-def unload(problem, first, end, free):
-    """`body_measures.unloaded` of the contacts from `first` to `end`, all of them Coulomb's in 3D.
-
-    problem: a `BodyProblem`; free: its `Unloaded`, where v is there already.
-    """
-    part = slice(3 * first, 3 * end)
-    bodies, offset = problem.bodies[first:end], problem.K.offset[: end - first + 1]
-    rows, J = problem.rows[part], free.J[part]
-    blocks.scale_rows(bodies, offset, rows, problem.root, J)
-    blocks.bodies_to_blocks(bodies, offset, rows, free.v, problem.u_bias[part], free.u[part])
-    for j in range(J.shape[0]):
-        own = 0.0
-        for side in range(2):
-            for m in range(J.shape[2]):
-                own += J[j, side, m] * J[j, side, m]
-        free.diagonal[3 * first + j] = own
-
-
-@jit_without_lock
 def prepare(K, W, u_free, m):
     """(problem, work, weight, vectors) of the contacts of a domain; m: sweeps that are mixed."""
     problem, work = body_sweeps.prepare_coulomb3(K, W, u_free, 1.0)
@@ -59,20 +40,12 @@ def prepare(K, W, u_free, m):
 
 
 @jit_without_lock
-def free_velocities(root, f, first, end, v):
-    """v <- M^-1 f of the bodies from `first` to `end`.   root (count, k, k), f, v (count, k)."""
-    scaled = np.empty(f.shape[1])
-    for b in range(first, end):
-        for k in range(f.shape[1]):
-            v[b, k] = 0.0
-        blocks.add_velocity(root[b], f[b], scaled, v[b])
-
-
-@jit_without_lock
 def sweep(held):
-    """One sweep over the contacts of a domain; squared change of r."""
+    """One sweep over the contacts of a domain; squared change of r, and that of a mixed sweep in all."""
     domain = values_of(held)
-    return body_sweeps.sweep_coulomb3(domain.problem, domain.work, domain.r)
+    moved = body_sweeps.sweep_coulomb3(domain.problem, domain.work, domain.r)
+    mixes = domain.memory.weight.shape[0] > 0
+    return moved, anderson.square_of_step(domain.memory, domain.r) if mixes else 0.0
 
 
 @jit_without_lock
@@ -109,16 +82,10 @@ def correlate(held):
 
 @jit_without_lock
 def move_to_mix(held):
-    """r <- the mix of the last sweeps, in K."""
+    """r <- the mix of the last sweeps, in K; w += J' r."""
     domain = values_of(held)
     anderson.move_to_mix(cones.project_contacts, domain.problem.K, domain.memory, domain.r)
-
-
-@jit_without_lock
-def square_of_step(held):
-    """`anderson.square_of_step` over the components of a domain."""
-    domain = values_of(held)
-    return anderson.square_of_step(domain.memory, domain.r)
+    push(held)
 
 
 @jit_without_lock
