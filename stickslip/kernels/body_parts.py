@@ -140,6 +140,13 @@ def part_of(K, first, end):
     )  # fmt: skip
 
 
+@jit_without_lock
+def project(K, x, first, end, out):
+    """`cones.project_contacts` of some Coulomb contacts in 3D."""
+    part = slice(3 * first, 3 * end)
+    cones.project_contacts(part_of(K, first, end), x[part], out[part])
+
+
 @jit
 def point_of(problem, free, r, u, first, end):
     """(set, diagonal of W, `residuals.Point`, work) of some contacts."""

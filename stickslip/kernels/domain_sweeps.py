@@ -26,7 +26,7 @@ class Domain(NamedTuple):
     r: Any
     """Impulses of these contacts [N s], shape (n,)."""
     sums: Any
-    """What the domain adds to products of vectors, shape (m + 1,)."""
+    """What the domain adds to products of vectors, of this sweep and for the next, shape (2, m + 1)."""
 
 
 @jit_without_lock
@@ -74,13 +74,6 @@ def measure(held):
 
 
 @jit_without_lock
-def correlate(held):
-    """sums <- what `anderson.correlate` adds up over the components of a domain."""
-    domain = values_of(held)
-    anderson.correlate(domain.memory, domain.sums)
-
-
-@jit_without_lock
 def move_to_mix(held):
     """r <- the mix of the last sweeps, in K; w += J' r."""
     domain = values_of(held)
@@ -90,9 +83,12 @@ def move_to_mix(held):
 
 @jit_without_lock
 def remember(held, adds):
-    """`anderson.remember` over the components of a domain, products into its sums."""
+    """`anderson.remember` over the components of a domain, products into the first row of its sums, and
+    `anderson.correlate` for the next start into the second, while the columns are near."""
     domain = values_of(held)
-    return anderson.remember(domain.memory, adds, domain.r, domain.sums)
+    way = anderson.remember(domain.memory, adds, domain.r, domain.sums[0])
+    anderson.correlate(domain.memory, domain.sums[1])
+    return way
 
 
 @jit_without_lock

@@ -17,13 +17,12 @@ from stickslip.kernels import body_parts as kernels
 from stickslip.kernels.blocks import RIGID
 from stickslip.kernels.body_measures import BodyProblem, Unloaded
 from stickslip.kernels.body_parts import Touching
+from stickslip.kernels.domains import PARTS
 from stickslip.problem.checks import Array, IntArray
 from stickslip.threads import Team, ranges
 
 COULOMB_3D = (2,)
 """Sizes of the groups of Coulomb's cone in space."""
-PARTS = 16
-"""Parts that bodies, and contacts, are worked on in."""
 
 
 class Graph:
@@ -92,6 +91,13 @@ def body_problem(problem: Any) -> BodyProblem:
     H, M = problem.H, problem.M
     f = problem.f.reshape(-1, H.rows.shape[2])
     return BodyProblem(problem.K.arrays, H.bodies, H.rows, M.matrix, M.inverse_root, f, problem.u_bias)
+
+
+def projected(K: Any, r: Array) -> Array:
+    """P_K(r) [N s], shape (n,), of Coulomb contacts in 3D."""
+    out = np.empty(r.shape)
+    in_parts(len(K), kernels.project, K.arrays, r, last=(out,))
+    return out
 
 
 def impulses(near: Touching, offset: IntArray, rows: Array, r: Array, count: int) -> Array:

@@ -23,8 +23,9 @@ from stickslip.kernels.bodies.layout import (
     Overlaps,
     Span,
 )
+from stickslip.kernels.domains import PARTS
 from stickslip.kernels.held import Held
-from stickslip.problem.parts import PARTS, Graph, in_parts
+from stickslip.problem.parts import Graph, in_parts
 from stickslip.state import Array
 from stickslip.threads import Team, ranges
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.kernels import anderson, body_measures, body_problems, body_sweeps, cones, residuals, schedule
+from stickslip.kernels import anderson, body_measures, body_problems, body_sweeps, residuals, schedule
 from stickslip.kernels import domain_sweeps as kernels
 from stickslip.kernels.cones import Cones
 from stickslip.kernels.held import Held
@@ -46,7 +46,7 @@ class DomainSweeps:
         self._work = np.zeros((memory + 2, memory))
         turns = graph.turns()
         parts_of = [part for turn in turns for part in turn]
-        self._sums = np.zeros((len(parts_of), memory + 1))
+        self._sums = np.zeros((len(parts_of), 2, memory + 1))
         with Team() as team:
             make = partial(self._domain, problem, W, order)
             made = team.run([partial(make, d, *part) for d, part in enumerate(parts_of)])
@@ -126,8 +126,7 @@ class DomainSweeps:
     def _start(self, team: Team) -> None:
         """`anderson.start` by domains."""
         memory = self._whole
-        team.run([partial(kernels.correlate, one) for one in self._all])
-        self._work[0] = self._sums[:, : self._m].sum(axis=0)
+        self._work[0] = self._sums[:, 1, : self._m].sum(axis=0)
         anderson.find_mix(memory)
         self._w[:] = 0.0
         self._in_turns(team, kernels.move_to_mix)
@@ -143,7 +142,7 @@ class DomainSweeps:
         if adds:
             anderson.next_column(memory)
         way = sum(team.run([partial(kernels.remember, one, adds) for one in self._all]))
-        self._work[0] = self._sums[:, : self._m].sum(axis=0)
+        self._work[0] = self._sums[:, 0, : self._m].sum(axis=0)
         anderson.note_column(memory, adds, length)
         return max(moved, way)
 
@@ -178,8 +177,7 @@ def solve_bodies(problem: GlobalProblem, tolerance: float, guess: Array) -> Foun
 
     # 1. the guess before the judge
     control, history = np.zeros(schedule.SLOTS), np.zeros((body_problems.LINES, 3))
-    r = np.zeros(K.size)
-    cones.project(K.arrays, guess, r)
+    r = parts.projected(K, guess)
     v, u, measures = told(r)
     good, finest = body_measures.is_good(measures, tolerance), min(body_measures.ROUNDING, tolerance)
     if body_measures.is_enough(measures, tolerance):
