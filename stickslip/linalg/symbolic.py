@@ -1,7 +1,8 @@
 """The part of a factorisation that depends on the graph alone: order, supernodes, where numbers go."""
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +16,9 @@ from stickslip.linalg.kernels.fronts import Blocks, Fronts, Tree
 from stickslip.linalg.ordering import elimination_order
 from stickslip.linalg.pattern import BlockPattern, fixed
 from stickslip.state import Array, IntArray
+
+if TYPE_CHECKING:
+    from stickslip.linalg.sharing import Sharing
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +37,16 @@ class Symbolic:
     """Where each block of the matrix goes; None without compilation."""
     stack: int
     """Numbers on the stack of update matrices, at most [-]."""
+    job: IntArray | None = None
+    """In which of the subtrees that threads share each front is [-], shape (fronts,); None as `fronts`."""
+
+    @cached_property
+    def sharing(self) -> "Sharing":
+        """What threads share of a factorisation."""
+        from stickslip.linalg.sharing import Sharing
+
+        assert self.job is not None
+        return Sharing(self.job)
 
     @property
     def entries(self) -> int:
@@ -129,7 +143,7 @@ def _lay_out(
     pattern: BlockPattern, negative: np.ndarray, start: IntArray, neighbour: IntArray, order: IntArray
 ) -> Symbolic:
     shape = tree(start, neighbour, pattern.widths, negative, order, 1)
-    fronts, row_offset, offset, stack = kernels.lay_out(shape, negative, pattern.widths, pattern.offset)
+    fronts, row_offset, offset, stack, job = kernels.lay_out(shape, negative, pattern.widths, pattern.offset)
     front, to, flip = kernels.places(pattern.one, pattern.other, shape, fronts, row_offset, offset)
     sort = np.argsort(front, kind="stable")
     begin = np.searchsorted(front[sort], np.arange(fronts.columns.size + 1))
@@ -137,7 +151,7 @@ def _lay_out(
     blocks = (begin, *(array[sort] for array in (pattern.source[:-1], height, width, to, flip)))
     return Symbolic(
         pattern, negative, fixed(shape.permutation), Fronts(*(fixed(array) for array in fronts)),
-        Blocks(*(fixed(array) for array in blocks)), int(stack),
+        Blocks(*(fixed(array) for array in blocks)), int(stack), fixed(job),
     )  # fmt: skip
 
 
