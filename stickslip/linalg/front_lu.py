@@ -26,6 +26,7 @@ from stickslip.linalg.ordering import minimum_degree
 from stickslip.linalg.pattern import fixed
 from stickslip.linalg.symbolic import ints, tree
 from stickslip.state import Array, IntArray
+from stickslip.threads import allowed_threads
 
 FULL = 0.2
 """Share of nonzeros above which a matrix is factored as one array."""
@@ -181,15 +182,15 @@ class BlockLU:
 
     def _lay_out(self) -> None:
         """Places of all numbers, for the rows that are kept."""
-        widths = np.where(self._kept, self.widths, 0)
+        widths, shared = np.where(self._kept, self.widths, 0), allowed_threads() > 1
         self._plan, stack, job = front_plan.plan(
-            self._tree, widths, self.offset, self.row_start, self.column, self.data_start
+            self._tree, widths, self.offset, self.row_start, self.column, self.data_start, shared
         )
         size = self._plan.fronts.scalar.size
         self._x = np.empty(self.entries + 1)  # the last takes what is left out
         self._stack, self._y = np.empty(stack), np.empty(size)
         self._below = np.empty(int(self._plan.fronts.rows.max(initial=0)))
-        self._exchange, self._sharing = np.empty(size, np.int32), Sharing(job)
+        self._exchange, self._sharing = np.empty(size, np.int32), Sharing(job, shared)
         self._rest = np.empty((2, self.size))
         self._whole = bool(self._kept.all())
         self._flops = self.flops

@@ -5,6 +5,7 @@ Which subtrees and which tiles follows from the pattern alone: the same bits for
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,31 +27,38 @@ TILES = 12
 class Sharing:
     """Fronts as work of threads."""
 
-    def __init__(self, job: IntArray):
-        """job: of each front, as `kernels.fronts.lay_out` gives it."""
-        names, first, count = np.unique(job, return_index=True, return_counts=True)
-        few = names.size == 1
-        self.jobs = [(int(a), int(a + n)) for a, n in zip(first, count, strict=True)]
-        """First and end of the fronts of each subtree [-]."""
-        self.above = [] if few else np.flatnonzero(job == names[-1]).tolist()
-        """Fronts above all subtrees [-]."""
-        if not few:
-            del self.jobs[-1]
+    def __init__(self, job: IntArray, shared: bool):
+        """job: of each front, as `kernels.fronts.lay_out` gives it; shared: what that was told."""
+        above = job == job.max() if job.any() else np.zeros(job.size, bool)
+        bounds = np.flatnonzero(np.diff(job) != 0) + 1
+        parts = pairwise([0, *bounds.tolist(), job.size])
+        self.parts = [
+            part for a, b in parts for part in (((k, k + 1) for k in range(a, b)) if above[a] else ((a, b),))
+        ]
+        """First and end of the fronts of each subtree, and of each front above them, children first [-]."""
+        self.is_above = [bool(above[a]) for a, _ in self.parts]
+        """Which of these are fronts above [-]."""
+        self.shared = shared
+        """Whether there is room for all subtrees at once."""
 
     def run(self, subtree: Callable[[int, int], int], front: Callable[[Team, int], int]) -> int:
         """The first column that is no pivot, -1 if all are.
 
         subtree: does the fronts from one to another; front: does one by tiles.
         """
-        if not self.above:
-            return next((subtree(*part) for part in self.jobs), -1)
+        if not any(self.is_above):
+            return next((subtree(*part) for part in self.parts), -1)
+        bad, rest = -1, list(zip(self.parts, self.is_above, strict=True))
         with Team() as team:
-            bad = _first(team.run([partial(subtree, *part) for part in self.jobs]))
-            for s in self.above:
+            if self.shared:
+                some = [part for part, above in rest if not above]
+                bad = _first(team.run([partial(subtree, *part) for part in some]))
+                rest = [one for one in rest if one[1]]
+            for part, above in rest:
                 if bad >= 0:
                     break
-                bad = front(team, s)
-            return bad
+                bad = front(team, part[0]) if above else subtree(*part)
+        return bad
 
 
 def run_cholesky(

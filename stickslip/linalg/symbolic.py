@@ -16,6 +16,7 @@ from stickslip.linalg.kernels.fronts import Blocks, Fronts, Tree
 from stickslip.linalg.ordering import elimination_order
 from stickslip.linalg.pattern import BlockPattern, fixed
 from stickslip.state import Array, IntArray
+from stickslip.threads import allowed_threads
 
 if TYPE_CHECKING:
     from stickslip.linalg.sharing import Sharing
@@ -39,6 +40,8 @@ class Symbolic:
     """Numbers on the stack of update matrices, at most [-]."""
     job: IntArray | None = None
     """In which of the subtrees that threads share each front is [-], shape (fronts,); None as `fronts`."""
+    shared: bool = False
+    """Whether there is room for several threads."""
 
     @cached_property
     def sharing(self) -> "Sharing":
@@ -46,7 +49,7 @@ class Symbolic:
         from stickslip.linalg.sharing import Sharing
 
         assert self.job is not None
-        return Sharing(self.job)
+        return Sharing(self.job, self.shared)
 
     @property
     def entries(self) -> int:
@@ -142,8 +145,10 @@ def _positions(positions: ArrayLike | None, n: int) -> Array | None:
 def _lay_out(
     pattern: BlockPattern, negative: np.ndarray, start: IntArray, neighbour: IntArray, order: IntArray
 ) -> Symbolic:
-    shape = tree(start, neighbour, pattern.widths, negative, order, 1)
-    fronts, row_offset, offset, stack, job = kernels.lay_out(shape, negative, pattern.widths, pattern.offset)
+    shape, shared = tree(start, neighbour, pattern.widths, negative, order, 1), allowed_threads() > 1
+    fronts, row_offset, offset, stack, job = kernels.lay_out(
+        shape, negative, pattern.widths, pattern.offset, shared
+    )
     front, to, flip = kernels.places(pattern.one, pattern.other, shape, fronts, row_offset, offset)
     sort = np.argsort(front, kind="stable")
     begin = np.searchsorted(front[sort], np.arange(fronts.columns.size + 1))
@@ -151,7 +156,7 @@ def _lay_out(
     blocks = (begin, *(array[sort] for array in (pattern.source[:-1], height, width, to, flip)))
     return Symbolic(
         pattern, negative, fixed(shape.permutation), Fronts(*(fixed(array) for array in fronts)),
-        Blocks(*(fixed(array) for array in blocks)), int(stack), fixed(job),
+        Blocks(*(fixed(array) for array in blocks)), int(stack), fixed(job), shared,
     )  # fmt: skip
 
 

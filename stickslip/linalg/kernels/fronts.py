@@ -175,6 +175,7 @@ def subtrees(above, columns, rows):
         else:
             job[s] = jobs
             jobs += 1
+    jobs = max(jobs, 1)
     for s in range(count):
         if job[s] < 0:
             job[s] = jobs
@@ -183,7 +184,7 @@ def subtrees(above, columns, rows):
 
 @jit
 def place_updates(rows, odd, job, jobs, most, update):
-    """Length of the stack; update (fronts,), places in the two stacks of each subtree, <- places in the whole.
+    """Length of the stack; update (fronts,) <- places in the whole, from those in two stacks of each subtree.
 
     most (jobs + 1, 2): lengths of the stacks. The one in which a subtree leaves no matrix is beside that of
     the next subtree, and takes matrices of fronts above, which are made when all subtrees are done.
@@ -223,13 +224,14 @@ def place_updates(rows, odd, job, jobs, most, update):
 
 
 @jit
-def lay_out(tree, negative_block, widths, offset):
+def lay_out(tree, negative_block, widths, offset, shared):
     """(`Fronts`, row_offset, final, length of the stack, job of each front) of a `Tree`.
 
-    negative_block, widths (n,), 0 where a block row is left out, offset (n + 1,): in the caller's order.
+    negative_block, widths (n,), 0 where a block row is left out, offset (n + 1,): in the caller's order;
+    shared: whether several threads are to work on it.
     row_offset: where each block of `Tree.row` is in its front; final (n + 1,): first scalar column of each
     block in the final order. Update matrices of odd and even depth are on two stacks, so that a parent's
-    never lies over its children's; each of the `subtrees` has two of its own.
+    never lies over its children's; where threads share the work, each of the `subtrees` has two of its own.
     """
     permutation, first, row_start, row = tree.permutation, tree.first, tree.row_start, tree.row
     above, child_start, child, count = tree.above, tree.child_start, tree.child, tree.above.shape[0]
@@ -261,16 +263,17 @@ def lay_out(tree, negative_block, widths, offset):
         if above[s] >= 0:
             odd[s] = 1 - odd[above[s]]
     job, jobs = subtrees(above, columns, rows)
-    top, most = np.zeros((jobs + 1, 2), np.int64), np.zeros((jobs + 1, 2), np.int64)
+    home, homes = (job, jobs) if shared else (np.zeros(count, np.int64), 1)
+    top, most = np.zeros((homes + 1, 2), np.int64), np.zeros((homes + 1, 2), np.int64)
     for s in range(count):
-        k = job[s]
+        k = home[s]
         update[s] = top[k, odd[s]]
         top[k, odd[s]] += rows[s] * rows[s]
         most[k, odd[s]] = max(most[k, odd[s]], top[k, odd[s]])
         for q in range(child_start[s], child_start[s + 1]):
-            if job[child[q]] == k:
+            if home[child[q]] == k:
                 top[k, 1 - odd[s]] -= rows[child[q]] * rows[child[q]]
-    stack = place_updates(rows, odd, job, jobs, most, update)
+    stack = place_updates(rows, odd, home, homes, most, update)
     run_start, run_from, run_to, run_length, reach_start, reach_to, reach_length = runs(
         tree, columns, row_offset, final
     )
