@@ -1,8 +1,9 @@
 """Kills writers of runs at random moments, and looks at what they left: kill_trials.py FOLDER TRIALS SEED.
 
 A writer is killed soon after its file has a random length, so that all parts of a run have their turn on
-machines of any speed: some trials end while the last record is written, or the file is closed. Every file must open, hold the beginning of the run bit for bit, and go on from there to the same end. Prints
-one line of JSON: how many trials, and how many records the files held at least and at most.
+machines of any speed: some trials end while the last record is written, or the file is closed. Every file
+must open, hold the beginning of the run bit for bit, and go on from there to the same end. Prints one line
+of JSON: how many trials, and how many records the files held at least and at most.
 """
 
 import json

@@ -6,8 +6,8 @@ Makes a virtual environment, installs the wheel with the pinned versions, and ru
 first batch of the documentation and the demo, each in processes of their own with an empty store. What is
 compiled is kept, so a store that is empty afterwards shows that nothing was. The same runs from this
 checkout, compiled for this very processor: results must be equal bit for bit, and times of repeated runs,
-taken in turns, are printed. Last, the packs are damaged: kernels are then compiled, and a terminal says so. The exit code is 1 if any of this
-fails, a first result takes too long, or the wheel is too large.
+taken in turns, are printed. Last, the packs are damaged: kernels are then compiled, and a terminal says so.
+The exit code is 1 if any of this fails, a first result takes too long, or the wheel is too large.
 """
 
 import os

@@ -221,10 +221,11 @@ def shades(heat: HeatMap) -> tuple[list[float], list[str]]:
     values = np.asarray(heat.values, float)
     values = values[np.isfinite(values)]
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
-    levels = MaxNLocator(nbins=SHADES, steps=TICKS).tick_values(low, high if high > low else low + 1.0)
+    ticks = MaxNLocator(nbins=SHADES, steps=TICKS).tick_values(low, high if high > low else low + 1.0)
+    levels = np.asarray(ticks, float)
     colours = matplotlib.colormaps["viridis"]
     middles = BoundaryNorm(levels, colours.N)(0.5 * (levels[1:] + levels[:-1]))
-    return levels.tolist(), [to_hex(colour) for colour in colours(middles)]
+    return levels.tolist(), [to_hex(tuple(colour)) for colour in np.asarray(colours(middles))]
 
 
 def _heat(axes: Any, heat: HeatMap, label: str) -> None:

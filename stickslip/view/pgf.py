@@ -67,8 +67,8 @@ def _panel(panel: Panel, colours: Mapping[str, str], shades: Shades, legend: Seq
     if panel.y_range is not None:
         options += [f"ymin={panel.y_range[0]:.9g}", f"ymax={panel.y_range[1]:.9g}"]
     if panel.heat is not None:
-        ends = (f"{name}={edges[k]:.9g}" for name, edges, k in _ends(panel.heat))
-        options += [*ends, "grid=none", "clip=false"]
+        options += [f"{name}={edges[k]:.9g}" for name, edges, k in _ends(panel.heat)]
+        options += ["grid=none", "clip=false"]
     if legend:
         options.append(
             f"legend columns={LEGEND_COLUMNS}, legend cell align=left, legend style={{draw=none, fill=none,"
