@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stickslip.kernels import cones
-from stickslip.kernels.jit import jit
+from stickslip.kernels.jit import jit_forward as jit
 
 NATURAL, SCALED, IMPULSE, VELOCITY, WORK, WORST, APPROACH, LOCAL = range(8)
 MEASURES = 8

@@ -377,7 +377,8 @@ class Parts(NamedTuple):
     W_start: IntArray
     """Where W of each part begins in the next field [-], shape (parts,)."""
     W: Array
-    """Of each part row by row, rows filled up to a multiple of eight [1/kg, ...], shape (nW,)."""
+    """Of each part row by row, rows filled up to a multiple of eight, and their number to one of four
+    [1/kg, ...], shape (nW,)."""
 
 
 class Free(NamedTuple):
