@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from pathlib import Path
 from statistics import median
 from typing import Any, ClassVar, Protocol, Self
 
@@ -99,6 +100,11 @@ class Work(Stored, ABC):
     @abstractmethod
     def files(self) -> Mapping[str, str]:
         """Paths of the files that it reads, by what identifies their content."""
+
+    def contents(self, path: str) -> dict[str, bytes]:
+        """What another machine needs in the place of one of these files: contents by their names in its
+        folder."""
+        return {Path(path).name: Path(path).read_bytes()}
 
     @abstractmethod
     def placed(self, files: Mapping[str, str]) -> Self:
