@@ -268,7 +268,7 @@ class Traits(NamedTuple):
     of_derivative: IntArray
     """Where the entries of M are in the derivative [-], shape (nC,), int32."""
     stiffness: Array
-    """Of hinge and slide joints [N/m, N m/rad], shape (nv,)."""
+    """Of joints [N/m, N m/rad], shape (nv,)."""
     damping: Array
     """Of joints [N s/m, N m s/rad], shape (nv,)."""
     actuator_stiffness: Array
