@@ -309,7 +309,13 @@ class _Impact(Law):
 
 @dataclass(frozen=True)
 class NewtonImpact(_Impact):
-    """Unilateral contact whose normal velocity is reversed by an impact: u_N⁺ = -e u_N⁻."""
+    """Unilateral contact with Newton's impact law u_N⁺ = -e u_N⁻, and Coulomb's friction if `mu` is given.
+
+    Example:
+
+        law = ss.NewtonImpact(e=0.5, mu=0.3)
+        print(law.size)  # components: normal and two tangents
+    """
 
     impact: ClassVar[str] = "newton"
 

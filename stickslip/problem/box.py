@@ -21,7 +21,15 @@ DENSE, SPARSE = 300, 30
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BoxProblem:
-    """Find z in [lower, upper] with -(A z + b) in N_[lower, upper](z)."""
+    """Complementarity problem with bounds: find z in [lower, upper] with -(A z + b) in N_[lower, upper](z).
+
+    Use `lcp`, `mlcp` and `relay` of `ss.problem` for the common cases.
+
+    Example:
+
+        box = ss.BoxProblem([[2.0, 1.0], [1.0, 2.0]], [-1.0, 1.0], [0.0, 0.0], [np.inf, np.inf])
+        print(ss.solve(box).r)  # z of the linear complementarity problem
+    """
 
     A: np.ndarray | sp.csr_array
     """Matrix, any sign, symmetric or not [any unit], shape (n, n); an array or a SciPy matrix."""

@@ -293,7 +293,16 @@ def interval(lower: ArrayLike, upper: ArrayLike) -> ProductSet:
 
 
 def coulomb(mu: ArrayLike, dimension: int = 3) -> ProductSet:
-    """Coulomb contacts (r_N, r_T) with |r_T| <= mu r_N; `mu` [-], one per contact; 2D or 3D."""
+    """Return a set of Coulomb contacts (r_N, r_T) with |r_T| <= mu r_N.
+
+    mu         friction coefficients [-], one for each contact
+    dimension  3, or 2 for contacts in a plane
+
+    Example:
+
+        K = ss.coulomb([0.5, 0.3])
+        print(len(K), K.size)  # 2 contacts, 6 components
+    """
     if dimension not in (2, 3):
         raise ProblemError(f"dimension is {dimension}; Coulomb contacts have 2 or 3 components")
     return friction((dimension - 1,), np.reshape(floats("mu", mu), (-1, 1)), ("mu",))

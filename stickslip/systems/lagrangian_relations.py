@@ -15,7 +15,13 @@ from stickslip.systems.relations import Binding, MechanicalOutput
 
 @dataclass(frozen=True, eq=False)
 class Scleronomous:
-    """y = y(q), p = (dy/dq)' lam (Siconos Developer's Notes 2017, (10.6))."""
+    """Relation y = y(q) with forces p = (dy/dq)' lam (Siconos Developer's Notes 2017, (10.6)).
+
+    Example:
+
+        gap = ss.Scleronomous(lambda q: q[0] - 0.1, dy_dq=[[1.0]])
+        floor = ss.Interaction("floor", "ball", gap, ss.NewtonImpact())
+    """
 
     y: Given
     """Outputs [m, rad], shape (m,) or, with `dy_dq`, gaps only; takes any of (q, z)."""
