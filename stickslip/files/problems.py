@@ -57,7 +57,7 @@ def holds_sweep(path: Path) -> bool:
 
 
 def read_record(path: str | PathLike[str], kind: str | None = None) -> ProblemRecord:
-    """The problem in a file, with what is said about it and the answers stored beside it."""
+    """Return the problem in a file with its description and its stored answers."""
     path = Path(path)
     if kind is not None and kind not in KINDS:
         raise FormatError.at(path, "the argument kind", "one of " + ", ".join(KINDS), repr(kind))

@@ -16,7 +16,7 @@ from stickslip.state import Array, ModelError
 
 @runtime_checkable
 class Shape(Protocol):
-    """What a body needs to know of its shape, all in the shape's own frame."""
+    """Base class of shapes: volume, inertia and extent in the frame of the shape."""
 
     @property
     def volume(self) -> float:
@@ -224,7 +224,13 @@ class Cylinder(Centred):
 
 @dataclass(frozen=True)
 class Ellipsoid(Centred):
-    """An ellipsoid with its axes along x, y, z."""
+    """Ellipsoid with axes along x, y and z.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("pebble", ss.shapes.Ellipsoid((0.1, 0.08, 0.05)), position=(0, 0, 1))
+    """
 
     radii: tuple[float, float, float]
     """Half its widths along x, y, z [m]."""

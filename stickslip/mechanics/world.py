@@ -31,7 +31,7 @@ UNIT = 1e-6
 
 
 class BodyKind(IntEnum):
-    """How a body moves."""
+    """Kind of motion of a body: dynamic, kinematic or fixed."""
 
     DYNAMIC = 0
     """By forces and contacts."""

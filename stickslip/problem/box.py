@@ -95,13 +95,18 @@ class BoxProblem:
 
 
 def lcp(A: Any, b: ArrayLike) -> BoxProblem:
-    """Linear complementarity: 0 <= z ⟂ A z + b >= 0."""
+    """Return the linear complementarity problem 0 <= z ⟂ A z + b >= 0.
+
+    Example:
+
+        print(ss.solve(ss.problem.lcp([[2.0, 1.0], [1.0, 2.0]], [-1.0, 1.0])).r)
+    """
     n = np.size(b)
     return BoxProblem(A, b, np.zeros(n), np.full(n, np.inf))  # type: ignore[arg-type]
 
 
 def mlcp(A: Any, b: ArrayLike, free: ArrayLike) -> BoxProblem:
-    """Mixed linear complementarity: equations where `free` (bool, shape (n,)) is true."""
+    """Return a mixed linear complementarity problem: equations where `free` (bool, shape (n,)) is true."""
     mask = np.asarray(free, bool).reshape(-1)
     if mask.size != np.size(b):
         raise ProblemError(f"free has {mask.size} entries, expected {np.size(b)}, one per unknown")
@@ -109,7 +114,7 @@ def mlcp(A: Any, b: ArrayLike, free: ArrayLike) -> BoxProblem:
 
 
 def relay(A: Any, b: ArrayLike, lower: ArrayLike = -1.0, upper: ArrayLike = 1.0) -> BoxProblem:
-    """Relay: z in [lower, upper] and -(A z + b) in its normal cone."""
+    """Return a relay problem: z in [lower, upper] with -(A z + b) in its normal cone."""
     return BoxProblem(A, b, lower, upper)  # type: ignore[arg-type]
 
 

@@ -32,7 +32,7 @@ NO_JOINTS: Array = frozen(np.zeros(0))
 
 
 class Level(Enum):
-    """Which derivative of the gap a problem constrains; it fixes the units."""
+    """Derivative of the gap that a problem constrains; it determines the units."""
 
     VELOCITY = "velocity"
     ACCELERATION = "acceleration"

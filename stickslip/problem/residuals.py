@@ -61,7 +61,7 @@ CLOSING = kernels.CLOSING_SHARE
 
 @dataclass(frozen=True)
 class Residuals:
-    """How far an answer is from solving its problem; all zero for an exact one."""
+    """Residuals of an answer, computed by the judge; all are zero for an exact answer."""
 
     natural: float
     """Natural-map residual, relative, with rho = 1 [-]."""

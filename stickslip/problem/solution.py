@@ -28,7 +28,7 @@ AnyProblem = Problem | NonlinearProblem
 
 
 class Verdict(StrEnum):
-    """What the judge's residuals prove of an answer, a step or a run; the later of two is the worse."""
+    """Verdict of the judge on an answer, a step or a run, from best to worst."""
 
     CERTIFIED = "certified"
     """Solved to its tolerance under the exact law."""
