@@ -26,7 +26,7 @@ Key = tuple[str, str, str, float]
 
 
 class Outcome(Enum):
-    """What became of a run. The value is the word shown in tables."""
+    """Outcome of a run. The value is the word shown in tables."""
 
     SOLVED = "solved"
     """The judge finds the answer within the tolerance."""
@@ -139,7 +139,7 @@ FIGURES = ("natural", "natural_scaled", "error", "impulse", "velocity", "work")
 
 @dataclass(frozen=True, eq=False)
 class RunRecord(Stored):
-    """One problem given to one contestant at one tolerance."""
+    """Result of one solver on one problem at one tolerance."""
 
     problem: str
     """Fingerprint of the problem."""
@@ -218,7 +218,7 @@ def timings(wall: Sequence[float], cpu: Sequence[float]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits(Options):
-    """What one run may take; the same for all runs of a campaign."""
+    """Limits of one run, the same for all runs of a campaign."""
 
     timeout: float = option(
         20.0, "time of one solve, compilation apart", unit="s", low=0.0, high=1e6, open_low=True

@@ -55,9 +55,14 @@ class _Reaction(Sensing):
 
 @dataclass(frozen=True, eq=False)
 class ForceSensor(_Reaction):
-    """A force in the inertial frame, mean over the step [N], shape (3,): of a joint on its first body, or of
-    all contacts on a body (with `other`: of those with that body alone), `ForceSensor("pin", joint="knee")`
-    or `ForceSensor("foot", body="foot", other="floor")`."""
+    """Mean force over the step in the inertial frame [N], shape (3,): of a joint on its first body, or of
+    all contacts on a body (with `other`: of those with that body only).
+
+    Example:
+
+        sensor = ss.sensors.ForceSensor("pin", joint="knee")
+        sensor = ss.sensors.ForceSensor("foot", body="foot", other="floor")
+    """
 
     def bind(self, world: "World") -> BoundSensor:
         return self._bound(world, 0)
@@ -65,8 +70,9 @@ class ForceSensor(_Reaction):
 
 @dataclass(frozen=True, eq=False)
 class TorqueSensor(_Reaction):
-    """A moment in the inertial frame, mean over the step [N m], shape (3,): of a joint on its first body
-    about the joint's point, or of all contacts on a body about its centre of mass."""
+    """Mean moment over the step in the inertial frame [N m], shape (3,): of a joint on its first body
+    about the point of the joint, or of all contacts on a body about its centre of mass.
+    """
 
     def bind(self, world: "World") -> BoundSensor:
         return self._bound(world, 1)
@@ -74,8 +80,17 @@ class TorqueSensor(_Reaction):
 
 @dataclass(frozen=True, eq=False)
 class ContactSensor(Sensing):
-    """How a body touches others, shape (3,): 1 if it does and 0 if not [-], the sum of the normal forces [N],
-    and the number of contacts that press [-]."""
+    """Contact of a body with others, shape (3,): 1 for contact and 0 otherwise [-], the sum of the normal
+    forces [N], and the number of loaded contacts [-].
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("floor", ss.Plane(), fixed=True)
+        b.body("foot", ss.Sphere(0.1), position=(0, 0, 0.1))
+        b.sensor(ss.sensors.ContactSensor("touch", "foot"))
+        print(ss.simulate(b.build(), until=0.1, h=1e-2).sensors["touch"][-1])
+    """
 
     body: str
     other: str | None = None
@@ -95,12 +110,11 @@ class ContactSensor(Sensing):
 
 @dataclass(frozen=True, eq=False)
 class Accelerometer(Sensing):
-    """Proper acceleration of a point of a body [m/s²], shape (3,), as instruments show it:
-    (v_end - v_start) / h - g in the frame that the body has in the middle of the step, by default of its
-    centre of mass.
+    """Proper acceleration of a point of a body [m/s²], shape (3,): (v_end - v_start) / h - g in the frame of
+    the body in the middle of the step. The default point is the centre of mass.
 
-    At rest it shows g upwards, in free fall 0; an impact in a step shows as its Δv / h. At the start of a run
-    it shows -g.
+    The sensor reads g upwards at rest and 0 in free fall; an impact in a step reads as its Δv / h. At the
+    start of a run it reads -g.
     """
 
     body: str
@@ -125,7 +139,7 @@ class Accelerometer(Sensing):
 
 @dataclass(frozen=True, eq=False)
 class Gyroscope(Sensing):
-    """Spin of a body in its own frame [rad/s], shape (3,)."""
+    """Angular velocity of a body in its own frame [rad/s], shape (3,)."""
 
     body: str
 

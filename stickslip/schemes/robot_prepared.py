@@ -48,7 +48,7 @@ FUNCTIONS = {
 
 
 class PreparedRobot:
-    """A robot with data of MuJoCo's, which is at one state at a time."""
+    """Robot with a workspace of MuJoCo's data, which holds one state at a time."""
 
     def __init__(self, robot: Robot, spare: bool = True, like: "PreparedRobot | None" = None):
         """spare: with more memory for contacts than the model says; what is not used costs nothing. like:

@@ -151,7 +151,7 @@ def _from_file(file: Path) -> ModuleType:
 
 @dataclass(frozen=True)
 class Contestant(Stored):
-    """A solver and the options it was given, as data that goes to any process."""
+    """Solver with its options, as data that any process can receive."""
 
     name: str
     """Of the registry, of a solver of Siconos (siconos-nsgs), or the one given to a user's own."""

@@ -28,7 +28,7 @@ MOST = 2**20
 
 @dataclass(frozen=True, eq=False, slots=True)
 class BatchState:
-    """Where the members of a batch are; row k of every array is member k."""
+    """States of the members of a batch; row k of every array belongs to member k."""
 
     t: Array
     """Times [s], shape (n,)."""

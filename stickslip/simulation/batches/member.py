@@ -32,7 +32,7 @@ QUIET = Interrupts(hears=False)
 
 
 class MemberStatus(IntEnum):
-    """What a member of a batch does."""
+    """Status of a member of a batch."""
 
     GOING = 0
     """It makes steps."""
