@@ -1,12 +1,11 @@
 """Joints, springs and inputs of a world around a robot, as MuJoCo has them.
 
 A joint becomes coordinates of the body that it carries, wherever joints make a tree: the body then has no
-free joint. Joints that close a loop, or hold a body to a kinematic one, are equality constraints. Distances
-and springs are tendons.
+free joint. Joints that close a loop are equality constraints. Distances and springs are tendons.
 
-Sliders, stops, dry friction and inputs need a coordinate there too. In a loop, a body is cut into parts of
-the same mass, which are welded to each other and carried by one joint each. A kinematic body, whose velocity
-MuJoCo does not know, has a carrier: a body that moves freely and is welded to it, and has what joints hold.
+Sliders, stops, dry friction and inputs need a coordinate in a loop too: a body is cut into parts of the same
+mass, which are welded to each other and carried by one joint each. A kinematic body, whose velocity MuJoCo
+does not know, has a carrier: a body that moves freely and is welded to it, and has what joints hold.
 """
 
 from typing import Any, NamedTuple
@@ -69,11 +68,9 @@ def tree_of(world: World) -> Tree:
     part = np.where(dynamic, np.arange(n), n)
     chosen = []
     for j in sorted(range(len(joints)), key=lambda j: (rank[j], j)):
-        sides = [int(b) for b in joints.body[j]]
-        held = rank[j] == EQUALITY and any(b >= 0 and kinematic[b] for b in sides)
-        if distance[j] or held:
+        if distance[j]:
             continue
-        a, b = (n if side < 0 else int(part[side]) for side in sides)
+        a, b = (n if side < 0 else int(part[side]) for side in joints.body[j])
         if a != b:
             part[part == min(a, b)] = max(a, b)
             chosen.append(j)
@@ -106,9 +103,8 @@ def tree_of(world: World) -> Tree:
             cuts.append((first, second, j) if dynamic[first] else (second, first, j))
     # 5. Carriers of kinematic bodies.
     carriers: dict[int, int] = {}
-    links = [(body, int(parent[body])) for body in np.flatnonzero(joint >= 0).tolist()]
-    links += [(body, on) for body, on, _ in cuts]
-    for j in np.flatnonzero(distance & (stopped(joints))).tolist():
+    links: list[tuple[int, int]] = []
+    for j in np.flatnonzero(~distance | stopped(joints)).tolist():
         links += [(a, b) for a, b in (joints.body[j], joints.body[j, ::-1]) if b >= 0]
     for body, on in links:
         if on >= 0 and kinematic[on]:
@@ -245,12 +241,13 @@ def _add_weld(spec: Any, name: str, first: str, second: str, anchor: ArrayLike =
 def add_closings(spec: Any, bodies: list[Any], world: World, tree: Tree) -> None:
     """Equality constraints and tendons of joints that carry nothing.
 
-    bodies: of the spec, for tendons with stops carriers in the place of kinematic ones.
+    bodies: of the spec, carriers in the place of kinematic ones: what is tied to these twice is tied to one
+    rigid motion.
     """
     mujoco, joints = load_mujoco(), world.joints
     for j in tree.closing:
         kind, name = JointKind(int(joints.kind[j])), joints.names[j]
-        sides = [world.names[b] if b >= 0 else "world" for b in joints.body[j]]
+        sides = [bodies[b].name if b >= 0 else "world" for b in joints.body[j]]
         if kind == JointKind.DISTANCE:
             stops = _stops(joints, j, SLIDING)
             tendon = _add_tendon(spec, bodies, name, joints.body[j], joints.point[j])

@@ -164,6 +164,23 @@ def test_a_rope_tows_a_body():
     assert gap == pytest.approx(1.0, abs=1e-9)
 
 
+def test_a_hinge_across_the_spin_of_a_kinematic_body_is_held():
+    """Points of its axis move on circles: all steps are solved, and the way is that of the world alone."""
+    b = ss.WorldBuilder()
+    b.body("table", ss.Sphere(0.05), position=(2, 0, 0), motion=((0, 0, 0), (0, 0, 5.0)))
+    b.body("flap", ss.Cuboid((0.1, 0.1, 0.4)), position=(2.5, 0, -0.2), mass=1.0)
+    b.joint("pin", "hinge", "flap", "table", point=(2.5, 0, 0), axis=X)
+    b.body("cup", ss.Cuboid((0.1, 0.1, 0.1)), position=(2, 0.5, 0), mass=1.0)
+    b.joint("one", "ball", "cup", "table", point=(2, 0.5, 0.1))
+    b.joint("two", "ball", "cup", "table", point=(2, 0.6, 0))
+    world = b.build()
+    run = ss.simulate(Robot.load(FREE).with_world(world), until=0.2, h=H)
+    assert run.missed == 0
+    assert run.opening[1:].max() < 1e-9
+    alone = ss.simulate(world, until=0.2, h=H)
+    assert run.body("flap").position[-1] == pytest.approx(alone.body("flap").position[-1], abs=5e-3)
+
+
 def mixed():
     """A flap with stops and a screw on a waving arm, a slider between the arm and the ground."""
     b = ss.WorldBuilder()
