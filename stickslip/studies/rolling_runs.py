@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.compilation.timing import Compilation
+from stickslip.kernels import cone_point as kernels
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert import reduce_to_contacts
@@ -250,11 +251,11 @@ def _run(
             motion(problem), algorithm, separate=steps == "separate", factor=factor,
             fallback=problem.contacts <= NOT_LARGE,
         )  # fmt: skip
-        measures = point.measures()
+        measured = _measured(point)
     best, marks, still = [np.inf, np.inf], [np.inf, np.inf], 0
     while True:
-        errors.append((measures.pinfeas, measures.dinfeas, measures.comp1, measures.comp2))
-        gap.append(measures.gap)
+        errors.append(measured)
+        gap.append(point.gap)
         seconds.append(watch.seconds)
         judged.append(np.inf if local is None else judge(local, point.answer().r, relaxed=True).error)
         now = [max(error, TOLERANCES[-1]) for error in (max(errors[-1]), judged[-1])]
@@ -274,7 +275,7 @@ def _run(
             break
         with watch:
             step = point.advance()
-            measures = point.measures()
+            measured = _measured(point)
         if isinstance(step, str):
             reason = step
             break
@@ -282,6 +283,20 @@ def _run(
     return Run(
         case, problem.contacts, algorithm, steps, np.array(errors), np.array(gap), np.array(judged),
         np.array(alpha), np.array(seconds), reason,
+    )  # fmt: skip
+
+
+def _measured(point: ConePoint) -> tuple[float, float, float, float]:
+    """ERRORS of an iterate, as Nguyen 2021 defines them: |J y - u| / (1 + |w|), |M v - f - H r| / (1 + |f|),
+    and |y o z| of the first cones of the contacts and of their others [J]."""
+    form, cones, out = point.form, point.form.split, np.empty(3)
+    kernels.complementarity(tuple(cones), point.y, point.z, out)
+    bound, w = np.diff(cones.cone_start) > 0, form.w.copy()
+    w[cones.offset[:-1][bound]] += point.shift[bound]
+    return (
+        float(np.linalg.norm(point.gathered(point.y) - point.u)) / (1.0 + float(np.linalg.norm(w))),
+        float(np.linalg.norm(point.dual)) / (1.0 + float(np.linalg.norm(form.f))),
+        float(out[1]), float(out[2]),
     )  # fmt: skip
 
 
