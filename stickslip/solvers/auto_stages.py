@@ -234,8 +234,8 @@ def _start_from(trail: Trail, find: Callable[[], Start]) -> None:
 
 
 def _interior_point(trail: Trail) -> None:
-    """From the interior, without friction. With it, this has solved nothing that other starts have not: not of
-    the recorded problems, nor of the standard collection, nor of benchmarks/hard.py."""
+    """From the interior, without friction. With it, this has solved nothing that other starts have not, of
+    all problems that are recorded, of the standard collection, and of benchmarks/hard.py."""
     if trail.problem.K.group_size.size:
         return
     found = InteriorPoint(polish=0, max_iterations=60).attempt(
