@@ -98,7 +98,8 @@ class DomainSweeps:
                 # 2. one sweep, from r or from a mix of the last sweeps
                 if self.mixes:
                     self._start(team)
-                moved, square = map(sum, zip(*self._in_turns(team, kernels.sweep), strict=True))
+                done = zip(*self._in_turns(team, kernels.sweep), strict=True)
+                moved, square = (float(sum(one)) for one in done)
                 if self.mixes:
                     moved = self._learn(team, moved, square)
                 schedule.swept(control, moved)
