@@ -194,6 +194,8 @@ def solve_bodies(problem: GlobalProblem, tolerance: float, guess: Array) -> Foun
     graph.share(W)
     alone = ContactProblem.unchecked(W, free.u, K)
     sweeps, best = DomainSweeps(alone, 0 if good else body_problems.MIXED), r.copy()
+    free = free._replace(J=free.J[:0].copy())  # domains have copies, and these are the most of all memory
+    del W, alone
     sweeps(target, budget, (r.copy(), best, control, history))
     if not good and control[schedule.STATE] in (schedule.SLOW, schedule.RUNNING):
         allowed = control[schedule.SWEEPS] + body_problems.MOST_MIXED
