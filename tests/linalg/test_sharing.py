@@ -36,7 +36,8 @@ def test_cholesky_by_any_number_of_threads(matrix):
     for room in (1, 2):
         with ss.use_threads(room):
             symbolic = analyse(pattern)
-        assert any(symbolic.sharing.is_above) and len(symbolic.sharing.parts) > 4
+        assert any(symbolic.sharing.is_above)
+        assert len(symbolic.sharing.parts) > 4
         for threads in (1, 3):
             with ss.use_threads(threads):
                 found.append(symbolic.cholesky(values).solve(b))
@@ -45,7 +46,7 @@ def test_cholesky_by_any_number_of_threads(matrix):
 
 
 def test_lu_by_any_number_of_threads(matrix):
-    pattern, values, A = matrix
+    pattern, _, A = matrix
     blocks = sp.bsr_array(sp.csr_array(A), blocksize=(6, 6))
     blocks.sort_indices()
     random = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""The judge of many contacts, in parts: the numbers of one pass, and the same bits for any number of threads."""
+"""The judge of many contacts, in parts: the numbers of one pass, the same bits for any number of threads."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,7 @@ import stickslip as ss
 from stickslip import judge, scenes
 from stickslip.compilation import JIT
 from stickslip.kernels import domains
+from stickslip.problem import contact_blocks
 from stickslip.problem.operator import BodyDelassus
 
 pytestmark = pytest.mark.skipif(not JIT, reason="parts are for compiled kernels")
@@ -43,7 +44,7 @@ def test_contacts_between_fixed_sides_are_judged_in_one_pass(problem, monkeypatc
     bodies, rows = H.bodies.copy(), H.rows.copy()
     bodies[7], rows[21:24] = -1, 0.0
     other = ss.GlobalProblem(
-        problem.M, problem.f, ss.contact_blocks(bodies, rows, problem.K), problem.u_bias, problem.K
+        problem.M, problem.f, contact_blocks(bodies, rows, problem.K), problem.u_bias, problem.K
     )
     r = impulses(other)
     whole = judge(other, r)

@@ -1,4 +1,4 @@
-"""Steps of worlds with many contacts: in parts and by domains, with the same bits on any number of threads."""
+"""Steps of worlds with many contacts, in parts and by domains: the same bits on any number of threads."""
 
 import numpy as np
 import pytest
@@ -103,7 +103,7 @@ def test_the_end_of_a_step_in_parts_is_that_at_once(pile, monkeypatch):
     parts, whole = in_parts_and_at_once(
         lambda: scheme.step(prepared, start.state, memory, 1e-3, solver), monkeypatch
     )
-    np.testing.assert_array_equal(parts.end.v, whole.end.v)
+    np.testing.assert_array_equal(parts.state.v, whole.state.v)
     np.testing.assert_array_equal(parts.u, whole.u)
     for name in ("kinetic", "potential", "dissipated"):
         expected = pytest.approx(getattr(whole.bodies.energy, name), rel=1e-7)
