@@ -93,7 +93,7 @@ def differentiate(
         return solution_derivative(thing, kappa=kappa, tolerance=tolerance, u_before=u_before)
     check_differentiated("differentiate", thing, f"a Solution, {MOVING}")
     if u_before is not None:
-        raise ModelError("u_before is for solutions; a step has its own velocities before")
+        raise ModelError("u_before applies to solutions; a step contains its velocities before")
     made = made_solver(solver, TOLERANCE if tolerance is None else tolerance)
     if isinstance(thing, Robot | PreparedRobot):
         from stickslip.gradients.robot_step import robot_derivative
@@ -176,7 +176,7 @@ def step_function(
          members, whose axis comes first in q, v and the inputs; an argument may also be one for all of them
     """
     if framework not in FRAMEWORKS:
-        raise ModelError(f"no framework {framework!r}; {alternatives(framework, FRAMEWORKS)}")
+        raise ModelError(f"unknown framework {framework!r}; {alternatives(framework, FRAMEWORKS)}")
     check_differentiated("step_function", world, MOVING)
     module = import_module(f"stickslip.bridges.{framework}_step")
     made = made_solver(solver, tolerance)

@@ -43,7 +43,7 @@ def coefficient_fault(name: str, value: Array, thing: str = "contact") -> str:
         return ""
     i = int(np.flatnonzero(bad)[0])
     where = f"{name} of {thing} {i}" if value.ndim else name
-    rule = "restitution lies in [0, 1]" if name == "e" else "it must be finite and not negative"
+    rule = "restitution must lie in [0, 1]" if name == "e" else "it must be finite and not negative"
     return f"{where} is {value.flat[i]:g}; {rule}"
 
 
@@ -275,14 +275,14 @@ class _Impact(Law):
             if fault:
                 raise ProblemError(fault)
         if self.dimension not in (2, 3):
-            raise ProblemError(f"dimension is {self.dimension}; it is 2 or 3")
+            raise ProblemError(f"dimension is {self.dimension}; it must be 2 or 3")
         for name, what in (("mu_roll", "rolling"), ("mu_spin", "torsional")):
             if getattr(self, name) is None:
                 continue
             if self.mu is None:
                 raise ProblemError(f"{name} needs mu as well (0 for no sliding friction)")
             if self.dimension != 3:
-                raise ProblemError(f"{what} friction is in three dimensions")
+                raise ProblemError(f"{what} friction requires three dimensions")
 
     @cached_property
     def coefficients(self) -> Array:

@@ -207,7 +207,7 @@ def _how(
         default = SYSTEM_TOLERANCE if isinstance(model, NonsmoothSystem) else WORLD_TOLERANCE
         tolerance = float(getattr(start, "tolerance", default))
     elif options and "tolerance" in options:
-        raise TypeError("tolerance is given twice, by itself and in solver_options")
+        raise TypeError("tolerance is given twice, as an argument and in solver_options")
     usual: dict[str, Any] = {"tolerance": tolerance}
     if solver is None:
         solver, before = registry.remade(getattr(start, "solver", DEFAULT_SOLVER))

@@ -158,7 +158,7 @@ def refuse_mixture(
         kinds = ", ".join(dict.fromkeys(kind for kind, _, _ in left))
         one, other = (", ".join(difference[k] for difference in left) for k in (1, 2))
         raise Mixed(
-            f"these differ in {kinds} and may not stand in one table: "
+            f"these differ in {kinds} and cannot be combined: "
             f"{names[0]} has {one}; {names[1]} has {other}{advice}"
         )
 
@@ -177,10 +177,10 @@ def combine(
     called in messages, such as their files.
     """
     if not results:
-        raise ValueError("there is no table to combine")
+        raise ValueError("no results to combine")
     for kind in allow:
         if kind not in DIFFERENCES:
-            raise ValueError(f"no difference is called {kind!r}; {alternatives(kind, DIFFERENCES)}")
+            raise ValueError(f"unknown difference {kind!r}; {alternatives(kind, DIFFERENCES)}")
     names = names or [f"table {k}" for k in range(1, len(results) + 1)]
     first = results[0].conditions
     runs: dict[Key, tuple[str, RunRecord]] = {}

@@ -57,8 +57,7 @@ def check_overlaps(
         listed = "; ".join(f"{one.first!r} and {one.second!r} by {one.depth:.3g} m" for one in found[:SHOWN])
         more = f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
         raise ModelError(
-            f"bodies overlap: {listed}{more}. Move them apart, or let them through each other: "
-            "apart(first, second)"
+            f"bodies overlap: {listed}{more}. Move them apart, or exclude the pair: apart(first, second)"
         )
 
 

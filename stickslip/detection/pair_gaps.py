@@ -96,7 +96,7 @@ def smooth_gaps(
     """
     for name in (first, second):
         if name not in world.names:
-            raise UnknownNameError(f"no body {name!r}; {alternatives(name, world.names)}")
+            raise UnknownNameError(f"unknown body {name!r}; {alternatives(name, world.names)}")
     place = world.start.q if q is None else np.array(q, float).reshape(-1)
     pair = sorted((world.names.index(first), world.names.index(second)))
     if within is None:

@@ -82,7 +82,7 @@ def tables(run: Run) -> tuple[str, ...]:
 def maker(run: Run, what: str) -> Maker:
     """What makes a table of a run; an ExportError if there is none of that name."""
     if what not in MAKERS:
-        raise ExportError(f"no table {what!r}; {alternatives(what, MAKERS)}")
+        raise ExportError(f"unknown table {what!r}; {alternatives(what, MAKERS)}")
     if what not in tables(run):
         kind = "of bodies" if run.of_world else "of written equations"
         raise ExportError(f"this run, {kind}, has no table {what!r}; its tables: {', '.join(tables(run))}")

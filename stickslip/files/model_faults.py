@@ -134,7 +134,7 @@ def _sentence(error: Any, node: Any) -> str:
             return "unknown key" + (f"; {close}" if close else "")
         case "union_tag_invalid":
             kinds = [x for text in about["expected_tags"].split(",") if (x := text.strip(" '")) != "its name"]
-            return f"no kind {shown(about['tag'])}; {alternatives(about['tag'], kinds)}"
+            return f"unknown kind {shown(about['tag'])}; {alternatives(about['tag'], kinds)}"
         case "union_tag_not_found":
             return "its kind is missing" if isinstance(value, dict) else f"must be keys, is {_called(value)}"
         case "literal_error":

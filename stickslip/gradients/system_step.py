@@ -64,7 +64,7 @@ class SystemStepDerivative(TangentDerivative):
                    **{name: shapes[name] for name in self._carried}}  # fmt: skip
         core, notes = self._tangent.core, self._kinks() if not kappa else []
         if not step.solved:
-            notes.append(f"the step itself is not good: {step.fault}")
+            notes.append(f"the step itself failed: {step.fault}")
         if self._tangent.missed:
             notes.append(self._tangent.missed)
         self.exists = (core is None or core.exists) and not notes

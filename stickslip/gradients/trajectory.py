@@ -233,7 +233,7 @@ def _checked_loss(loss: Loss | AtEnd, steps: int) -> Loss:
                 return None
             said = function(state)
             if said is None:
-                raise ModelError("the loss at the end gives None; expected (value, dq, dv)")
+                raise ModelError("the loss at the end returned None; expected (value, dq, dv)")
             return said
 
         return at_end

@@ -139,13 +139,12 @@ def solve_columns(A, X, n, m):
         for i in range(c + 1, n):
             factor = A[i, c] / A[c, c]
             if factor != 0.0:
-                for j in range(c + 1, n):
-                    A[i, j] -= factor * A[c, j]
-                for j in range(m):
-                    X[i, j] -= factor * X[c, j]
+                add_line(-factor, A[c], c + 1, A[i, :n])
+                add_line(-factor, X[c], 0, X[i, :m])
     for i in range(n - 1, -1, -1):
+        for c in range(i + 1, n):
+            if A[i, c] != 0.0:  # M mostly is in blocks
+                add_line(-A[i, c], X[c], 0, X[i, :m])
         for j in range(m):
-            for c in range(i + 1, n):
-                X[i, j] -= A[i, c] * X[c, j]
             X[i, j] /= A[i, i]
     return True

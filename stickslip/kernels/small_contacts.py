@@ -212,7 +212,7 @@ def newton(K, across, u_free, tolerance, r, u):
     """
     n = u_free.shape[0]
     scratch = Scratch(
-        np.empty((3 * n + FLOATS) * (n + 8)), np.empty(4 * n + 32, np.int64), np.zeros(4, np.int64)
+        np.empty((3 * n + FLOATS) * (n + 8)), np.empty(10 * n + 64, np.int64), np.zeros(4, np.int64)
     )
     steps, _ = warm_newton.solve(scratch, K, across, u_free, ENOUGH * tolerance, STEPS, r, u)
     return steps

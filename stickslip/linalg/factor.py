@@ -128,7 +128,7 @@ class _Factor:
 
     def _check_owner(self) -> None:
         if self._buffers.owner is not self:
-            raise RuntimeError("the buffers of this factor were given to another; give each its own")
+            raise RuntimeError("the buffers of this factor are used by another one; give each factor its own")
 
     def _right_hand_sides(self, b: ArrayLike) -> tuple[Array, bool]:
         """b as (size,), or as rows (count, size), and whether to turn the answer back."""

@@ -129,7 +129,7 @@ class BlockLU:
     def solve(self, b: Array) -> Array | None:
         """x with A x = b, shape (size,); None where no solution to rounding is found."""
         if not self._factored and self._superlu is None:
-            raise RuntimeError("there is no factor: the last refactor failed, or there was none")
+            raise RuntimeError("no factor is available: the last refactor failed, or none was made")
         if b.shape != (self.size,):
             raise ValueError(f"b has shape {b.shape}, expected ({self.size},)")
         if self.size == 0:
@@ -237,8 +237,9 @@ class BlockLU:
         return sp.coo_array((self._values, (i, j)), shape=(self.size, self.size)).tocsr(), scalar
 
 
-def elimination_work(widths: IntArray, one: IntArray, other: IntArray) -> float:
-    """Multiplications of P A = L U over a graph, about: from its order and its elimination tree alone.
+def elimination_size(widths: IntArray, one: IntArray, other: IntArray) -> tuple[float, float]:
+    """Numbers of L and U, and multiplications of P A = L U over a graph, about: from its order and its
+    elimination tree alone.
 
     widths (n,) of the block rows; one, other (blocks,): the pairs that have a block, once or both ways.
     """
@@ -249,7 +250,8 @@ def elimination_work(widths: IntArray, one: IntArray, other: IntArray) -> float:
     order = _order(fixed(start), fixed(neighbour))
     elimination.tree(fixed(start), fixed(neighbour), fixed(order), fixed(widths), parent, blocks, scalars)
     rows = scalars.astype(float)
-    return float((widths[order] * rows * rows).sum())
+    columns = widths[order]
+    return float((2.0 * columns * rows).sum()), float((columns * rows * rows).sum())
 
 
 def _order(start: IntArray, neighbour: IntArray) -> IntArray:

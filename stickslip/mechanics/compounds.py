@@ -40,7 +40,7 @@ class Compound:
 
     def __init__(self, *parts: Sequence[Any] | Part):
         if not parts:
-            raise ModelError("Compound: it has no parts; give (shape, position, quaternion) for each")
+            raise ModelError("Compound: parts is empty; give (shape, position, quaternion) for each part")
         flat = tuple(leaf for k, part in enumerate(parts) for leaf in _leaves(f"Compound: part {k}", part))
         object.__setattr__(self, "parts", flat)
         if not self.endless and not (math.isfinite(self.volume) and np.isfinite(self.inertia).all()):

@@ -331,4 +331,4 @@ def _check_sides(owner: str, world: "World", first: Point, second: Point) -> Non
 def _check_moved(owner: str, world: "World", *bodies: int) -> None:
     if all(body < 0 or world.row[body] < 0 for body in bodies):
         names = ", ".join(repr(world.names[body]) for body in bodies if body >= 0)
-        raise ModelError(f"{owner}: {names} is not dynamic, nothing answers to it")
+        raise ModelError(f"{owner}: {names} is not dynamic; at least one body must be dynamic")

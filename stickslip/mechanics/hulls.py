@@ -99,9 +99,11 @@ def _extent(points: Array) -> tuple[Array, np.float64]:
     with np.errstate(over="ignore"):
         width = (high - low).max()
     if width == 0.0:
-        raise ModelError(f"ConvexHull: all {len(points)} points are the same point, so they have no volume")
+        raise ModelError(f"ConvexHull: all {len(points)} points coincide, so that they have no volume")
     if not 1e-60 < width < 1e60:
-        raise ModelError(f"ConvexHull: too large or too small to compute with: its points span {width} m")
+        raise ModelError(
+            f"ConvexHull: too large or too small for double precision: its points span {width} m"
+        )
     return middle, width
 
 

@@ -58,7 +58,9 @@ def declared_inputs(forces: "Forces", motions: "Motions") -> dict[str, DeclaredI
     found: dict[str, DeclaredInput] = {}
     for one in _declared(forces, motions):
         if one.name in found:
-            raise ModelError(f"input {one.name!r}: a force and a kinematic body have this name; change one")
+            raise ModelError(
+                f"input {one.name!r}: a force and a kinematic body have the same name; rename one of them"
+            )
         found[one.name] = one
     return found
 
@@ -85,7 +87,7 @@ def with_inputs(world: "World", values: Mapping[str, ArrayLike]) -> "World":
         found = world.inputs.get(name)
         if found is None:
             known = alternatives(name, world.inputs, most=LISTED) if world.inputs else "this world has none"
-            raise UnknownNameError(f"no input {name!r}; {known}")
+            raise UnknownNameError(f"unknown input {name!r}; {known}")
         value = numbers(f"input {name!r}", "its value", given, found.default.shape)
         (forces if found.force >= 0 else motions)[max(found.force, found.motion)] = value
     made = changed(world)

@@ -92,7 +92,7 @@ class Parameters:
         taken: dict[str, Any] = {}
         for name, given in changes.items():
             if name not in self.names():
-                raise ModelError(f"no parameter {name!r}; {alternatives(name, self.names())}")
+                raise ModelError(f"unknown parameter {name!r}; {alternatives(name, self.names())}")
             shape = getattr(self, name).shape
             try:
                 value = np.array(given, float)
@@ -133,7 +133,7 @@ class Parameters:
         for k in np.flatnonzero(~dynamic).tolist():
             if self.mass[k] or self.inertia[k].any() or self.wrench[k].any():
                 raise ModelError(
-                    f"body {world.names[k]!r} is not dynamic: no mass, inertia or wrench moves it"
+                    f"body {world.names[k]!r} is not dynamic: mass, inertia and wrench have no effect on it"
                 )
         for name in COEFFICIENTS:
             if fault := coefficient_fault(name, getattr(self, name), "pair"):

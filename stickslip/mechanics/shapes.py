@@ -70,7 +70,7 @@ def check_moments(shape: Shape) -> None:
         volume, moments = shape.volume, np.diag(shape.inertia)
     if not (0.0 < volume < math.inf and (moments > 0.0).all() and (moments < math.inf).all()):
         raise ModelError(
-            f"{type(shape).__name__}: too large or too small to compute with: its volume comes out as "
+            f"{type(shape).__name__}: too large or too small for double precision: its volume comes out as "
             f"{volume} m³ and its moments of inertia as {moments}"
         )
 

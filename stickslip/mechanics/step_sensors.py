@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.kernels.steps.tables import JointTable
 from stickslip.mechanics.joints import number_of_joint, reaction
 from stickslip.mechanics.points import bind_point, number_of
 from stickslip.mechanics.sensors import BoundSensor, Reading, Sensing
@@ -41,7 +42,7 @@ class _Reaction(Sensing):
         """The sensor of forces (part 0) or of moments (part 1)."""
         owner = f"sensor {self.name!r}"
         if (self.joint is None) == (self.body is None) or (self.other is not None and self.body is None):
-            raise ModelError(f"{owner}: give a joint, or a body and perhaps another that touches it")
+            raise ModelError(f"{owner}: give a joint, or a body and optionally a second body that touches it")
         read: Callable[[Reading], Array]
         if self.joint is not None:
             j = number_of_joint(owner, world.joints, self.joint)
@@ -163,8 +164,7 @@ def _of_contacts(reading: Reading, i: int, other: int | None) -> tuple[Array, Ar
 
 def _of_joint(reading: Reading, j: int) -> tuple[Array, Array]:
     """Force [N] and moment about its point [N m] of joint j on its first body, shape (3,) each."""
-    force, moment, _ = reaction(
-        reading.world.joints.arrays, j, np.array([reading.h]), reading.state.q[None], reading.state.v[None],
-        np.array([0, reading.joint_r.size]), reading.joint_id, reading.joint_r,
-    )  # fmt: skip
-    return force[0], moment[0]
+    impulses = JointTable(np.array([0, reading.joint_r.size]), reading.joint_id, reading.joint_r)
+    q, v = reading.state.q[None], reading.state.v[None]
+    found = reaction(reading.world.joints.arrays, j, np.array([reading.h]), q, v, impulses)
+    return found.force[0], found.moment[0]

@@ -117,7 +117,7 @@ class World:
             return self.number[name]
         except KeyError:
             raise UnknownNameError(
-                f"no body {name!r}; {alternatives(name, self.names, most=LISTED)}"
+                f"unknown body {name!r}; {alternatives(name, self.names, most=LISTED)}"
             ) from None
 
     def law(self, first: str, second: str, impact: str = "newton") -> NewtonImpact | PoissonImpact:
@@ -126,11 +126,11 @@ class World:
         impact: `newton`, or `poisson` for steps of SemiExplicitMoreauJean(impact="poisson").
         """
         if impact not in IMPACTS:
-            raise UnknownNameError(f"no impact {impact!r}; {alternatives(impact, IMPACTS)}")
+            raise UnknownNameError(f"unknown impact {impact!r}; {alternatives(impact, IMPACTS)}")
         names = self.materials.names
         for name in (first, second):
             if name not in names:
-                raise UnknownNameError(f"no material {name!r}; {alternatives(name, names, most=LISTED)}")
+                raise UnknownNameError(f"unknown material {name!r}; {alternatives(name, names, most=LISTED)}")
         return IMPACTS[impact].of(self.materials.law[names.index(first), names.index(second)])
 
     def pose(self, state: State, name: str) -> tuple[Array, Array]:

@@ -93,7 +93,7 @@ class CertificateCheck:
         if self.closing <= 0.0:
             return "refused: the weighted velocities do not close"
         shown = ", ".join(map(str, self.contacts[:6])) + (", ..." if len(self.contacts) > 6 else "")
-        need = "no impulse at all would do" if self.beyond == np.inf else f"needs {self.beyond:.1e} times"
+        need = "no impulse is sufficient" if self.beyond == np.inf else f"needs {self.beyond:.1e} times"
         verdict = "accepted" if self.accepted else f"refused (below {BEYOND:.0e})"
         if self.beyond != np.inf:
             need = f"a solution {need} the natural impulse"
@@ -177,7 +177,7 @@ def _check_bases(problem: ContactProblem | GlobalProblem | BoxProblem, bases: in
         problem = BoxProblem(problem.W.dense(), problem.u_free, lower, upper)
     if not isinstance(problem, BoxProblem):
         return CertificateCheck(
-            0.0, 0.0, (), "bases are examined of problems in local form, without friction"
+            0.0, 0.0, (), "bases can be examined only for problems in local form without friction"
         )
     if count_bases(problem) != bases:
         return CertificateCheck(
@@ -186,7 +186,7 @@ def _check_bases(problem: ContactProblem | GlobalProblem | BoxProblem, bases: in
     found = exhaust(problem, EXHAUSTED, bases, first=True)
     if not found.proves_none:
         why = (
-            "one of the complementary bases holds a solution"
+            "one of the complementary bases gives a solution"
             if found.solutions
             else (f"rounding leaves {found.undecided} of {bases} complementary bases undecided")
         )

@@ -129,7 +129,9 @@ class GlobalProblem:
         finite("f", self.f, lambda k: f"velocity {k[0]}")
         _set(self, "H", _map("H", self.H, self.M, K.size))
         if isinstance(self.H, ContactBlocks) and not np.array_equal(self.H.offset, K.offset):
-            raise ProblemError("H has contact blocks of other sizes than those of K; make it with the same K")
+            raise ProblemError(
+                "the contact blocks of H have other sizes than those of K; make H with the same K"
+            )
         _set(self, "u_bias", flat("u_bias", self.u_bias, K.size, f"{len(K)} contacts"))
         finite("u_bias", self.u_bias, lambda k: component_name(K, k[0]))
         p = np.size(self.g_bias)

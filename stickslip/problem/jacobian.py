@@ -51,9 +51,7 @@ class ContactBlocks:
         sides = self.bodies.shape == (nb, 2) and self.rows.shape[1:2] == (2,)
         ends = self.offset.shape == (nb + 1,) and self.offset[0] == 0 and self.offset[-1] == n
         if not (sides and ends and self.rows.ndim == 3 and (np.diff(self.offset) > 0).all()):
-            raise ProblemError(
-                f"{name} has contact blocks that do not fit together; make them with contact_blocks"
-            )
+            raise ProblemError(f"{name} has inconsistent contact blocks; make them with contact_blocks")
         if self.rows.shape[2] == 0:
             raise ProblemError(f"{name} has contact blocks over bodies without velocities")
         if nb and self.bodies.min() < -1:

@@ -218,7 +218,7 @@ def delassus(name: str, W: Any, K: ProductSet) -> Delassus:
         if W.size != K.size:
             raise ProblemError(f"{name} has {W.size} rows, expected {K.size} for {K!r}")
         if isinstance(W, BodyDelassus) and not np.array_equal(W.offset, K.offset):
-            raise ProblemError(f"{name} is matrix-free over blocks of other sizes than those of {K!r}")
+            raise ProblemError(f"{name} is matrix-free with block sizes that differ from those of {K!r}")
         return W
     if sp.issparse(W):
         check_shape(name, W.shape, K)

@@ -66,8 +66,8 @@ class ConeProgram:
         given = floats("second_order", self.second_order).reshape(-1)
         if not ((given >= 1.0) & (given == np.floor(given)) & (given < 2.0**53)).all():
             raise ProblemError(
-                f"second-order cones have sizes [{', '.join(f'{size:g}' for size in given)}];"
-                " each has 1 row or more, a whole number"
+                f"second-order cones have sizes [{', '.join(f'{size:g}' for size in given)}]; each"
+                " must be a whole number of at least 1 row"
             )
         cones = given.astype(np.int64)
         _set(self, "second_order", frozen(cones))

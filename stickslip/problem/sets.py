@@ -314,7 +314,7 @@ def friction(
 ) -> ProductSet:
     """Contacts of any friction family: group sizes, and `coefficients` of shape (nc, groups)."""
     if not groups:
-        raise ProblemError("groups is empty; a friction cone has at least one group of components")
+        raise ProblemError("groups is empty; a friction cone needs at least one group of components")
     groups = tuple(count(f"size of group {k}", size, 1) for k, size in enumerate(groups))
     table = floats("coefficients", coefficients, (None, len(groups)))
     for k in range(len(groups)):

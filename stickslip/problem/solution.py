@@ -48,9 +48,9 @@ class Status(Enum):
 
     SOLVED = "residual below tolerance"
     MAX_ITERATIONS = "iteration limit reached; raise max_iterations or relax tolerance"
-    STALLED = "progress stopped above tolerance; relax it, or try another solver where there is one"
-    NOT_FINITE = "NaN or inf met on the way; check the scaling of W and u_free"
-    RELAXED = "solves the convex relaxation, which is not Coulomb's law where something slides"
+    STALLED = "progress stopped above the tolerance; relax the tolerance, or try another solver"
+    NOT_FINITE = "NaN or infinity during the iteration; check the scaling of W and u_free"
+    RELAXED = "solves the convex relaxation, which differs from Coulomb's law at sliding contacts"
     APPROXIMATE = (
         "solves an approximation of the law, such as a pyramid in place of the cone, but not the law"
     )

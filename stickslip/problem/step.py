@@ -60,7 +60,7 @@ def velocity_step(
 def _step(h: float) -> float:
     value = float(flat("h", h, 1)[0])
     if not (value > 0.0 and np.isfinite(value)):
-        raise ProblemError(f"h is {value}; a step must be positive and finite")
+        raise ProblemError(f"h is {value}; a time step must be positive and finite")
     return value
 
 

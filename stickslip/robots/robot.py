@@ -82,7 +82,7 @@ class Robot:
             model, said = _compiled(read, name)
         else:
             raise ModelError(
-                f"a robot is loaded from a path, a text, an MjSpec or an MjModel, not {type(source).__name__}"
+                f"Robot.load takes a path, a text, an MjSpec or an MjModel, not {type(source).__name__}"
             )
         return cls._of(model, said, name, restitution, limit_restitution, cone, read)
 
@@ -97,7 +97,9 @@ class Robot:
         if laws is None:
             return robot
         if laws.kind.shape != (model.ngeom,):
-            raise ModelError(f"laws of pairs are of {laws.kind.shape} geoms, and the model has {model.ngeom}")
+            raise ModelError(
+                f"the table of laws is for {laws.kind.shape} geoms, but the model has {model.ngeom}"
+            )
         return replace(robot, laws=laws)
 
     @classmethod
@@ -170,7 +172,7 @@ class Robot:
             return np.array([geoms.index(name)])
         if name not in bodies:
             known = alternatives(name, (*geoms, *bodies), most=LISTED)
-            raise UnknownNameError(f"no geom or body {name!r}; {known}")
+            raise UnknownNameError(f"unknown geom or body {name!r}; {known}")
         found = np.flatnonzero(self.model.geom_bodyid == bodies.index(name))
         if not found.size:
             raise ModelError(f"body {name!r} has no geoms")
@@ -210,7 +212,7 @@ class Robot:
         known = self.names("key")
         if name not in known:
             listed = alternatives(name, known, most=LISTED) if known else "the model has none"
-            raise UnknownNameError(f"no key {name!r}; {listed}")
+            raise UnknownNameError(f"unknown key {name!r}; {listed}")
         k, m = known.index(name), self.model
         mocap = np.concatenate([m.key_mpos[k].reshape(-1), m.key_mquat[k].reshape(-1)])
         # Keys know nothing of the bodies of the world.
@@ -273,7 +275,7 @@ class Robot:
             f" {m.nu} controls, {m.ngeom} geoms, {m.nsensor} sensors, {m.neq} equality constraints"
         ]
         if self.world is not None:
-            parts.append(f"with {len(self.world.names)} bodies of a world around it")
+            parts.append(f"with {len(self.world.names)} bodies around it")
         if m.nkey:
             parts.append(f"keys: {', '.join(self.names('key'))}")
         parts += [f"not used: {sentence}" for sentence in self.unused]

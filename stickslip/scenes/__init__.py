@@ -131,5 +131,5 @@ def current_name(name: str) -> str:
     """The name that a scene has today; an old one warns, an unknown one is an UnknownNameError."""
     found = name if name in SCENES else current("scene", name, OLD)
     if found not in SCENES:
-        raise UnknownNameError(f"no scene {name!r}; {alternatives(name, sorted(SCENES))}")
+        raise UnknownNameError(f"unknown scene {name!r}; {alternatives(name, sorted(SCENES))}")
     return found

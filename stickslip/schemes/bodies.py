@@ -140,7 +140,7 @@ class SemiExplicitMoreauJean(Options):
             u, energy = body_parts.arrive(bodies.arrays, graph, blocks.arrays, r, start.free, span, q, v)
         impulses, velocities, overlaps = assembly.tell(contacts.law, contacts.gap, offset, reach, r, u)
         if not reason and not math.isfinite(sum(energy) + overlaps.deepest + overlaps.largest):
-            lost = "the impulses that the solver found are not finite; the step is one without any"
+            lost = "the impulses of the solver are not finite; the step was made without impulses"
             return self._arrive(start, blocks, np.zeros(r.size), solves, memory, lost, summed)
         reserve = float(memory["reserve"][0]) + energy.lost
         springs = world.forces.potential(t, q.reshape(-1)) if start.forced else 0.0

@@ -238,6 +238,11 @@ class PreparedRobot:
                 f' contacts, {d.ncon} so far; give it more: <size memory="{needed}M"/>'
             )
 
+    def begin_again(self) -> None:
+        """Make the stages with mocap bodies where they were at the start of the step."""
+        self.data.mocap_pos[:], self.data.mocap_quat[:] = self._mocap
+        self.make_stages()
+
     def begin_drive(self, h: float) -> None:
         """Give the data what the world does by itself in the next step, of length h [s], until `settle`."""
         if self.drive is None:
@@ -327,7 +332,8 @@ class PreparedRobot:
         found = addresses_of(m, d, [name for name in Places._fields if name not in _OF_CONTACT], _OF_CONTACT)
         if found is None:
             raise ModelError(
-                f"MuJoCo {mujoco.__version__} keeps its data elsewhere than it says; robots need another"
+                f"MuJoCo {mujoco.__version__} has an unexpected layout of its data; install another"
+                " version for robots"
             )
         functions = {name: function_of(mujoco, there) for name, there in FUNCTIONS.items()}
         return Engine(

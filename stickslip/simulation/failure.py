@@ -31,7 +31,7 @@ class SimulationFailure(RuntimeError):  # noqa: N818 (a failure is not an error 
             f" natural_scaled {one.residuals.natural_scaled:.2e}, tolerance {one.tolerance:.0e})"
             for one in bad[:1]
         )
-        kept = '"accept" or "halve" goes on, and .trajectory holds what was done'
+        kept = '"accept" or "halve" continues, and .trajectory contains the steps before'
         goes_on = '"accept" goes on' if trajectory is None else kept
         super().__init__(
             f"the step of h = {step.h:.6g} s from t = {t:.9g} s missed its tolerance{more}: {reason};"

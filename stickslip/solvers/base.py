@@ -20,7 +20,7 @@ from stickslip.solvers.watch import Watch
 
 def facets_option(default: int = 0, without: str = "0 keeps the cone") -> Any:
     """The sides of pyramids, of solvers that can put them in the place of cones."""
-    doc = f"sides of the pyramid in the place of each cone, 3 or more, even or odd; {without}"
+    doc = f"sides of the pyramid in place of each cone, 3 or more, even or odd; {without}"
     return option(default, doc, low=0)
 
 

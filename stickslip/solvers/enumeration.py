@@ -51,7 +51,7 @@ class Enumeration(BoxSolver):
             status = Status.STALLED
             reason = (
                 f"rounding leaves {found.undecided} of {found.total} complementary bases undecided,"
-                " and the others hold no solution"
+                " and the others give no solution"
             )
         return Attempt(
             z, status, found.examined, seconds, compilation.seconds, reason=reason, certificate=certificate

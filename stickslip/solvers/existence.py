@@ -61,7 +61,9 @@ def prove_existence(problem: ContactProblem | GlobalProblem) -> Existence:
     with np.errstate(all="ignore"):  # what overflows shows nothing
         doubt = _doubt(problem.W) if isinstance(problem, ContactProblem) else _doubt_of_mass(problem)
         if doubt is None:
-            why = "W is far from symmetric and positive semidefinite, where the condition says nothing"
+            why = (
+                "W is far from symmetric and positive semidefinite, for which the condition is not conclusive"
+            )
             return Existence(False, reason=why)
         motions = _global_motions(problem) if isinstance(problem, GlobalProblem) else _motions(problem)
         if not (np.isfinite(motions.B.data).all() and np.isfinite(motions.b).all()):

@@ -203,12 +203,12 @@ def _outcome(control: Array) -> tuple[Status, str]:
     if state == schedule.NOT_FINITE:
         return Status.NOT_FINITE, ""
     if state == schedule.FIXED:
-        return Status.STALLED, "a whole sweep changed nothing, yet the residual is above tolerance"
+        return Status.STALLED, "a whole sweep changed nothing, but the residual is above the tolerance"
     if state == schedule.STALLED:
         still = sweeps - int(control[schedule.MARK_AT])
         return Status.STALLED, f"the residual has not fallen for {still} sweeps"
     if state == schedule.SLOW:
         return Status.MAX_ITERATIONS, f"at its rate after {sweeps} sweeps it would need more than allowed"
     if control[schedule.DRIFTS] > 0.0:
-        return Status.MAX_ITERATIONS, "impulses still drift at constant residual; raise max_iterations"
+        return Status.MAX_ITERATIONS, "impulses still change at constant residual; raise max_iterations"
     return Status.MAX_ITERATIONS, ""

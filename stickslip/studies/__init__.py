@@ -34,7 +34,7 @@ def names() -> list[str]:
 def load(name: str) -> "StudyModule":
     """The module of the study `name`; unknown names are an UnknownNameError that lists the known."""
     if name not in STUDIES:
-        raise UnknownNameError(f"no study {name!r}; {alternatives(name, names())}")
+        raise UnknownNameError(f"unknown study {name!r}; {alternatives(name, names())}")
     return cast("StudyModule", import_module(STUDIES[name]))
 
 

@@ -63,7 +63,7 @@ class Coupling:
         self.name = name
         self.systems: tuple[str, ...] = (systems,) if isinstance(systems, str) else tuple(systems)
         if not self.systems or len(set(self.systems)) < len(self.systems):
-            raise ModelError(f"{self.owner} names no system, or one twice: {', '.join(self.systems)}")
+            raise ModelError(f"{self.owner} must name systems, each once: {', '.join(self.systems)}")
         if force is None:
             raise ModelError(f"{self.owner}: force is missing")
         self.force, self.dforce_dq, self.dforce_dv = force, dforce_dq, dforce_dv
@@ -144,8 +144,8 @@ class Integrated:
         mass = getattr(flow, "M", None)
         if isinstance(mass, Quantity) and mass.constant is None:
             raise ModelError(
-                f"system {flow.name!r}: M is a function; couplings and mechanical systems take first-order"
-                " systems whose M is constant"
+                f"system {flow.name!r}: M is a function; couplings with mechanical systems need"
+                " first-order systems with constant M"
             )
         self.name, self.flow = flow.name, flow
         self.start = Start(np.zeros(flow.start.q.size), flow.start.q, flow.start.z)
@@ -286,7 +286,7 @@ class Joined:
             if not worst <= derivatives.AGREEMENT:
                 raise ModelError(
                     f"system {self.name!r}: at t = {t:.9g} s, the derivative of the forces by"
-                    f" {MOTION[which]} is {worst:.3g} away from differences"
+                    f" {MOTION[which]} differs by {worst:.3g} from finite differences"
                 )
             own = max(own, worst)
         return own

@@ -20,9 +20,11 @@ class Family:
 
     def __init__(self, make: Callable[..., NonsmoothSystem], **numbers: ArrayLike):
         if not callable(make):
-            raise ModelError(f"make is {make!r}; expected a function that makes a NonsmoothSystem of numbers")
+            raise ModelError(
+                f"make is {make!r}; expected a function of numbers that returns a NonsmoothSystem"
+            )
         if not numbers:
-            raise ModelError("a family has at least one number: Family(make, length=1.0)")
+            raise ModelError("a family needs at least one number: Family(make, length=1.0)")
         self.make = make
         self.numbers: dict[str, Array] = {name: _numbers(name, value) for name, value in numbers.items()}
         """The numbers at which it is differentiated, by name [any]."""
@@ -43,13 +45,13 @@ class Family:
         given = {name: value if value.ndim else float(value) for name, value in numbers.items()}
         found = self.make(**given)
         if not isinstance(found, NonsmoothSystem):
-            raise ModelError(f"make gives {type(found).__name__}; a family is of NonsmoothSystems")
+            raise ModelError(f"make returns {type(found).__name__}; it must return a NonsmoothSystem")
         return found
 
     def _checked(self, system: NonsmoothSystem) -> NonsmoothSystem:
         if _layout(system) != _layout(self.system):
             raise ModelError(
-                "make gives systems or interactions whose names or sizes change with the numbers"
+                "make returns systems or interactions whose names or sizes depend on the numbers"
             )
         return system
 

@@ -93,7 +93,7 @@ class FirstOrder(Written):
             if np.abs(change).max(initial=0.0) <= 1e-14 * np.abs(xdot).max(initial=0.0):
                 return xdot
         if self.driven:
-            raise ModelError(f"{self.owner}: at t = {t:.9g} s, no ẋ is found that its input u agrees with")
+            raise ModelError(f"{self.owner}: at t = {t:.9g} s, no ẋ is consistent with the input u")
         return xdot
 
     @property

@@ -47,11 +47,15 @@ class Guard:
         owner = f"guard {name!r}"
         self.systems: tuple[str, ...] = (systems,) if isinstance(systems, str) else tuple(systems)
         if not self.systems or len(set(self.systems)) < len(self.systems):
-            raise ModelError(f"{owner}: its systems are {self.systems}; name one or more, each once")
+            raise ModelError(f"{owner}: its systems are {self.systems}; give one or more names, each once")
         if not callable(function):
-            raise ModelError(f"{owner}: its function is {function!r}; give a function that passes zero")
+            raise ModelError(
+                f"{owner}: its function is {function!r}; give a function whose zero is the event"
+            )
         if jump is not None and not isinstance(jump, Mapping):
-            raise ModelError(f"{owner}: jump is {jump!r}; give what becomes of each, {{'v': lambda v: -v}}")
+            raise ModelError(
+                f"{owner}: jump is {jump!r}; give a function for each quantity, {{'v': lambda v: -v}}"
+            )
         self.jump = dict(jump or {})
         if direction not in DIRECTIONS:
             raise ModelError(f"{owner}: direction is {direction!r}; {alternatives(direction, DIRECTIONS)}")
@@ -187,25 +191,25 @@ class Edges:
             return float(self._next(t))
         except (TypeError, ValueError) as error:
             raise ModelError(
-                f"edges: at t = {t:.9g} s, expected the next time, got an error: {error}"
+                f"edges: at t = {t:.9g} s, the function of the next time raised an error: {error}"
             ) from None
 
     @staticmethod
     def _checked(t: float, found: float) -> float:
         if not found > t:
-            raise ModelError(f"edges: at t = {t:.9g} s, the next is {found:.9g} s; give one that is later")
+            raise ModelError(f"edges: at t = {t:.9g} s, the next is {found:.9g} s; give a later time")
         return found
 
 
 def checked_guards(guards: Iterable[Guard]) -> tuple[Guard, ...]:
     """Guards, each with a name of its own."""
     if isinstance(guards, Guard) or not isinstance(guards, Iterable):
-        raise ModelError("guards: give a list, of one where there is one")
+        raise ModelError("guards: give a list")
     found = tuple(guards)
     for one in found:
         if not isinstance(one, Guard):
             raise ModelError(f"guards: {one!r} is not a Guard")
     for name in (one.name for one in found):
         if not isinstance(name, str) or not name or sum(one.name == name for one in found) > 1:
-            raise ModelError(f"a guard is named {name!r}; names are text, not empty, and each is given once")
+            raise ModelError(f"a guard is named {name!r}; names must be non-empty text, and unique")
     return found

@@ -55,7 +55,7 @@ class Lagrangian(Written):
             ("F_int", self.F_int, (dF_int_dq, dF_int_dv)),
         ):
             if of is None and any(g is not None for g in given):
-                raise ModelError(f"{owner}: a Jacobian of {key} is given, but {key} is not")
+                raise ModelError(f"{owner}: a Jacobian of {key} is given without {key}")
             for which, one in enumerate(given, 1):
                 label = f"d{key}_d{MOTION[which]}"
                 found = derivatives.jacobian(owner, label, one, of, which, n, MOTION)
@@ -151,7 +151,7 @@ class LagrangianLinear(Lagrangian):
         for key, value in matrices.items():
             if callable(value):
                 raise ModelError(
-                    f"{owner}: {key} is a function; a linear system has constants (see Lagrangian)"
+                    f"{owner}: {key} is a function; a linear system takes constants (see Lagrangian)"
                 )
             constant[key] = np.asarray(needed(quantity(owner, key, value, (n, n), MOTION)).constant)
         self.C, self.K = constant["C"], constant["K"]

@@ -201,7 +201,7 @@ class NewtonEuler(Written):
 
     def _matrix(self, name: str, given: ArrayLike | None, shape: tuple[int, int]) -> Array | None:
         if callable(given):
-            raise ModelError(f"{self.owner}: {name} is a function; use force and moment for that")
+            raise ModelError(f"{self.owner}: {name} is a function; use force and moment instead")
         found = quantity(self.owner, name, given, shape, MOTION)
         return None if found is None else found.constant
 
@@ -231,8 +231,9 @@ def _inertia(name: str, given: ArrayLike) -> Array:
     low, mid, high = np.linalg.eigvalsh(inertia).tolist()
     if low + mid < high * (1.0 - ROUNDING):
         raise ModelError(
-            f"{owner}: inertia is not that of any mass: its principal moments are {low:.6g}, {mid:.6g},"
-            f" {high:.6g}, and the largest is more than the sum of the others"
+            f"{owner}: inertia is impossible for a rigid body: its principal moments are {low:.6g},"
+            f" {mid:.6g},"
+            f" {high:.6g}, and the largest exceeds the sum of the others"
         )
     return inertia
 

@@ -100,7 +100,7 @@ class DistanceJoint:
         start = float(np.linalg.norm(np.subtract(*(vector(to.owner, n, getattr(self, n), 3) for n in _ENDS))))
         length = start if self.length is None else float(vector(to.owner, "length", self.length, 1)[0])
         if not (length > 0.0 and start > 0.0):
-            raise ModelError(f"{to.owner}: the length of a DistanceJoint is positive, and its points differ")
+            raise ModelError(f"{to.owner}: a DistanceJoint needs a positive length and two different points")
         return Joint(to, "DistanceJoint", (_Part(to, DISTANCE, 1, 0, self.first, None, self.second, length),))
 
 
@@ -129,7 +129,7 @@ class _Part:
         """Holds so many components of place and turn; point, on the second body `second` if given, and axes,
         rows of its frame, by default those of the first body, inertial at the start."""
         if to.nq not in (7, 14):
-            raise ModelError(f"{to.owner}: joints are between Newton-Euler bodies, one or two")
+            raise ModelError(f"{to.owner}: a joint connects one or two Newton-Euler bodies")
         self.owner, self.kind, self.place, self.turn, self.length = to.owner, kind, place, turn, length
         sides = poses(to.q0)
         first = vector(to.owner, "point" if second is None else _ENDS[0], point, 3)

@@ -169,7 +169,7 @@ class AbovePlane(Geometry):
 
     def __init__(self, to: Binding, center: ArrayLike, radius: float, normal: ArrayLike, offset: float):
         if to.nq != 7:
-            raise ModelError(f"{to.owner}: contact with a fixed plane is of one body")
+            raise ModelError(f"{to.owner}: contact with a fixed plane takes one body")
         place, given = vector(to.owner, "center", center, 3), vector(to.owner, "normal", normal, 3)
         size = float(np.linalg.norm(given))
         if not size > 0.0:
@@ -213,7 +213,7 @@ class _Given(Geometry):
         self.second = quantity(to.owner, "second", given.second, (3,), OUTPUT, takes)
         self.velocity = quantity(to.owner, "surface_velocity", given.surface_velocity, (3,), OUTPUT, takes)
         if "t" in self.gap.wanted and self.velocity is None:
-            raise ModelError(f"{to.owner}: surface_velocity is missing; the gap moves with time")
+            raise ModelError(f"{to.owner}: surface_velocity is missing, although the gap depends on time")
         found = (self.gap, self.normal, self.point, self.second, self.velocity)
         self.quantities = tuple(one for one in found if one is not None)
         self._lam = np.zeros(to.law.size)

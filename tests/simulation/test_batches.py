@@ -179,7 +179,7 @@ def test_controls_of_robots():
     assert np.array_equal(batch.controls[:, 0], [0.0, 0.1])
     batch.inputs["close_a"] = [8.0, 9.0]
     assert np.array_equal(batch.inputs["close_a"], batch.controls[:, 1])
-    with pytest.raises(ss.ModelError, match=r"no input 'close'.*close_a"):
+    with pytest.raises(ss.ModelError, match=r"unknown input 'close'.*close_a"):
         batch.inputs["close"]
     assert np.array_equal(batch.data[1].qpos, live.data.qpos)
     assert np.array_equal(batch.data[1].xpos, live.data.xpos)
@@ -295,7 +295,7 @@ def test_random_numbers_are_spawned_from_the_seed():
     [
         ({"n": 0}, "n is 0"),
         ({"h": -1.0}, "h is -1"),
-        ({"parameters": {"mo": [0.1]}}, "no parameter 'mo'"),
+        ({"parameters": {"mo": [0.1]}}, "unknown parameter 'mo'"),
         ({"parameters": {"mu": np.ones((2, 1))}}, r"parameter 'mu' has shape \(2, 1\); expected \(3, "),
         ({"parameters": {"mass": -np.ones(3)}}, "member 0: "),
         ({"start": "here"}, "start is str"),

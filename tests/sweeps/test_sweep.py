@@ -321,7 +321,7 @@ def test_a_result_says_what_it_is():
         (lambda: swept(until_=3.0), "no argument 'until_'.*did you mean 'until'"),
         (lambda: swept(scheme=object()), "names and numbers, which go to processes"),
         (lambda: swept(out="s.txt"), r"must end in \.h5"),
-        (lambda: swept(executor="threads"), "no executor 'threads'"),
+        (lambda: swept(executor="threads"), "unknown executor 'threads'"),
         (lambda: swept(make=f"{FILE}:nobody"), "has no nobody"),
         (lambda: swept(seed=-1, parameters={"height": 1.0}), "seed is -1"),
     ],

@@ -250,8 +250,8 @@ def _places(client: Any, address: str, times: bool) -> dict[str, Environment]:
         unlike = [key for key in unlike if times or key not in MACHINE]
         if unlike:
             raise DaskError(
-                f"the workers {first} and {name} of Dask differ in {', '.join(unlike)}, so their runs"
-                " may not stand in one table; use workers that are alike"
+                f"the workers {first} and {name} of Dask differ in {', '.join(unlike)}, so that their"
+                " runs cannot be compared; use equal workers"
             )
     return places
 

@@ -260,7 +260,7 @@ def last_in(room, k):
 @jit
 def correct(scratch, rows, parts, u, h):
     """(impulses that move apart what would overlap after the step and close equalities, largest shift)."""
-    kind, offset, gap, bias = rows.K[0], rows.K[1], rows.gap, rows.bias
+    kind, offset, gap, bias, along = rows.K[0], rows.K[1], rows.gap, rows.bias, rows.along
     n, nb, need, component = u.shape[0], kind.shape[0], 0.0, parts.component
     p, want, takes = zeros(scratch, n), floats(scratch, n), ints(scratch, n)
     # 1. Who takes part: equalities, and what may only push, at the distances that it would have.
@@ -274,7 +274,7 @@ def correct(scratch, rows, parts, u, h):
                 want[k], takes[k] = max(-DEEPEST, min(DEEPEST, gap[k])) / h, 2
                 need = max(need, abs(want[k]) * h)
             else:
-                want[k], takes[k] = max(gap[k], -DEEPEST) / h + (u[k] - bias[k]), 1
+                want[k], takes[k] = max(gap[k], -DEEPEST) / h + (u[k] - bias[k]) + along[i], 1
                 need = max(need, -want[k] * h)
     if need < NEGLIGIBLE:
         return p, 0.0

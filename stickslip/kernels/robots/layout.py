@@ -336,6 +336,8 @@ class Rows(NamedTuple):
     """What they have beside J v [m/s, rad/s], shape (n,)."""
     gap: Array
     """Of the first row of a block, all rows of an equality [m, rad], shape (n,)."""
+    along: Array
+    """Velocities of mocap bodies along the first rows of contacts, else 0 [m/s], shape (nb,)."""
     scale: Array
     """Of the rows [-], shape (n,)."""
     what: IntArray
@@ -349,7 +351,7 @@ class Rows(NamedTuple):
     left: IntArray
     """First constraints of what was left out [-], shape (m,)."""
     left_gap: Array
-    """Their gaps [m, rad], shape (m,)."""
+    """Their gaps, after the motion of mocap bodies in the step [m, rad], shape (m,)."""
     first: IntArray
     """First column of each row with an entry [-], shape (n,)."""
     last: IntArray

@@ -210,7 +210,7 @@ def march(run, first, most, t):
                 numbers[at.ITERATIONS] = iterations
             v = apply(engine, motion, scratch, h, rows, r)
             finite = abs(v.sum()) < np.inf
-            again = finite and not carried.moving and find_missed(engine, rows, h, v, forced)
+            again = finite and find_missed(engine, rows, h, v, forced)
             if not again:
                 break
             kept = remember(rows, r)

@@ -63,7 +63,7 @@ def dual_program(problem: ContactProblem, facets: int = 0) -> ProgramConversion:
     if not isinstance(problem, ContactProblem):
         raise ProblemError(
             f"dual_program takes a ContactProblem, not {type(problem).__name__};"
-            " reduce_to_contacts makes one of a GlobalProblem"
+            " convert a GlobalProblem by reduce_to_contacts"
         )
     K = problem.K
     facets = check_facets(K, facets) if facets else 0

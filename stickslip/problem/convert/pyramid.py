@@ -38,7 +38,7 @@ def pyramid_lcp(problem: ContactProblem, facets: int = 4) -> Conversion[BoxProbl
     if not isinstance(problem, ContactProblem):
         raise ProblemError(
             f"pyramid_lcp takes a ContactProblem, not {type(problem).__name__};"
-            " reduce_to_contacts makes one of a GlobalProblem"
+            " convert a GlobalProblem by reduce_to_contacts"
         )
     K = problem.K
     facets = check_facets(K, facets)

@@ -270,7 +270,9 @@ class BatchInputs(MutableMapping[str, Any]):
     def __getitem__(self, name: str) -> Array:
         known = [one.inputs for one in self._members]
         if name not in known[0]:
-            raise UnknownNameError(f"no input {name!r}; {alternatives(name, tuple(known[0]), most=LISTED)}")
+            raise UnknownNameError(
+                f"unknown input {name!r}; {alternatives(name, tuple(known[0]), most=LISTED)}"
+            )
         return np.array([one[name] for one in known])
 
     def __setitem__(self, name: str, value: ArrayLike) -> None:
