@@ -1,4 +1,4 @@
-"""Factorisations that threads share: the same bits for any number of threads and any room for their matrices."""
+"""Factorisations that threads share: the same bits for any number of threads, whatever the room."""
 
 import numpy as np
 import pytest
