@@ -102,8 +102,8 @@ class SemiExplicitMoreauJean(Options):
         stabilised = self.stabilisation
         start = Start.of(self.theta, prepared, state, h, look=h if stabilised else 0.0)
         q_m, theta = start.q_m.reshape(-1), self.theta
-        found = prepared.detector.find(q_m, start.margin)
-        blocks = contact_blocks(found, start, theta, self.impact == "newton", memory, stabilised)
+        newton, find = self.impact == "newton", prepared.detector.find
+        blocks = contact_blocks(find(q_m, start.margin), start, theta, newton, memory, stabilised)
         if start.bodies.jointed:
             v, v_free = start.v_start.reshape(-1), start.v_free.reshape(-1)
             v_ahead = start.ahead(theta * h)
