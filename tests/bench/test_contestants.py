@@ -182,7 +182,10 @@ def test_a_solver_in_a_package():
         ("mine={own}:Needy", ("mine", "TypeError", "thing")),
         ("mine={own}:Leaving", ("mine", "SystemExit: 3")),
         ("mine=nowhere.py:Mine", ("mine", "does not exist", "nowhere.py")),
-        ("mine=no_such_package_at_all:Mine", ("the module no_such_package_at_all was not found", "PYTHONPATH")),
+        (
+            "mine=no_such_package_at_all:Mine",
+            ("the module no_such_package_at_all was not found", "PYTHONPATH"),
+        ),
         ("mine=no_such_package_at_all.inner:Mine", ("no_such_package_at_all", "cannot be imported")),
     ],
 )

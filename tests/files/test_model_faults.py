@@ -96,7 +96,7 @@ ONE = {
     "missing in a table": ('name = "pin"\n', "", "joints[0].name", 18, "is missing"),
     "unknown kind": ('"sphere"', '"spere"', "bodies[1].shape", 11, "did you mean 'sphere'?"),
     "kind of no text": ('"sphere"', "[1]", "bodies[1].shape", 11, "its kind is missing"),
-    "unknown kind": ('kind = "sphere", ', "", "bodies[1].shape", 11, "its kind is missing"),
+    "no kind": ('kind = "sphere", ', "", "bodies[1].shape", 11, "its kind is missing"),
     "unknown kind of joint": ('"hinge"', '"hing"', "joints[0].kind", 20, "must be"),
     "unknown body": (
         'first = "ball"\npoint', 'first = "bal"\npoint', "joints[0]", 18, "did you mean 'ball'?",
@@ -187,7 +187,7 @@ BROKEN = {
     "a list": (b"[1, 2]", "model.json", "is missing"),
     "no text": (b"\xff\xfe\x00\x01", "model.toml", "must be text in UTF-8"),
     "twice": (b'{"version": 1, "version": 1, "model": "world"}', "model.json", "'version' is given twice"),
-    "NaN": (b'{"version": 1, "model": "world", "gravity": [0, 0, NaN]}', "model.json", "NaN is not a JSON number"),
+    "NaN": (b'{"version": 1, "model": "world", "gravity": [0, 0, NaN]}', "model.json", "not a JSON number"),
     "inf": (b'{"version": 1, "model": "world", "gravity": [0, 0, 1e999]}', "model.json", "must be finite"),
     "digits": (b'{"version": ' + b"1" * 10_000 + b"}", "model.json", ""),
     "digits in TOML": (b"version = " + b"1" * 10_000, "model.toml", ""),
