@@ -197,7 +197,7 @@ class Batch(Members):
                        friction, restitution and limit_restitution: a row for each member, or one for all
         start          a State or a Checkpoint for all members, one for each, or a `BatchState`
         seed           of the random numbers of the members, `batch.random`
-        on_failure     what to do about a step that misses its tolerance: `hold` the member, flagged in
+        on_failure     action when a step misses its tolerance: `hold` the member, flagged in
                        `batch.status`, `accept` the step, or `halve` it, and hold the member if that does
                        not help
         compiled_only  hold a member whose step the compiled code leaves; by default Python makes that step,
