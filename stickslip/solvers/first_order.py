@@ -119,7 +119,7 @@ class Extragradient(FixedPoint):
 
     name = "extragradient"
     correction: str = option(
-        "he-liao", "second step: as long as the first (khobotov), or the longest allowed by the trial (he-liao)",
+        "he-liao", "second step: as long as the first (khobotov), or the longest that is allowed (he-liao)",
         choices=("he-liao", "khobotov"),
     )  # fmt: skip
     relaxation: float = option(
