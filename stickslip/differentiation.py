@@ -173,7 +173,8 @@ def step_function(
     how  scheme; inputs: names of `Parameters`, of a robot `ctrl`, `force`, `mass` and `friction`, or of
          numbers of a Family, that come after q and v; steps: how many are made; path: give the states after
          each of them; continues; kappa; on_kink: `accept` or `raise`; checkpoints; batch: a number of
-         members, whose axis comes first in q, v and the inputs; an argument may also be one for all of them
+         members, whose axis comes first in q, v and the inputs; an argument may also be one for all of them;
+         processes: how many make the members
     """
     if framework not in FRAMEWORKS:
         raise ModelError(f"no framework {framework!r}; {alternatives(framework, FRAMEWORKS)}")
