@@ -12,7 +12,6 @@ from stickslip.view.browser.export import ASIDE, export_html
 from stickslip.view.browser.painter import Painter
 from stickslip.view.browser.stage import STATE_COLOURS, Stage
 
-pytest.importorskip("viser", reason="the extra stickslip[view] is not installed")
 pytestmark = needs_chromium
 
 TITLE = "Fall <b>& rise</b>"

@@ -12,8 +12,6 @@ import stickslip as ss
 from stickslip.view.browser.live import LiveView, RunStopped, _Pace
 from stickslip.view.browser.server import ViewerError
 
-pytest.importorskip("viser", reason="the extra stickslip[view] is not installed")
-
 H = 1e-2
 
 

@@ -12,7 +12,6 @@ import stickslip as ss
 from stickslip.view.browser.live import LiveView, RunStopped
 from stickslip.view.browser.viewer import Viewer
 
-pytest.importorskip("viser", reason="the extra stickslip[view] is not installed")
 pytestmark = needs_chromium
 
 BUTTON = "Array.from(document.querySelectorAll('button')).find(e => e.textContent.includes('{}'))"

@@ -5,8 +5,6 @@ import pytest
 from browser import LONG, needs_chromium
 from scenery import on_screen
 
-pytest.importorskip("viser", reason="the extra stickslip[view] is not installed")
-
 from stickslip.view.browser.viewer import ASIDE, Viewer
 
 pytestmark = needs_chromium
