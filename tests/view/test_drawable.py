@@ -18,7 +18,7 @@ HULL = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1
 
 def check_drawn(run):
     """All places and sizes that a page holds are numbers; velocities and gaps are shown as they are."""
-    found = held(page_of(run, megabytes=50.0))["runs"][0]
+    found = held(page_of(run, frames=3))["runs"][0]
     for name in ("x", "p", "point", "load"):
         assert np.isfinite(found[name]).all(), name
     for group in found["groups"]:

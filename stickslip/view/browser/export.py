@@ -92,6 +92,7 @@ def page_of(
     return page_of_reels(reels, forces=forces, speed=speed, title=title, megabytes=megabytes, names=names)
 
 
+@np.errstate(all="ignore")  # a run that blew up is shown all the same
 def reels_of(
     source: Trajectory | World, other: Trajectory | World | None, *, frames: int | None, contacts: bool,
     megabytes: float,
@@ -194,6 +195,7 @@ class Reel:
         return notes
 
 
+@np.errstate(all="ignore")
 def contents_of(
     reels: Sequence[Reel], names: Sequence[str], speed: float, forces: bool, **more: Any
 ) -> tuple[dict[str, Any], str]:

@@ -17,8 +17,8 @@ Reference = dict[str, Any]
 """Where an array is: `k` its kind, `n` its shape, `o` where its bytes begin, `s` its step."""
 MANTISSA = 23
 """Bits of the mantissa of a 32-bit float."""
-SINGLE = float(np.finfo(np.float32).max)
-"""The largest number of 32 bits."""
+SINGLE = 1e38
+"""The largest number that is written; with 32 bits there are some larger ones, to round up to."""
 
 
 class Pack:
