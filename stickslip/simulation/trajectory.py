@@ -18,7 +18,7 @@ from stickslip.rotations import turned
 from stickslip.schemes.step import Event, Memory, frozen_state
 from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.simulation.clock import Clock
-from stickslip.simulation.columns import Columns
+from stickslip.simulation.columns import Columns, Named
 from stickslip.simulation.contacts import ContactTable, WorldContacts, contact_table
 from stickslip.simulation.joint_view import JointView, joint_view
 from stickslip.simulation.model import Model
@@ -132,10 +132,10 @@ class Trajectory(Columns, RunVerdict):
         if isinstance(self.model, RobotModel):
             # Records before the first force have no such column, and are read as NaN.
             applied = {name: np.nan_to_num(one) for name, one in self._named("inputs/").items()}
-            return self.model.inputs(self.column("z")) | applied
+            return Named("inputs", self.model.inputs(self.column("z")) | applied)
         if isinstance(self.model, Model):
             views = [self.system(one.name) for one in self.model.systems]
-            return {one.name: one.z for one in views if one.z.shape[1]}
+            return Named("inputs", {one.name: one.z for one in views if one.z.shape[1]})
         return self._named("inputs/")
 
     @property
