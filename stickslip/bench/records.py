@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from pathlib import Path
 from statistics import median
 from typing import Any, ClassVar, Protocol, Self
 
@@ -25,7 +26,7 @@ Key = tuple[str, str, str, float]
 
 
 class Outcome(Enum):
-    """What became of a run. The value is the word shown in tables."""
+    """Outcome of a run. The value is the word shown in tables."""
 
     SOLVED = "solved"
     """The judge finds the answer within the tolerance."""
@@ -100,6 +101,11 @@ class Work(Stored, ABC):
     def files(self) -> Mapping[str, str]:
         """Paths of the files that it reads, by what identifies their content."""
 
+    def contents(self, path: str) -> dict[str, bytes]:
+        """What another machine needs in the place of one of these files: contents by their names in its
+        folder."""
+        return {Path(path).name: Path(path).read_bytes()}
+
     @abstractmethod
     def placed(self, files: Mapping[str, str]) -> Self:
         """The same work with these paths."""
@@ -133,7 +139,7 @@ FIGURES = ("natural", "natural_scaled", "error", "impulse", "velocity", "work")
 
 @dataclass(frozen=True, eq=False)
 class RunRecord(Stored):
-    """One problem given to one contestant at one tolerance."""
+    """Result of one solver on one problem at one tolerance."""
 
     problem: str
     """Fingerprint of the problem."""
@@ -212,16 +218,14 @@ def timings(wall: Sequence[float], cpu: Sequence[float]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits(Options):
-    """What one run may take; the same for all runs of a campaign."""
+    """Limits of one run, the same for all runs of a campaign."""
 
     timeout: float = option(
-        20.0, "time of one solve, compilation apart", unit="s", low=0.0, high=1e6, open_low=True
+        20.0, "time of one solve, without compilation", unit="s", low=0.0, high=1e6, open_low=True
     )
-    memory: float = option(4096.0, "memory that a process may take for a run", unit="MiB", low=64.0)
-    best_of: int = option(3, "calls that are timed, the shortest counts", low=1)
-    patience: float = option(
-        2.0, "no further call is timed once all together took so long", unit="s", low=0.0
-    )
+    memory: float = option(4096.0, "memory limit of a process for a run", unit="MiB", low=64.0)
+    best_of: int = option(3, "number of timed calls; the shortest counts", low=1)
+    patience: float = option(2.0, "total time after which no further call is timed", unit="s", low=0.0)
     compile_timeout: float = option(
         600.0, "time of compilation in one run", unit="s", low=0.0, high=1e6, open_low=True
     )

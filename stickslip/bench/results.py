@@ -15,7 +15,7 @@ MEASURE = "natural and natural_scaled"
 
 
 class Mixed(ValueError):  # noqa: N818 (it says what is)
-    """Records that may not stand in one table; the message names the difference."""
+    """Exception for records that cannot be combined; the message names the difference."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Entry(Stored):
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """All that one campaign has found so far. A run that is not here was not made: it has not failed."""
+    """Results of a campaign so far. A run that is missing was not made: it has not failed."""
 
     conditions: Conditions
     problems: tuple[Entry, ...]

@@ -17,7 +17,7 @@ SHOWN = 10
 
 
 class Overlap(NamedTuple):
-    """Two bodies that overlap."""
+    """Pair of bodies that overlap."""
 
     first: str
     """Name of a body."""
@@ -30,9 +30,18 @@ class Overlap(NamedTuple):
 def find_overlaps(
     world: World, state: State, tolerance: float = TOLERANCE, *, detector: Detector | None = None
 ) -> tuple[Overlap, ...]:
-    """Pairs of bodies that overlap by more than `tolerance` times the smaller one's size, deepest first.
+    """Return the pairs of bodies that overlap by more than `tolerance` times the size of the smaller one,
+    deepest first.
 
-    detector: one of `world`; made unless given.
+    detector   a detector of `world`; made unless given
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("a", ss.Sphere(0.1), position=(0, 0, 0))
+        b.body("b", ss.Sphere(0.1), position=(0.15, 0, 0))
+        world = b.build()
+        print(ss.detection.find_overlaps(world, world.start))
     """
     detector = Detector(world) if detector is None else detector
     world.check_state(state)

@@ -57,8 +57,9 @@ COUNTS = {True: ("iterations",), False: ("iterations", "newton")}
 def frame(
     run: Run, what: str = "states", *, start: float | None = None, until: float | None = None, every: int = 1
 ) -> "pandas.DataFrame":
-    """A table of a run for pandas (extra `tables`): states, contacts, interactions, sensors, inputs,
-    energies or joints; from `start` to `until` [s], every so many records."""
+    """Return a table of a run for pandas (extra `tables`): states, contacts, interactions, sensors, inputs,
+    energies or joints; from `start` to `until` [s], every `every`-th record.
+    """
     pandas = needed("pandas", "a data frame")
     parts = list(table(run, what, picked(run, start, until, every)))
     return pandas.DataFrame({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})

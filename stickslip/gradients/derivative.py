@@ -14,10 +14,10 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 
 class Derivative(ABC):
-    """How some arrays change with others, to first order.
+    """First-order derivative of some arrays with respect to others: `jvp`, `vjp` and `jacobian`.
 
-    `by` are the arrays that may be changed and `of` those that change with them, both with their shapes.
-    A map that does not exist where it was asked for, or is one of several, is still a finite one and says so.
+    `by` lists the inputs and `of` the outputs, with their shapes. Where the derivative does not exist or is
+    not unique, the map is still finite, and `exists` or `unique` is False.
     """
 
     by: Shapes

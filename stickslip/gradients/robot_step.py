@@ -37,14 +37,15 @@ MIXED = {"friction": "larger", "restitution": "smaller"}
 
 
 class RobotStepDerivative(TangentDerivative):
-    """The derivative of one step of a robot.
+    """Derivative of one step of a robot.
 
-    By: `q`, displacements of the start as `mj_integratePos` takes them, nv numbers (of ball joints δθ in the
-    frame of the body, of free joints δx in the inertial frame before it), `v`, `act`, `ctrl`, `force`, a
-    generalised force beside all others [N, N m], `h` [s], `mass` of bodies [kg] with inertia and centre of
-    mass held, `friction` of geoms, three coefficients each as MuJoCo has them, `restitution` of geoms and
-    `limit_restitution` of joints and tendons; where that is 0 its derivative is too. Of: `q`, `v` and `act`
-    at the end, and the impulses `r` of the problem of the step, in the order of MuJoCo's constraints.
+    By: `q`, displacements of the start as in `mj_integratePos`, nv numbers (δθ in the frame of the body for
+    ball joints, δx in the inertial frame before it for free joints), `v`, `act`, `ctrl`, `force`, an
+    additional generalised force [N, N m], `h` [s], `mass` of bodies [kg] at constant inertia and centre of
+    mass, `friction` of geoms, three coefficients each as in MuJoCo, `restitution` of geoms and
+    `limit_restitution` of joints and tendons, whose derivative is 0 where the coefficient is. Of: `q`, `v`
+    and `act` at the end, and the impulses `r` of the problem of the step, in the order of MuJoCo's
+    constraints.
     """
 
     def __init__(self, equations: RobotEquations, tolerance: float, kappa: float, carried: bool = False):

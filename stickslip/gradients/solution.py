@@ -44,9 +44,9 @@ GROUP_NAMES: dict[tuple[int, ...], tuple[str, ...]] = {
 
 
 class SolutionDerivative(Derivative):
-    """How the solution of a problem changes with its data.
+    """Derivative of the solution of a problem with respect to its data.
 
-    `by` of a ContactProblem: W (n, n), u_free (n,); of a GlobalProblem: M as it is held, (nv, nv) or
+    `by` of a ContactProblem: W (n, n), u_free (n,); of a GlobalProblem: M as stored, (nv, nv) or
     (bodies, k, k), f (nv,), H (nv, n), u_bias (n,), G (nv, p), g_bias (p,); of a BoxProblem: A, b. Of all:
     `coefficient` (ng,), one for each group of friction, and the same one per block, mu, mu_roll, mu_spin
     (nb,), where there are such groups; lower and upper (nb,) where intervals have finite bounds; e (nb,)

@@ -32,11 +32,12 @@ _REMEMBERED = {
 
 
 class StepDerivative(Derivative):
-    """The derivative of one step of a world.
+    """Derivative of one step of a world.
 
     By: `q`, displacements of the bodies at the start, 6 each (δx [m] inertial, δθ [rad] in the frame of the
-    body), `v` [m/s, rad/s], `h` [s], and every field of `Parameters`. Of: `q` and `v` at the end, likewise,
-    and the impulses `r` as `Step.r` has them. Schemes that carry more from step to step have it in both.
+    body), `v` [m/s, rad/s], `h` [s], and every field of `Parameters`. Of: `q` and `v` at the end in the same
+    form, and the impulses `r` in the order of `Step.r`. Further variables that a scheme passes from step to
+    step are in both.
     """
 
     step: Step

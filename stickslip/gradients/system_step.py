@@ -41,13 +41,13 @@ MOST = 40
 
 
 class SystemStepDerivative(TangentDerivative):
-    """The derivative of one step of a `NonsmoothSystem`.
+    """Derivative of one step of a `NonsmoothSystem`.
 
-    By: `q`, `v` (and `z` where there are discrete parameters) at the start, `h` [s], `force`, a force on each
-    velocity beside all others [N, N m], `mu`, `mu_roll`, `mu_spin` of the blocks that have them, `e` of every
-    block, `lower` and `upper`, forces that bound it, and the numbers of a `Family`. Of: `q`, `v` at the end,
-    all numbers of q by themselves, and the impulses `r`. The variational scheme carries `approach`, the
-    speeds of blocks that closed, and has `h_before`, the length of the step before.
+    By: `q`, `v` (and `z` where there are discrete parameters) at the start, `h` [s], `force`, an additional
+    force on each velocity [N, N m], `mu`, `mu_roll`, `mu_spin` of the blocks that have them, `e` of every
+    block, `lower` and `upper`, forces that bound it, and the numbers of a `Family`. Of: `q` and `v` at the
+    end, with independent numbers of q, and the impulses `r`. The variational scheme adds `approach`, the
+    speeds of closing blocks, and `h_before`, the length of the step before.
     """
 
     def __init__(self, equations: StepEquations, step: Step, tolerance: float, kappa: float):

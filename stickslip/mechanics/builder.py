@@ -32,14 +32,17 @@ SENSORS = (
 
 
 class WorldBuilder:
-    """Places bodies, then makes the frozen `World` of them.
+    """Builder of worlds: place bodies, joints, forces and sensors, then call `build`.
+
+    Positions and orientations are those at the start, in the inertial frame. Names are unique; every method
+    returns the name.
+
+    Example:
 
         b = ss.WorldBuilder()
         b.body("floor", ss.Plane(), fixed=True)
         b.body("ball", ss.Sphere(0.1), position=(0, 0, 1))
         world = b.build()
-
-    Everything is given in the inertial frame, at the start. Names are unique; every verb returns its name.
     """
 
     def __init__(self, gravity: ArrayLike = (0.0, 0.0, -9.81)):

@@ -171,10 +171,11 @@ def called(owner: str, field: str, f: Function, arguments: tuple[Any, ...], t: f
 
 
 def rotation(axis: ArrayLike, angle: float) -> Array:
-    """The unit quaternion of a turn by `angle` [rad] about `axis` [-], scalar first, shape (4,).
+    """Return the unit quaternion of a rotation by `angle` [rad] about `axis` [-], scalar first, shape (4,).
 
-    A ramp:
+    Example:
 
+        b = ss.WorldBuilder()
         b.body("ramp", ss.Plane(), quaternion=ss.rotation((0, 1, 0), 0.4), fixed=True)
     """
     return about(direction("rotation", "axis", axis), float(numbers("rotation", "angle", angle, ())))

@@ -26,7 +26,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Input:
-    """A number or a vector that is set between steps: `Actuator("motor", "knee", Input(2.0))`."""
+    """Number or vector that is set between steps.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("wheel", ss.Cylinder(0.1, 0.02), position=(0, 0, 0))
+        b.joint("axle", "hinge", "wheel", point=(0, 0, 0), axis=(0, 0, 1))
+        b.force(ss.forces.Actuator("motor", "axle", ss.forces.Input(0.0)))
+        live = ss.live(b.build(), h=1e-2)
+        live.inputs["motor"] = 0.2
+        live.step()
+    """
 
     default: ArrayLike | None = None
     """What it is until it is set [unit of the field], shape of the field; None: 0."""
@@ -38,7 +49,7 @@ class Input:
 
 @dataclass(frozen=True, eq=False)
 class DeclaredInput:
-    """An input that a world has."""
+    """Description of an input of a world: name, unit and default."""
 
     name: str
     """That of its force, or of its kinematic body."""

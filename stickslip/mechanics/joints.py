@@ -14,7 +14,7 @@ from stickslip.state import Array, IntArray, ModelError
 
 
 class JointKind(IntEnum):
-    """What a joint leaves free."""
+    """Kind of a joint, by its free motions."""
 
     FIXED = 0
     """Nothing."""

@@ -36,8 +36,17 @@ SYMMETRIC = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """Numbers of a world, each array flat or by rows as its line says. `pairs` (i, j), i <= j, of materials
-    are in the order of `Materials.pairs`."""
+    """Parameters of a world as arrays that can be changed and written back.
+
+    `pairs` (i, j), i <= j, of materials are in the order of `Materials.pairs`.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("floor", ss.Plane(), fixed=True)
+        b.body("ball", ss.Sphere(0.1), position=(0, 0, 0.1))
+        print(ss.mechanics.Parameters.of(b.build()).mu)
+    """
 
     gravity: Array
     """[m/s²], shape (3,)."""

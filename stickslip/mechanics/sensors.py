@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.mechanics.given import called
-from stickslip.mechanics.joints import column_of, coordinate
+from stickslip.mechanics.joints import Joints, column_of, coordinate
 from stickslip.mechanics.points import Point, bind_point
 from stickslip.state import Array, IntArray, ModelError, State
 
@@ -26,7 +26,7 @@ NO_ID: IntArray = np.zeros(0, np.int64)
 
 
 class Reading(NamedTuple):
-    """A step as sensors see it: where it began and ended, and what contacts and joints did in it."""
+    """Data of a step for sensors: its start and end, and the impulses of contacts and joints."""
 
     world: "World"
     state: State
@@ -65,6 +65,8 @@ class BoundSensor:
     """What it shows of a step; always of the same shape."""
     of_joint: bool = False
     """Whether it shows what a joint does, which robots do not tell."""
+    places: tuple[Point, ...] = ()
+    """Where it is drawn: the points that it measures, in bodies; none of a function of the user's."""
 
     def read(self, reading: Reading) -> Array:
         """What it shows at the end of a step [any]."""
@@ -90,10 +92,12 @@ class Sensing(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Sensor(Sensing):
-    """Something that you measure: `Sensor("height", lambda world, state: world.pose(state, "box")[0][2])`.
+    """Sensor with your own function: of (world, state), or of the `Reading` of the step.
 
-    A function of one argument is given the whole `Reading` of the step:
-    `Sensor("push", lambda reading: reading.r[:, 0].sum())`.
+    Example:
+
+        height = ss.sensors.Sensor("height", lambda world, state: world.pose(state, "box")[0][2])
+        push = ss.sensors.Sensor("push", lambda reading: reading.r[:, 0].sum())
     """
 
     function: Callable[["World", State], Any] | Callable[[Reading], Any]
@@ -122,7 +126,15 @@ def _takes_one(function: Callable[..., Any]) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class PositionSensor(Sensing):
-    """Where a point of a body is [m], shape (3,); by default its centre of mass."""
+    """Position of a point of a body [m], shape (3,); the default point is the centre of mass.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("ball", ss.Sphere(0.1), position=(0, 0, 1))
+        b.sensor(ss.sensors.PositionSensor("where", "ball"))
+        print(ss.simulate(b.build(), until=0.1, h=1e-2).sensors["where"][-1])
+    """
 
     body: str
     point: ArrayLike | None = None
@@ -130,12 +142,14 @@ class PositionSensor(Sensing):
 
     def bind(self, world: "World") -> BoundSensor:
         point = bind_point(f"sensor {self.name!r}", world, self.body, "point", self.point)
-        return BoundSensor(self.name, lambda reading: point.position(reading.state.q))
+        return BoundSensor(self.name, lambda reading: point.position(reading.state.q), places=(point,))
 
 
 @dataclass(frozen=True, eq=False)
 class VelocitySensor(Sensing):
-    """The velocity of a point of a body [m/s], shape (3,), inertial; by default of its centre of mass."""
+    """Velocity of a point of a body in the inertial frame [m/s], shape (3,); the default point is the
+    centre of mass.
+    """
 
     body: str
     point: ArrayLike | None = None
@@ -143,14 +157,17 @@ class VelocitySensor(Sensing):
 
     def bind(self, world: "World") -> BoundSensor:
         point = bind_point(f"sensor {self.name!r}", world, self.body, "point", self.point)
-        return BoundSensor(self.name, lambda reading: point.velocity(reading.state.q, reading.state.v))
+        return BoundSensor(
+            self.name, lambda reading: point.velocity(reading.state.q, reading.state.v), places=(point,)
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class JointSensor(Sensing):
-    """The coordinate of a joint and its rate [m, m/s or rad, rad/s], shape (2,).
+    """Coordinate of a joint and its rate [m, m/s or rad, rad/s], shape (2,).
 
-    Angles are from -π to π. A cylindrical joint shows its sliding, or its angle where `turn` is set.
+    Angles lie between -π and π. For a cylindrical joint the coordinate is its sliding, or its angle with
+    `turn`.
     """
 
     joint: str
@@ -161,12 +178,13 @@ class JointSensor(Sensing):
         return BoundSensor(
             self.name,
             lambda of: np.array(coordinate(of.world.joints, j, column, of.state.q, of.state.v)),
+            places=(joint_place(world.joints, j),),
         )
 
 
 @dataclass(frozen=True, eq=False)
 class DistanceSensor(Sensing):
-    """The distance of two points of bodies [m], shape (); by default of their centres of mass."""
+    """Distance between two points of bodies [m], shape (); the default points are the centres of mass."""
 
     first: str
     second: str | None = None
@@ -180,7 +198,14 @@ class DistanceSensor(Sensing):
         owner = f"sensor {self.name!r}"
         first = bind_point(owner, world, self.first, "first_point", self.first_point)
         second = bind_point(owner, world, self.second, "second_point", self.second_point)
-        return BoundSensor(self.name, lambda reading: _distance(first, second, reading.state.q))
+        return BoundSensor(
+            self.name, lambda reading: _distance(first, second, reading.state.q), places=(first, second)
+        )
+
+
+def joint_place(joints: Joints, j: int) -> Point:
+    """The point of joint j in its first body."""
+    return Point(int(joints.body[j, 0]), joints.point[j, 0])
 
 
 def _distance(first: Point, second: Point, q: Array) -> Array:

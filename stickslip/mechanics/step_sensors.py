@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 
 from stickslip.kernels.steps.tables import JointTable
 from stickslip.mechanics.joints import number_of_joint, reaction
-from stickslip.mechanics.points import bind_point, number_of
-from stickslip.mechanics.sensors import BoundSensor, Reading, Sensing
+from stickslip.mechanics.points import Point, bind_point, number_of
+from stickslip.mechanics.sensors import BoundSensor, Reading, Sensing, joint_place
 from stickslip.rotations import matrices
 from stickslip.state import Array, IntArray, ModelError
 
@@ -47,17 +47,24 @@ class _Reaction(Sensing):
         if self.joint is not None:
             j = number_of_joint(owner, world.joints, self.joint)
             read = lambda reading: _of_joint(reading, j)[part]  # noqa: E731
+            place = joint_place(world.joints, j)
         else:
             i, other = _pair(owner, world, str(self.body), self.other)
             read = lambda reading: _of_contacts(reading, i, other)[part]  # noqa: E731
-        return BoundSensor(self.name, read, self.joint is not None)
+            place = Point(i, np.zeros(3))
+        return BoundSensor(self.name, read, self.joint is not None, (place,))
 
 
 @dataclass(frozen=True, eq=False)
 class ForceSensor(_Reaction):
-    """A force in the inertial frame, mean over the step [N], shape (3,): of a joint on its first body, or of
-    all contacts on a body (with `other`: of those with that body alone), `ForceSensor("pin", joint="knee")`
-    or `ForceSensor("foot", body="foot", other="floor")`."""
+    """Mean force over the step in the inertial frame [N], shape (3,): of a joint on its first body, or of
+    all contacts on a body (with `other`: of those with that body only).
+
+    Example:
+
+        sensor = ss.sensors.ForceSensor("pin", joint="knee")
+        sensor = ss.sensors.ForceSensor("foot", body="foot", other="floor")
+    """
 
     def bind(self, world: "World") -> BoundSensor:
         return self._bound(world, 0)
@@ -65,8 +72,9 @@ class ForceSensor(_Reaction):
 
 @dataclass(frozen=True, eq=False)
 class TorqueSensor(_Reaction):
-    """A moment in the inertial frame, mean over the step [N m], shape (3,): of a joint on its first body
-    about the joint's point, or of all contacts on a body about its centre of mass."""
+    """Mean moment over the step in the inertial frame [N m], shape (3,): of a joint on its first body
+    about the point of the joint, or of all contacts on a body about its centre of mass.
+    """
 
     def bind(self, world: "World") -> BoundSensor:
         return self._bound(world, 1)
@@ -74,8 +82,17 @@ class TorqueSensor(_Reaction):
 
 @dataclass(frozen=True, eq=False)
 class ContactSensor(Sensing):
-    """How a body touches others, shape (3,): 1 if it does and 0 if not [-], the sum of the normal forces [N],
-    and the number of contacts that press [-]."""
+    """Contact of a body with others, shape (3,): 1 for contact and 0 otherwise [-], the sum of the normal
+    forces [N], and the number of loaded contacts [-].
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("floor", ss.Plane(), fixed=True)
+        b.body("foot", ss.Sphere(0.1), position=(0, 0, 0.1))
+        b.sensor(ss.sensors.ContactSensor("touch", "foot"))
+        print(ss.simulate(b.build(), until=0.1, h=1e-2).sensors["touch"][-1])
+    """
 
     body: str
     other: str | None = None
@@ -90,17 +107,16 @@ class ContactSensor(Sensing):
             total = float(pressing.sum()) / reading.h if pressing.size else 0.0
             return np.array([float(pressing.size > 0), total, float(pressing.size)])
 
-        return BoundSensor(self.name, read)
+        return BoundSensor(self.name, read, places=(Point(i, np.zeros(3)),))
 
 
 @dataclass(frozen=True, eq=False)
 class Accelerometer(Sensing):
-    """Proper acceleration of a point of a body [m/s²], shape (3,), as instruments show it:
-    (v_end - v_start) / h - g in the frame that the body has in the middle of the step, by default of its
-    centre of mass.
+    """Proper acceleration of a point of a body [m/s²], shape (3,): (v_end - v_start) / h - g in the frame of
+    the body in the middle of the step. The default point is the centre of mass.
 
-    At rest it shows g upwards, in free fall 0; an impact in a step shows as its Δv / h. At the start of a run
-    it shows -g.
+    The sensor reads g upwards at rest and 0 in free fall; an impact in a step reads as its Δv / h. At the
+    start of a run it reads -g.
     """
 
     body: str
@@ -120,18 +136,20 @@ class Accelerometer(Sensing):
             middle = p + (last if p @ last >= 0.0 else -last)
             return np.asarray(felt @ matrices(middle / np.sqrt(middle @ middle)))
 
-        return BoundSensor(self.name, read)
+        return BoundSensor(self.name, read, places=(point,))
 
 
 @dataclass(frozen=True, eq=False)
 class Gyroscope(Sensing):
-    """Spin of a body in its own frame [rad/s], shape (3,)."""
+    """Angular velocity of a body in its own frame [rad/s], shape (3,)."""
 
     body: str
 
     def bind(self, world: "World") -> BoundSensor:
-        i = 6 * number_of(f"sensor {self.name!r}", world, self.body)
-        return BoundSensor(self.name, lambda reading: reading.state.v[i + 3 : i + 6])
+        body = number_of(f"sensor {self.name!r}", world, self.body)
+        spin = slice(6 * body + 3, 6 * body + 6)
+        place = Point(body, np.zeros(3))
+        return BoundSensor(self.name, lambda reading: reading.state.v[spin], places=(place,))
 
 
 def _pair(owner: str, world: "World", body: str, other: str | None) -> tuple[int, int | None]:

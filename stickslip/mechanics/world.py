@@ -31,7 +31,7 @@ UNIT = 1e-6
 
 
 class BodyKind(IntEnum):
-    """How a body moves."""
+    """Kind of motion of a body: dynamic, kinematic or fixed."""
 
     DYNAMIC = 0
     """By forces and contacts."""
@@ -73,7 +73,18 @@ class Filters:
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """Bodies in space and all that acts between them; frozen. `start` is where they are at first."""
+    """Bodies with their joints, forces, sensors and contact laws; frozen. `start` is the initial state.
+
+    `WorldBuilder.build` makes worlds.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("floor", ss.Plane(), fixed=True)
+        b.body("ball", ss.Sphere(0.1), position=(0, 0, 1))
+        world = b.build()
+        print(world.names, world.mass)
+    """
 
     names: tuple[str, ...]
     """Of the bodies."""

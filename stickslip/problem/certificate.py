@@ -49,7 +49,10 @@ EXHAUSTED = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """Weights of velocities that add up to closing, whatever the impulses. `check_certificate` judges it."""
+    """Proof that a problem has no solution: weights of velocities whose sum closes for all impulses.
+
+    `check_certificate` verifies it.
+    """
 
     y: Array
     """Weights of the contact velocities, impulses in equilibrium [N s], shape (n,)."""
@@ -137,7 +140,7 @@ def weight_bounds(K: ProductSet) -> tuple[Array, Array]:
 def check_certificate(
     problem: ContactProblem | GlobalProblem | BoxProblem, certificate: Certificate
 ) -> CertificateCheck:
-    """Whether `certificate` proves that `problem` has no solution; everything is recomputed here."""
+    """Return whether `certificate` proves that `problem` has no solution; everything is recomputed."""
     if certificate.bases:
         return _check_bases(problem, certificate.bases)
     if isinstance(problem, BoxProblem):

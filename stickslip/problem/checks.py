@@ -17,7 +17,15 @@ from stickslip.state import IntArray as IntArray
 
 
 class ProblemError(ValueError):
-    """A problem that is not well posed as data: wrong shape, NaN, negative friction, ..."""
+    """Invalid data of a problem: a wrong shape, NaN, a negative friction coefficient, and the like.
+
+    Example:
+
+        try:
+            ss.ContactProblem(np.eye(3), [-1.0, 0.0, 0.0], ss.coulomb([-0.5]))
+        except ss.ProblemError as error:
+            print(error)
+    """
 
 
 def floats(name: str, value: ArrayLike, shape: tuple[int | None, ...] | None = None) -> Array:

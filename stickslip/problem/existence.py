@@ -28,7 +28,7 @@ BALANCED = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class Existence:
-    """What is known of the existence of a solution. `print` it for a sentence."""
+    """Result of the test for the existence of a solution; printing gives a sentence."""
 
     holds: bool
     """Whether the sufficient condition is shown: there is a solution."""

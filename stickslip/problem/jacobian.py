@@ -16,10 +16,10 @@ from stickslip.problem.sets import ProductSet
 
 @dataclass(frozen=True, eq=False)
 class ContactBlocks:
-    """H of shape (nv, n) as, per contact, a pair of bodies and two blocks of rows of H'.
+    """Matrix H of shape (nv, n), stored for each contact as a pair of bodies and two blocks of rows of H'.
 
-    u = rows[:, 0] v_first + rows[:, 1] v_second (+ bias): the sign of the second side is in its
-    rows. A side that is fixed has body -1, and its rows are not read.
+    u = rows[:, 0] v_first + rows[:, 1] v_second (+ bias): the rows of the second side contain its sign. A
+    fixed side has body -1, and its rows are ignored.
     """
 
     bodies: IntArray
@@ -80,7 +80,7 @@ class ContactBlocks:
 
 
 def contact_blocks(bodies: ArrayLike, rows: ArrayLike, K: ProductSet) -> ContactBlocks:
-    """Checked contact blocks for the blocks of K; `bodies` (nb, 2), `rows` (n, 2, k)."""
+    """Return checked contact blocks for the blocks of K; `bodies` has shape (nb, 2), `rows` (n, 2, k)."""
     pairs = np.array(bodies)
     if pairs.shape != (len(K), 2):
         raise ProblemError(f"bodies has shape {pairs.shape}, expected ({len(K)}, 2), one pair per contact")

@@ -14,7 +14,7 @@ PROOF = 1e-8
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ProgramSolution:
-    """The optimum of a cone program, certified, or the best point found and the reason why it is not."""
+    """Certified optimum of a cone program, or the best point with the reason why it is not certified."""
 
     problem: ConeProgram
     """The program as it was given."""

@@ -63,7 +63,7 @@ CLOSING = kernels.CLOSING_SHARE
 
 @dataclass(frozen=True)
 class Residuals:
-    """How far an answer is from solving its problem; all zero for an exact one."""
+    """Residuals of an answer, computed by the judge; all are zero for an exact answer."""
 
     natural: float
     """Natural-map residual, relative, with rho = 1 [-]."""
@@ -150,9 +150,16 @@ def judge(
     *,
     relaxed: bool = False,
 ) -> Residuals:
-    """How well `r` (and `v`, `lam` of a global problem) solves `problem`, or its convex relaxation.
+    """Return the residuals of impulses `r` (and `v`, `lam` of a global problem) for a problem.
 
-    Velocities that are not given are computed from r: M v = f + H r + G lam.
+    relaxed    measure the convex relaxation of the law instead
+
+    Velocities that are not given are computed from r by M v = f + H r + G lam.
+
+    Example:
+
+        problem = ss.ContactProblem(np.eye(3) / 2.0, [-0.07, 0.07, 0.0], ss.coulomb([0.5]))
+        print(ss.judge(problem, [0.14, -0.07, 0.0]).natural)
     """
     r = flat("z" if isinstance(problem, BoxProblem | NonlinearProblem) else "r", r, problem.size)
     if isinstance(problem, GlobalProblem):

@@ -42,6 +42,23 @@ def unused(model: Any) -> tuple[str, ...]:
     ):
         if getattr(option, name) != usual:
             said.append(f"option {name} = {getattr(option, name):g}: {why}")
+    for name, usual in (
+        ("iterations", 100),
+        ("ls_iterations", 50),
+        ("tolerance", 1e-8),
+        ("ls_tolerance", 0.01),
+    ):
+        if getattr(option, name) != usual:
+            said.append(f"option {name} = {getattr(option, name):g}: the solver is that of the run")
+    for field, usual, why in (
+        ("solver", mujoco.mjtSolver.mjSOL_NEWTON, "the solver is that of the run"),
+        ("cone", mujoco.mjtCone.mjCONE_PYRAMIDAL, "the law of friction is exact"),
+    ):
+        if getattr(option, field) != usual:
+            chosen = type(usual)(getattr(option, field)).name.split("_")[1].lower()
+            said.append(f"option {field} = {chosen}: {why}")
+    if option.enableflags & int(mujoco.mjtEnableBit.mjENBL_SLEEP):
+        said.append("flag sleep: all bodies are in all steps")
     integrator = mujoco.mjtIntegrator(option.integrator)
     if integrator != mujoco.mjtIntegrator.mjINT_EULER:
         name = integrator.name.removeprefix("mjINT_").lower()

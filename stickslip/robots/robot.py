@@ -28,11 +28,14 @@ has it."""
 
 @dataclass(frozen=True, eq=False)
 class Robot:
-    """A robot and its surroundings: bodies on joints, in reduced coordinates.
+    """Robot and its surroundings, loaded from MJCF or URDF: bodies with joints in reduced coordinates.
 
-    robot = ss.Robot.load("scene.xml")
-    run = ss.simulate(robot, until=2.0, h=0.002, start=robot.key("home"))
-    run.joint("knee").position
+    Example:
+
+        arm = ss.Robot.load('''<mujoco><worldbody><body><joint name="elbow" axis="0 1 0"/>
+          <geom type="capsule" fromto="0 0 0 .4 0 0" size=".03" mass="1"/></body></worldbody></mujoco>''')
+        run = ss.simulate(arm, until=0.1)
+        print(run.joint("elbow").position[-1])
     """
 
     model: Any = field(repr=False)
@@ -64,7 +67,7 @@ class Robot:
         search              folders in which files and packages (`package://`) are looked for, beside that of
                             the model; nothing else is read
         restitution         of geoms, which MJCF lacks: one number, one per geom, or by name of the geom
-        limit_restitution   at limits of joints and tendons, likewise
+        limit_restitution   restitution at limits of joints and tendons, likewise
         cone                `groups`: sliding, torsion and rolling have a limit each; `joint`: one ellipsoid
                             for all, as MuJoCo has it
         """

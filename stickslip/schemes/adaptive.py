@@ -28,22 +28,27 @@ FIRST = 0.01
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adaptive(Options):
-    """How far positions may be off per pair of steps, and between which lengths steps may be."""
+    """Options of adaptive steps: the error in position of each pair of steps, and bounds of the step length.
+
+    Example:
+
+        ball = ss.Lagrangian("ball", M=1.0, q0=1.0, F_ext=-9.81)
+        steps = ss.schemes.Adaptive(tolerance=1e-5, h_max=0.05)
+        run = ss.simulate(ss.NonsmoothSystem([ball]), until=0.2, adaptive=steps)
+    """
 
     tolerance: float = option(
-        1e-5, "error of an entry of q, or of x, in a pair of steps, in its unit", low=0.0, open_low=True
+        1e-5, "absolute error of an entry of q or x in a pair of steps, in its unit", low=0.0, open_low=True
     )
-    relative: float = option(0.0, "the same, as a share of the entry; the two add up", low=0.0, high=1.0)
+    relative: float = option(0.0, "relative error of an entry; the two errors add up", low=0.0, high=1.0)
     h_min: float = option(
-        1e-8, "shortest step, kept whatever its error", unit="s", low=0.0, high=1e300, open_low=True
+        1e-8, "shortest step, accepted with any error", unit="s", low=0.0, high=1e300, open_low=True
     )
     h_max: float = option(0.1, "longest step", unit="s", low=0.0, high=1e300, open_low=True)
     first: float = option(
         0.0, "first step; 0: a hundredth of the longest, or the shortest", unit="s", low=0.0, high=1e300
     )
-    safety: float = option(
-        0.9, "share of the step that the estimate allows", low=0.0, high=1.0, open_low=True
-    )
+    safety: float = option(0.9, "safety factor on the step length", low=0.0, high=1.0, open_low=True)
 
     def __post_init__(self) -> None:
         # Not super(): `slots` makes the class anew, and super() would be that of the one before.

@@ -27,8 +27,8 @@ class EulerMoreau(MarchingScheme):
     """Implicit time-stepping for first-order systems with nonsmooth laws.
 
     With relation "end" and gamma < 1 the scheme needs the input r_0 before the first step. It is taken from
-    a first step with gamma = 1, which is kept for nothing else: r_0 is then right to O(h), and the order
-    of the scheme is kept. Where the start is inconsistent (x must jump), take gamma = 1.
+    an additional first step with gamma = 1. r_0 is then accurate to O(h), and the order of the scheme is
+    kept. Use gamma = 1 where the start is inconsistent (x must jump).
     """
 
     level = Level.POSITION
@@ -38,16 +38,16 @@ class EulerMoreau(MarchingScheme):
     gamma: float = option(1.0, "weight of the end of the step in the input r", low=0.0, high=1.0)
     relation: str = option(
         "end",
-        "where the relation holds: at the end of the step, at k + gamma, or that with f at k + theta",
+        "instant of the relation: the end of the step, k + gamma, or k + gamma with f at k + theta",
         choices=("end", "gamma", "midpoint"),
     )
     newton_tolerance: float = option(
         1e-11,
-        "largest correction still due, over the state, at which Newton's loop ends",
+        "tolerance on the Newton correction, relative to the state",
         low=0.0,
         open_low=True,
     )
-    newton_limit: int = option(30, "most Newton iterations in a step", low=1)
+    newton_limit: int = option(30, "largest number of Newton iterations in a step", low=1)
 
     def _begin(self, prepared: PreparedSystem, state: State, h: float) -> Memory:
         system = prepared.system

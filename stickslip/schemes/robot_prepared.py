@@ -48,7 +48,7 @@ FUNCTIONS = {
 
 
 class PreparedRobot:
-    """A robot with data of MuJoCo's, which is at one state at a time."""
+    """Robot with a workspace of MuJoCo's data, which holds one state at a time."""
 
     def __init__(self, robot: Robot, spare: bool = True, like: "PreparedRobot | None" = None):
         """spare: with more memory for contacts than the model says; what is not used costs nothing. like:
@@ -361,17 +361,20 @@ class PreparedRobot:
 
     def _traits(self) -> Traits:
         m, mujoco, robot = self.model, self._mujoco, self.robot
-        stiffness = np.zeros(m.nv)
-        for j in np.flatnonzero(m.jnt_type >= int(mujoco.mjtJoint.mjJNT_SLIDE)).tolist():
-            stiffness[m.jnt_dofadr[j]] = m.jnt_stiffness[j]
+        off, flags = m.opt.disableflags, mujoco.mjtDisableBit
+        springs, dampers, acting = (
+            float(not off & int(one))
+            for one in (flags.mjDSBL_SPRING, flags.mjDSBL_DAMPER, flags.mjDSBL_ACTUATION)
+        )
         affine = m.actuator_biastype == int(mujoco.mjtBias.mjBIAS_AFFINE)
-        kp = np.where(affine, np.maximum(-m.actuator_biasprm[:, 1], 0.0), 0.0)
+        kp = acting * np.where(affine, np.maximum(-m.actuator_biasprm[:, 1], 0.0), 0.0)
+        kp[(np.array(m.opt.disableactuator, np.int64) >> np.clip(m.actuator_group, 0, 30)) & 1 == 1] = 0.0
         limited = np.asarray(m.actuator_forcelimited, bool)
         lower = np.where(limited, m.actuator_forcerange[:, 0], -np.inf)
         upper = np.where(limited, m.actuator_forcerange[:, 1], np.inf)
         return Traits(
-            m.M_rownnz, m.M_rowadr, m.M_colind, m.mapD2M, stiffness, np.array(m.dof_damping), kp, lower,
-            upper, np.array(m.tendon_stiffness),
+            m.M_rownnz, m.M_rowadr, m.M_colind, m.mapD2M, springs * m.jnt_stiffness[m.dof_jntid],
+            dampers * m.dof_damping, kp, lower, upper, springs * m.tendon_stiffness,
             m.tendon_lengthspring[:, 0].copy(), m.tendon_lengthspring[:, 1].copy(), m.ten_J_rownnz,
             m.ten_J_rowadr, m.ten_J_colind, m.geom_bodyid.astype(np.int64),
             m.body_rootid.astype(np.int64), np.array(robot.restitution), np.array(robot.limit_restitution),

@@ -49,10 +49,11 @@ def joint_state(model: Any, kept: Any, state: State, name: str, turn: bool) -> J
 
 @dataclass(frozen=True, eq=False)
 class JointView:
-    """One joint of a trajectory: the first body against the second, along or about the axis of the second.
+    """Motion and forces of one joint in a run: the first body relative to the second, along or about its
+    axis.
 
-    `speed` and `effort` belong to the coordinate of the joint, of a cylindrical one to its sliding; its
-    turning has `turn_speed` and `turn_effort`. What a joint does not leave free is None.
+    `speed` and `effort` belong to the coordinate of the joint; for a cylindrical joint to its sliding, while
+    `turn_speed` and `turn_effort` belong to its rotation. Quantities that the joint constrains are None.
     """
 
     name: str

@@ -56,7 +56,9 @@ from stickslip.systems.system import NonsmoothSystem
 
 
 class Live:
-    """A run that is being made: `step` goes on, and the rest says where it is."""
+    """Run that advances on request by `step`; its properties describe the current state. `ss.live` makes
+    it.
+    """
 
     def __init__(
         self, model: NonsmoothSystem | World | Robot, *, solver: Solver, h: Stride | None = None,

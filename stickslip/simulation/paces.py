@@ -30,7 +30,7 @@ UNFIT = {
 
 
 class Pace(NamedTuple):
-    """How adaptive steps went so far."""
+    """Statistics of adaptive steps."""
 
     h: float
     """Length of the next step, unless the end comes first [s]."""

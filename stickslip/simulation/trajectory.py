@@ -39,10 +39,17 @@ CARRIED = ("contact_work", "dissipated", "work", "lifted", "balance", "kinetic",
 
 @dataclass(frozen=True, eq=False)
 class Trajectory(Columns, RunVerdict):
-    """The recorded instants of a run, row 0 being the start. All arrays are over the n instants.
+    """Records of a run; row 0 is the start. All arrays have one row for each of the n records.
 
-    Between two records iterations, impulses and energies add up, the worst residual, penetration, opening and
-    correction count, and everything else is that of the last step.
+    Iterations, impulses and energies are sums over the steps since the record before; residuals, penetration,
+    opening and correction are the worst of these steps; all other columns belong to the last step.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("ball", ss.Sphere(0.1), position=(0, 0, 1))
+        run = ss.simulate(b.build(), until=0.1, h=1e-2)
+        print(run.verdict, run.t[-1], run.body("ball").position[-1])
     """
 
     model: Any

@@ -26,7 +26,7 @@ BASES = 1 << 18
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Enumeration(BoxSolver):
-    """All complementary bases one after the other: finds a solution, or proves that there is none."""
+    """Enumeration of all complementary bases: finds a solution, or proves that there is none."""
 
     name: ClassVar[str] = "enumerate"
     max_iterations: int = iterations_option(BASES, "complementary bases")

@@ -53,7 +53,9 @@ class _Motions:
 
 
 def prove_existence(problem: ContactProblem | GlobalProblem) -> Existence:
-    """Whether `problem` is sure to have a solution, by the sufficient condition; print the result."""
+    """Return whether a sufficient condition proves that `problem` has a solution; printing gives a
+    sentence.
+    """
     if not isinstance(problem, ContactProblem | GlobalProblem):
         raise ProblemError(f"prove_existence takes contact and global problems, not {type(problem).__name__}")
     if problem.contacts == 0 and not (isinstance(problem, GlobalProblem) and problem.g_bias.size):

@@ -48,12 +48,18 @@ class Pushing(ABC):
 
 
 class Coupling:
-    """A force between systems: `Coupling("spring", ("a", "b"), lambda q: [q[1] - q[0], q[0] - q[1]])`.
+    """Smooth force between systems, a function of any of (t, q, v, z).
 
-    q, v and z are those of what is named, one after the other: systems, bodies of a world, and its joints,
-    whose q is their coordinate [m, rad] and whose force is along it [N, N m]. A first-order system has its
-    state x in the place of v, and its force is added to its rate. Functions may take any of (t, q, v, z);
-    Jacobians that are not given are differences.
+    q, v and z are those of the named systems, concatenated: systems, bodies of a world, and its joints, whose
+    q is their coordinate [m, rad] and whose force acts along it [N, N m]. For a first-order system v is its
+    state x, and the force is added to the side of its rate. Jacobians that are not given are computed by
+    differences.
+
+    Example:
+
+        a, c = (ss.LagrangianLinear(name, M=1.0, q0=[x]) for name, x in (("a", 0.0), ("c", 1.0)))
+        bond = ss.systems.Coupling("bond", ("a", "c"), lambda q: 4.0 * (q[1] - q[0]) * np.array([1.0, -1.0]))
+        run = ss.simulate(ss.NonsmoothSystem([a, c], couplings=[bond]), until=0.1, h=1e-2)
     """
 
     def __init__(

@@ -63,7 +63,7 @@ def relative_degree(
     system: NonsmoothSystem, interaction: str, *, t: float = 0.0, q: ArrayLike | None = None,
     v: ArrayLike | None = None, lam: ArrayLike | None = None,
 ) -> RelativeDegree:  # fmt: skip
-    """The relative degree of an interaction at a state, that of the start and lam = 0 unless given."""
+    """Return the relative degree of an interaction at a state; that of the start and lam = 0 unless given."""
     model = linearised(system, interaction, t=t, q=q, v=v, lam=lam)
     n, m = model.A.shape[0], model.D.shape[0]
     markov = _markov(model)

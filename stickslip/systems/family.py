@@ -11,11 +11,21 @@ from stickslip.systems.system import NonsmoothSystem
 
 
 class Family:
-    """`Family(make, length=1.0, masses=[1.0, 2.0])`: the systems make(length=..., masses=...).
+    """Family of systems that depend on numbers: `Family(make, length=1.0, masses=[1.0, 2.0])`.
 
-    `make` is given numbers as they were given here, floats or arrays, and returns a `NonsmoothSystem`, always
-    with the same systems and interactions. What is differentiated by these numbers is the step; where a run
-    starts is its own input.
+    `make(length=..., masses=...)` receives the numbers as floats or arrays, and returns a `NonsmoothSystem`,
+    always with the same systems and interactions. Derivatives with respect to these numbers are those of the
+    step; the start of a run is a separate input.
+
+    Example:
+
+        def pendulum(length):
+            rod = ss.Lagrangian("rod", M=length**2, q0=1.0, F_int=lambda q: 9.81 * length * np.sin(q))
+            return ss.NonsmoothSystem([rod])
+
+
+        family = ss.systems.Family(pendulum, length=0.5)
+        print(family)
     """
 
     def __init__(self, make: Callable[..., NonsmoothSystem], **numbers: ArrayLike):

@@ -29,14 +29,20 @@ ROUNDING = 8.0 * float(np.finfo(float).eps)
 
 
 class Guard:
-    """What happens where a function of the state of some systems, given by name, passes zero.
+    """Event at a zero of a function of the state of some systems, given by name, with an optional jump.
 
-    function   of any of (t, q, v, z), or of (t, x, z) where all of its systems are of first order; q, v and z
-               are those of its systems, one after the other
-    jump       what becomes of q, v, z or x: a constant or a function of the same arguments for each, which
-               are those before the jump; the rest stays as it is. Nothing jumps where none is given: the
-               instant is found and told as an event
+    function   function of any of (t, q, v, z), or of (t, x, z) if all systems are of first order; q, v and z
+               are those of its systems, concatenated
+    jump       new values of q, v, z or x: a constant or a function of the same arguments for each, evaluated
+               before the jump; other quantities are unchanged. Without a jump the event is only located and
+               reported
     direction  `falling`, `rising` or `both`
+
+    Example:
+
+        heater = ss.FirstOrder("room", f=lambda x, z: -x + z, x0=[18.0], z=[25.0])
+        off = ss.systems.Guard("off", ("room",), lambda x: x[0] - 20.0, jump={"z": 0.0}, direction="rising")
+        run = ss.simulate(ss.NonsmoothSystem([heater], guards=[off]), until=1.0, h=0.1, scheme="event-driven")
     """
 
     def __init__(

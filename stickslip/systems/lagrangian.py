@@ -16,10 +16,15 @@ from stickslip.systems.quantities import MOTION, Given, Quantity, needed, quanti
 
 
 class Lagrangian(Written):
-    """A mechanical system in generalised coordinates. Every function may take any of (t, q, v, z).
+    """Mechanical system in generalised coordinates. Every function may take any of (t, q, v, z).
 
-    Forces that depend on q or v may be given Jacobians (dN_dq, ...); otherwise they are differentiated by
-    central differences. `check_jacobians` compares those given with differences.
+    Jacobians of forces that depend on q or v may be given (dN_dq, ...); otherwise they are computed by
+    central differences. `check_jacobians` compares given Jacobians with differences.
+
+    Example:
+
+        ball = ss.Lagrangian("ball", M=1.0, q0=1.0, F_ext=-9.81)
+        run = ss.simulate(ss.NonsmoothSystem([ball]), until=0.1, h=1e-2)
     """
 
     def __init__(
@@ -132,7 +137,15 @@ class Lagrangian(Written):
 
 
 class LagrangianLinear(Lagrangian):
-    """M v̇ + C v + K q = F_ext(t) + p with constant matrices (Siconos Developer's Notes 2017, (2.19))."""
+    """Linear mechanical system M v̇ + C v + K q = F_ext(t) + p with constant matrices.
+
+    Source: Siconos Developer's Notes 2017, (2.19).
+
+    Example:
+
+        mass = ss.LagrangianLinear("mass", M=1.0, K=4.0, q0=[1.0])
+        run = ss.simulate(ss.NonsmoothSystem([mass]), until=1.0, h=1e-2)
+    """
 
     def __init__(
         self, name: str, *, M: ArrayLike, q0: ArrayLike, v0: ArrayLike = 0.0,

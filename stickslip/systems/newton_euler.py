@@ -26,13 +26,20 @@ ROUNDING = 1e-9
 
 
 class NewtonEuler(Written):
-    """A rigid body in space. Every function may take any of (t, q, v, z).
+    """Rigid body in space with position and quaternion. Every function may take any of (t, q, v, z).
 
-    `force` acts at the centre of mass. C and K give a linear internal wrench C v + K q (11.71). Forces and
-    moments that depend on q or v may be given Jacobians; otherwise they are differentiated by differences.
+    `force` acts at the centre of mass. C and K define a linear internal wrench C v + K q (11.71). Jacobians
+    of forces and moments that depend on q or v may be given; otherwise they are computed by differences.
 
-    `frame` is that of the spin in v, in v0, in what functions are given, and of the moments of C v + K q: of
-    the body, or inertial, where Moreau-Jean then keeps the spatial momentum J ω to rounding.
+    `frame` is the frame of the angular velocity in v, in v0 and in the arguments of functions, and of the
+    moments of C v + K q: that of the body, or the inertial one, for which Moreau-Jean conserves the spatial
+    angular momentum to rounding.
+
+    Example:
+
+        q0 = [0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0]  # position, quaternion
+        top = ss.NewtonEuler("top", mass=1.0, inertia=[1.0, 2.0, 2.5], q0=q0, v0=[0, 0, 0, 0.1, 3.0, 0])
+        run = ss.simulate(ss.NonsmoothSystem([top]), until=0.1, h=1e-2)
     """
 
     def __init__(

@@ -29,7 +29,12 @@ UNIT = 1e-6
 
 
 class Interaction:
-    """Ties a relation and a law to systems, by their names: `Interaction("floor", "ball", relation, law)`."""
+    """Relation and law between one or several systems, which are given by name.
+
+    Example:
+
+        floor = ss.Interaction("floor", "ball", ss.Scleronomous(lambda q: q), ss.NewtonImpact(e=0.9))
+    """
 
     def __init__(self, name: str, systems: str | Sequence[str], relation: Relation, law: Law):
         self.name = name
@@ -144,13 +149,20 @@ class Bound:
 
 
 class NonsmoothSystem:
-    """Systems, interactions and couplings, checked and laid out: the value that `simulate` takes.
+    """Systems, interactions and couplings, checked: the model that `simulate` takes.
 
-    Interactions and couplings name systems, and `ports` of them: coordinates that are made of theirs.
+    Interactions and couplings refer to systems by name, and to `ports`: coordinates that are functions of
+    theirs.
 
-    guards   where the state jumps, for the event-driven scheme
-    edges    times at which functions of time jump [s], in order, or a function of t that gives the next one:
-             steps end at them, and no scheme asks for what is beyond
+    guards   jumps of the state, for the event-driven scheme
+    edges    times at which functions of time jump [s], in increasing order, or a function of t that returns
+             the next one; steps end at them, and no scheme evaluates functions beyond
+
+    Example:
+
+        ball = ss.Lagrangian("ball", M=1.0, q0=1.0, F_ext=-9.81)
+        floor = ss.Interaction("floor", "ball", ss.Scleronomous(lambda q: q), ss.NewtonImpact(e=0.9))
+        print(ss.NonsmoothSystem([ball], [floor]))
     """
 
     def __init__(

@@ -268,7 +268,7 @@ class Traits(NamedTuple):
     of_derivative: IntArray
     """Where the entries of M are in the derivative [-], shape (nC,), int32."""
     stiffness: Array
-    """Of hinge and slide joints [N/m, N m/rad], shape (nv,)."""
+    """Of joints [N/m, N m/rad], shape (nv,)."""
     damping: Array
     """Of joints [N s/m, N m s/rad], shape (nv,)."""
     actuator_stiffness: Array
@@ -377,7 +377,8 @@ class Parts(NamedTuple):
     W_start: IntArray
     """Where W of each part begins in the next field [-], shape (parts,)."""
     W: Array
-    """Of each part row by row, rows filled up to a multiple of eight [1/kg, ...], shape (nW,)."""
+    """Of each part row by row, rows filled up to a multiple of eight, and their number to one of four
+    [1/kg, ...], shape (nW,)."""
 
 
 class Free(NamedTuple):

@@ -13,8 +13,8 @@ import numpy as np
 
 from stickslip.kernels import cones
 from stickslip.kernels.held import WORDS, hold
-from stickslip.kernels.jit import jit
-from stickslip.kernels.lines import LINE, dot_in_four
+from stickslip.kernels.jit import jit_forward as jit
+from stickslip.kernels.lines import FOUR, LINE, dot_in_four
 from stickslip.kernels.robots.layout import (
     CONTACT,
     DRY_FRICTION,
@@ -178,7 +178,8 @@ def find_parts(scratch, rows, nv):
                 for k in range(offset[i], offset[i + 1]):
                     component[n] = k
                     n += 1
-        size += (n - start[one]) * width_of(n - start[one])
+        m = n - start[one]
+        size += (m + FOUR - 1) // FOUR * FOUR * width_of(m)
     start[count], block_start[count] = n, nb
     found = Parts(start, component, block_start, block, W_start, floats(scratch, size))
     return hold(found, ints(scratch, WORDS))

@@ -266,9 +266,10 @@ class Quadratic:
 
 
 def lcp_to_qp(problem: BoxProblem) -> Quadratic:
-    """min z'(A z + b) with A z + b >= 0, z >= 0: its optimum is 0 exactly where z solves the LCP.
+    """Return the quadratic program min z'(A z + b) with A z + b >= 0, z >= 0, whose optimum is 0 if z solves
+    the LCP.
 
-    Convex, so that a program can hold it, where A + A' is positive semidefinite.
+    A + A' must be positive semidefinite, so that the program is convex.
     """
     A = _lcp_matrix(problem)
     _refuse_indefinite(A, "A", "the quadratic program is not convex")
