@@ -137,18 +137,24 @@ def solve(
     select: str = "any",
     **options: Any,
 ) -> Any:
-    """Solve `problem` by the solver of that name; options such as `tolerance` go to the solver.
+    """Solve a contact problem, a complementarity problem or a cone program.
 
-    select      which of several certified impulses with the same velocities are given: `any`, those that the
-                solver finds, or those of `least` norm, which are unique (contact and global problems)
+    problem     what to solve
+    solver      name of a solver (`stickslip solvers` lists them), or a solver with its options
+    guess       impulses to start from, or an earlier Solution
+    select      which impulses to return where several certified ones have the same velocities: `any`, those
+                that the solver finds, or `least`, those of least norm, which are unique (contact and global
+                problems)
+    options     options of the named solver, such as `tolerance`
 
-    A solver of your own may stand in the place of the name; it has its options already. The answer carries
-    the judge's residuals and an honest status; `.or_raise()` turns a miss into an exception.
-    `stickslip solvers` lists the names and options.
+    Returns a Solution with the residuals of the judge and a status. `.or_raise()` raises a SolverFailure if
+    the answer is not certified. A cone program returns a `ProgramSolution` with unknowns x and multipliers y.
 
-    A cone program (`dual_program(problem).problem`, ...) gives a `ProgramSolution` with unknowns x and
-    multipliers y, judged by `judge_program`; solvers of others take it, and those of LCPs where all its rows
-    are linear.
+    Example:
+
+        W, u_free = np.eye(3) / 2.0, [-0.07, 0.07, 0.0]
+        solution = ss.solve(ss.ContactProblem(W, u_free, ss.coulomb([0.5])), tolerance=1e-10)
+        print(solution.status.name, solution.r)
     """
     from stickslip.solving import solve as solve_by
 

@@ -71,15 +71,15 @@ def _moving_advice(verb: str, given: Any) -> str:
     if isinstance(given, WorldBuilder):
         return f"call .build() first, {verb}(builder.build(), ...)"
     if isinstance(given, FirstOrderDynamics | SecondOrderDynamics):
-        return f"put it into a system, NonsmoothSystem([{given.name}], [interactions])"
+        return f"wrap it in a system, NonsmoothSystem([{given.name}], [interactions])"
     if isinstance(given, list | tuple):
-        return "put the systems into one, NonsmoothSystem([systems], [interactions])"
+        return "combine the systems, NonsmoothSystem([systems], [interactions])"
     if isinstance(given, Scenario):
-        return f"give its model, {verb}(scene.system, ...)"
+        return f"pass its model, {verb}(scene.system, ...)"
     if isinstance(given, Trajectory):
-        return "give its model, run.source, and start=run.checkpoint() to go on from its end"
+        return "pass its model, run.source, and start=run.checkpoint() to continue from its end"
     if isinstance(given, Solution | AnyProblem):
-        return "a problem is not carried through time, solve(problem) solves it"
+        return "a problem has no time; use solve(problem)"
     if isinstance(given, str | Path):
         return _name_advice(str(given), f"{verb}({{}}, ...)")
     return ""
@@ -97,19 +97,19 @@ def _problem_advice(given: Any) -> str:
 
     if isinstance(given, World | NonsmoothSystem | Scenario):
         model = "scene.system" if isinstance(given, Scenario) else "it"
-        return f"simulate({model}, until=..., h=...) carries it through time, one problem in each step"
+        return f"simulate({model}, until=..., h=...) simulates it, with one problem in each step"
     if isinstance(given, WorldBuilder):
-        return "call .build() and simulate the world, simulate(builder.build(), until=..., h=...)"
+        return "call .build() and simulate the world: simulate(builder.build(), until=..., h=...)"
     if isinstance(given, str | Path):
         return _name_advice(str(given), "solve({})")
     if isinstance(given, ProblemRecord):
-        return "give its problem, solve(record.problem)"
+        return "pass its problem, solve(record.problem)"
     if isinstance(given, Solution | ProgramSolution):
-        return "it is solved; its problem is solution.problem"
+        return "this is a solution; its problem is solution.problem"
     if hasattr(given, "problem") and hasattr(given, "recover"):
-        return "give its problem, solve(conversion.problem), and take the answer back by conversion.recover"
+        return "pass its problem, solve(conversion.problem), and convert the answer by conversion.recover"
     if hasattr(given, "__array__"):
-        return "make one of the arrays, ContactProblem(W, u_free, coulomb(mu))"
+        return "build one from the arrays, ContactProblem(W, u_free, coulomb(mu))"
     return ""
 
 
@@ -128,4 +128,4 @@ def _name_advice(text: str, call: str) -> str:
         read = "read" if solves else "read_trajectory"
         return f"read the file first, {call.format(f'{read}({text!r})') if solves else f'{read}({text!r})'}"
     close = suggestion(text, known)
-    return f"a text names neither a scene nor a file{'; ' if close else ''}{close}"
+    return f"the text is neither the name of a scene nor of a file{'; ' if close else ''}{close}"

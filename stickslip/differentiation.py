@@ -71,21 +71,31 @@ def differentiate(
     kappa: float = 0.0,
     u_before: Any = None,
 ) -> "Derivative":
-    """How a solution changes with its problem, or the end of a step with its start and its world's numbers.
+    """Return the derivative of a solution, or of one step of a model.
 
-    thing   a certified `Solution` of a contact problem; or a `World`, a `NonsmoothSystem`, a `Family` of
-            systems or a `Robot`, of which the step of length `h` [s] (of a robot that of its file unless
-            given) from `state` (where it starts unless given) is made and differentiated; who differentiates
-            many steps holds a `PreparedWorld`, a `PreparedSystem` or a `PreparedRobot`
-    scheme  `moreau-jean`, of worlds `moreau-jean-semi-explicit`, unless given; `variational`, or a scheme.
-            The scheme of worlds by name is without position correction, which has no derivative
-    solver  a name or a solver; a named one is made with `tolerance`, 1e-10 unless given. Of a solution,
-            `tolerance` is what it is accurate to, the solver's unless given
-    memory  what the step before left (`Step.memory`), for the middle of a run
+    thing   a certified `Solution` of a contact problem; or a `World`, `NonsmoothSystem`, `Family` of systems
+            or `Robot`, whose step of length `h` [s] from `state` is made and differentiated. For many steps
+            in a loop of your own, pass a `PreparedWorld`, `PreparedSystem` or `PreparedRobot`
+    state   start of the step; that of the model unless given
+    h       length of the step [s]; for robots that of the file unless given
+    scheme  `moreau-jean` (for worlds `moreau-jean-semi-explicit`) unless given; `variational`; or a scheme. A
+            scheme for worlds given by name has no position correction, which is not differentiable
+    solver  a name or a solver
+    tolerance  tolerance of a named solver, 1e-10 unless given; for a solution its accuracy
+    memory  `Step.memory` of the step before, in the middle of a run
     kappa   smoothing of the laws of contact and friction [J]; 0 for the exact derivative
-    u_before  of a solution: normal velocities before the impact, for derivatives by restitution
+    u_before  for a solution: normal velocities before the impact, for derivatives by restitution
 
-    The answer has `jvp`, `vjp` and `jacobian`, and says where it does not exist or is not unique.
+    The result has `jvp`, `vjp` and `jacobian`. `exists` and `unique` tell where the derivative does not exist
+    or is not unique.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("floor", ss.Plane(), fixed=True)
+        b.body("ball", ss.Sphere(0.1), position=(0, 0, 0.1), velocity=(2, 0, 0))
+        d = ss.differentiate(b.build(), h=1e-2)
+        print(d.jacobian("v", "mu").shape, d.exists)
     """
     if isinstance(thing, Solution):
         from stickslip.gradients.solution import solution_derivative
@@ -93,7 +103,7 @@ def differentiate(
         return solution_derivative(thing, kappa=kappa, tolerance=tolerance, u_before=u_before)
     check_differentiated("differentiate", thing, f"a Solution, {MOVING}")
     if u_before is not None:
-        raise ModelError("u_before is for solutions; a step has its own velocities before")
+        raise ModelError("u_before applies to solutions; a step contains its velocities before")
     made = made_solver(solver, TOLERANCE if tolerance is None else tolerance)
     if isinstance(thing, Robot | PreparedRobot):
         from stickslip.gradients.robot_step import robot_derivative
@@ -120,14 +130,24 @@ def gradient(
     tolerance: float = TOLERANCE,
     **how: Any,
 ) -> "TrajectoryGradient":
-    """A loss over the run that `simulate` would make of a world, a robot or a system, and its gradient, by
-    the adjoint.
+    """Return the value of a loss over a run and its gradient, computed by the adjoint method.
 
-    loss  `loss(k, state)` gives (value, dq, dv) of the state after k steps, or None where it does not count;
-          or `AtEnd(f)` with f(state) of the last state alone
-    how   scheme; by: names such as `q`, `v`, `h`, `mu`, `mass` (`q` and `v` of the start unless given);
-          kappa; checkpoints: most states to keep at once; start; controls: inputs of every step of a world or
-          a robot; on_failure
+    world      a world, a robot, a system or a family of systems
+    loss       `loss(k, state)` returns (value, dq, dv) for the state after k steps, or None where it does not
+               contribute; or `AtEnd(f)`, where f(state) is evaluated at the last state only
+    until, h   end and time step [s], as of `simulate`
+    how        scheme; by: names of inputs such as `q`, `v`, `h`, `mu`, `mass` (`q` and `v` of the start
+               unless given); kappa; checkpoints: largest number of states to keep; start; controls: inputs of
+               every step of a world or a robot; on_failure
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("floor", ss.Plane(), fixed=True)
+        b.body("ball", ss.Sphere(0.1), position=(0, 0, 0.1), velocity=(2, 0, 0))
+        way = ss.gradients.AtEnd(lambda state: (state.q[7], np.eye(14)[7], np.zeros(12)))  # x of the ball
+        g = ss.gradient(b.build(), way, until=0.1, h=1e-2, by=("v", "mu"))
+        print(g.value, g.gradient["mu"])
     """
     from stickslip.gradients.trajectory import trajectory_gradient
 
@@ -146,11 +166,18 @@ def sensitivity(
     tolerance: float = TOLERANCE,
     **how: Any,
 ) -> "TrajectorySensitivity":
-    """How all states of the run that `simulate` would make of a world, a robot or a system change with few
-    numbers.
+    """Return the derivatives of all recorded states of a run with respect to a few numbers.
 
     by   names as for `gradient`, or directions: {"mu": array of shape (size, columns)}
     how  scheme, kappa, record, start, controls, on_failure
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("floor", ss.Plane(), fixed=True)
+        b.body("ball", ss.Sphere(0.1), position=(0, 0, 0.1), velocity=(2, 0, 0))
+        s = ss.sensitivity(b.build(), until=0.1, h=1e-2, by=("mu",))
+        print(s)
     """
     from stickslip.gradients.trajectory_sensitivity import trajectory_sensitivity
 
@@ -168,15 +195,26 @@ def step_function(
     tolerance: float = TOLERANCE,
     **how: Any,
 ) -> "Callable[..., tuple[Any, Any]]":
-    """A step of a world, a robot or a system as a function (q, v, *inputs) -> (q, v) of `jax` or `torch`.
+    """Return a step as a differentiable function (q, v, *inputs) -> (q, v) of JAX or torch.
 
-    how  scheme; inputs: names of `Parameters`, of a robot `ctrl`, `force`, `mass` and `friction`, or of
-         numbers of a Family, that come after q and v; steps: how many are made; path: give the states after
-         each of them; continues; kappa; on_kink: `accept` or `raise`; checkpoints; batch: a number of
-         members, whose axis comes first in q, v and the inputs; an argument may also be one for all of them
+    framework  `jax` or `torch`
+    how  scheme; inputs: names of `Parameters`, for robots `ctrl`, `force`, `mass` and `friction`, or of
+         numbers of a Family, which follow q and v; steps: number of steps; path: return the states after each
+         step; continues; kappa; on_kink: `accept` or `raise`; checkpoints; batch: number of members, along
+         the first axis of q, v and the inputs; an argument may also be common to all members
+
+    Example:
+
+        import torch
+        b = ss.WorldBuilder()
+        b.body("floor", ss.Plane(), fixed=True)
+        b.body("ball", ss.Sphere(0.1), position=(0, 0, 0.1), velocity=(2, 0, 0))
+        world = b.build()
+        step = ss.step_function(world, 1e-2, "torch")
+        q, v = step(torch.tensor(world.start.q), torch.tensor(world.start.v))
     """
     if framework not in FRAMEWORKS:
-        raise ModelError(f"no framework {framework!r}; {alternatives(framework, FRAMEWORKS)}")
+        raise ModelError(f"unknown framework {framework!r}; {alternatives(framework, FRAMEWORKS)}")
     check_differentiated("step_function", world, MOVING)
     module = import_module(f"stickslip.bridges.{framework}_step")
     made = made_solver(solver, tolerance)

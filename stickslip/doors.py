@@ -51,7 +51,7 @@ def table(name: str) -> dict[str, str]:
     loader: Any = module.__spec__.loader if module.__spec__ else None
     source = loader.get_source(name) if loader else None
     if source is None:
-        raise ImportError(f"{name} is installed without its source, where its table of names is")
+        raise ImportError(f"{name} is installed without its source, which contains its table of names")
     return {wanted: home for home, wanted in LINE.findall(source)}
 
 

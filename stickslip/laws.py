@@ -43,7 +43,7 @@ def coefficient_fault(name: str, value: Array, thing: str = "contact") -> str:
         return ""
     i = int(np.flatnonzero(bad)[0])
     where = f"{name} of {thing} {i}" if value.ndim else name
-    rule = "restitution lies in [0, 1]" if name == "e" else "it must be finite and not negative"
+    rule = "restitution must lie in [0, 1]" if name == "e" else "it must be finite and not negative"
     return f"{where} is {value.flat[i]:g}; {rule}"
 
 
@@ -61,7 +61,7 @@ def components(coefficients: Array) -> BoolArray:
 
 
 class Law(ABC):
-    """What every law offers."""
+    """Base class of laws."""
 
     impact: ClassVar[str] = ""
     """`newton`, `poisson`, or nothing for a law without impacts."""
@@ -142,7 +142,7 @@ class Law(ABC):
 
 @dataclass(frozen=True)
 class Complementarity(Law):
-    """0 <= y ⟂ lam >= 0, component by component: ideal diodes, unilateral springs."""
+    """Law 0 <= y ⟂ lam >= 0, component by component: ideal diodes, unilateral springs."""
 
     components: int = 1
     """Number of components."""
@@ -154,7 +154,7 @@ class Complementarity(Law):
 
 @dataclass(frozen=True)
 class Equality(Law):
-    """y = 0, lam free: a bilateral constraint, a joint."""
+    """Law y = 0 with free lam: a bilateral constraint, a joint."""
 
     components: int = 1
     """Number of components."""
@@ -166,7 +166,7 @@ class Equality(Law):
 
 @dataclass(frozen=True)
 class Mixed(Law):
-    """y = 0 for the first components, 0 <= y ⟂ lam >= 0 for the others."""
+    """Law y = 0 for the first components, 0 <= y ⟂ lam >= 0 for the others."""
 
     equalities: int
     """Number of components with y = 0."""
@@ -187,10 +187,10 @@ class Mixed(Law):
 
 @dataclass(frozen=True)
 class Box(Law):
-    """-y in the normal cone of [lower, upper] at lam; bounds may be infinite.
+    """Law -y in the normal cone of [lower, upper] at lam; bounds may be infinite.
 
-    In mechanics it is a law on the velocity and always active, bounds being forces: dry friction of a joint
-    is Box(-f, f). A contact that waits for its gap is Complementarity or NewtonImpact.
+    In mechanics it is a law on the velocity that is always active, and the bounds are forces: Box(-f, f) is
+    dry friction of a joint. Use Complementarity or NewtonImpact for a contact with a gap.
     """
 
     lower: Coefficients
@@ -210,9 +210,9 @@ class Box(Law):
 
 @dataclass(frozen=True)
 class Relay(Law):
-    """lam = level where y < 0, -level where y > 0, anything between where y = 0.
+    """Law of a relay: lam = level where y < 0, -level where y > 0, any value between where y = 0.
 
-    Feedback r = B lam with C B > 0 then drives y to zero: -y in the normal cone of [-level, level].
+    Feedback r = B lam with C B > 0 then drives y to zero: -y lies in the normal cone of [-level, level].
     """
 
     level: Coefficients = 1.0
@@ -275,14 +275,14 @@ class _Impact(Law):
             if fault:
                 raise ProblemError(fault)
         if self.dimension not in (2, 3):
-            raise ProblemError(f"dimension is {self.dimension}; it is 2 or 3")
+            raise ProblemError(f"dimension is {self.dimension}; it must be 2 or 3")
         for name, what in (("mu_roll", "rolling"), ("mu_spin", "torsional")):
             if getattr(self, name) is None:
                 continue
             if self.mu is None:
                 raise ProblemError(f"{name} needs mu as well (0 for no sliding friction)")
             if self.dimension != 3:
-                raise ProblemError(f"{what} friction is in three dimensions")
+                raise ProblemError(f"{what} friction requires three dimensions")
 
     @cached_property
     def coefficients(self) -> Array:
@@ -309,14 +309,22 @@ class _Impact(Law):
 
 @dataclass(frozen=True)
 class NewtonImpact(_Impact):
-    """Unilateral contact whose normal velocity is reversed by an impact: u_N⁺ = -e u_N⁻."""
+    """Unilateral contact with Newton's impact law u_N⁺ = -e u_N⁻, and Coulomb's friction if `mu` is given.
+
+    Example:
+
+        law = ss.NewtonImpact(e=0.5, mu=0.3)
+        print(law.size)  # components: normal and two tangents
+    """
 
     impact: ClassVar[str] = "newton"
 
 
 @dataclass(frozen=True)
 class PoissonImpact(_Impact):
-    """Unilateral contact whose compression impulse is given back e-fold in a second phase."""
+    """Unilateral contact with Poisson's impact law: a second phase returns e times the impulse of the
+    compression.
+    """
 
     impact: ClassVar[str] = "poisson"
 

@@ -94,7 +94,7 @@ def check(owner: str, spec: Field[Any], value: Any) -> None:
     if wrong:
         raise ValueError(f"{owner}: {spec.name} must be {kind.__name__}, got {value!r}")
     if kind is int and not abs(value) <= LARGEST_INT:
-        raise ValueError(f"{owner}: {spec.name} has too many digits; the largest integer is {LARGEST_INT}")
+        raise ValueError(f"{owner}: {spec.name} is too large; the largest integer is {LARGEST_INT}")
     if meta["choices"]:
         if value not in meta["choices"]:
             close = suggestion(value, meta["choices"])
@@ -134,7 +134,7 @@ def parsed(what: str, text: str, default: Any, within: str = "") -> Any:
             return kind(float(part) for part in text.split(","))
     except (KeyError, ValueError):
         wanted = {bool: "yes or no", int: "a whole number", float: "a number"}.get(
-            kind, "numbers, commas between"
+            kind, "numbers separated by commas"
         )
         within = f" in {within}" if within and kind is not bool else ""
         raise ValueError(f"{what} takes {wanted}{within}, got {text!r}") from None

@@ -83,7 +83,7 @@ def warn(old: str, new: str) -> None:
     while frame.f_back and frame.f_code.co_filename.startswith((HOUSE, "<frozen importlib")):
         frame = frame.f_back
     warnings.warn_explicit(
-        f"{old} is now {new}; the old name is gone in the next version", RenamedWarning,
+        f"{old} is now {new}; the next version removes the old name", RenamedWarning,
         frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__", ""),
         frame.f_globals.setdefault("__warningregistry__", {}),
     )  # fmt: skip

@@ -29,37 +29,39 @@ _TURN_SLOPE, _FRAME = formula(kernels.turn_slope), formula(frames.fill_frame)
 
 
 def matrices(p: Numbers) -> Numbers:
-    """R(p) of unit quaternions, shape (..., 4), from body axes to inertial ones [-], shape (..., 3, 3)."""
+    """Return the rotation matrices R(p) of unit quaternions, shape (..., 4), from body to inertial axes
+    [-], (..., 3, 3).
+    """
     return _stacked(_ENTRIES(*_parts(p))).reshape(*np.shape(p)[:-1], 3, 3)
 
 
 def product(p: Numbers, q: Numbers) -> Numbers:
-    """p ∘ q [-], shape (..., 4): first turned by q, then by p."""
+    """Return p ∘ q [-], shape (..., 4): the rotation q followed by p."""
     return _stacked(_PRODUCT(*_parts(p), *_parts(q)))
 
 
 def conjugate(p: Numbers) -> Numbers:
-    """(p0, -p1, -p2, -p3), the inverses of unit quaternions [-], shape (..., 4)."""
+    """Return (p0, -p1, -p2, -p3), the inverses of unit quaternions [-], shape (..., 4)."""
     return p * np.array([1.0, -1.0, -1.0, -1.0])
 
 
 def turned(p: Numbers, a: Numbers) -> Numbers:
-    """R(p) a [unit of a], shape (..., 3): vectors of turned frames in the frame outside."""
+    """Return R(p) a [unit of a], shape (..., 3): vectors of rotated frames in the outer frame."""
     return _stacked(_TURNED(*_parts(p), *_parts(a)))
 
 
 def cross(a: Numbers, b: Numbers) -> Numbers:
-    """a × b, shape (..., 3); NumPy's is slow on single vectors."""
+    """Return a × b, shape (..., 3), faster than NumPy on single vectors."""
     return _stacked(_CROSS(*_parts(a), *_parts(b)))
 
 
 def skew(a: Numbers) -> Numbers:
-    """The matrices of a × [unit of a], shape (..., 3, 3) (11.41)."""
+    """Return the matrices of a × [unit of a], shape (..., 3, 3) (11.41)."""
     return (a @ _SKEW).reshape(*np.shape(a), 3)
 
 
 def rates(p: Numbers) -> Numbers:
-    """Ψ(p) with ṗ = Ψ(p) Ω [-], shape (..., 4, 3) (11.32)."""
+    """Return Ψ(p) with ṗ = Ψ(p) Ω [-], shape (..., 4, 3) (11.32)."""
     return (p @ _RATES).reshape(*np.shape(p), 3)
 
 
@@ -79,26 +81,26 @@ def turned_back_dp(p: Array, a: Array) -> Array:
 
 
 def about(axis: Array, angle: float) -> Array:
-    """The unit quaternion of a turn by `angle` [rad] about `axis` [-], shape (4,)."""
+    """Return the unit quaternion of a rotation by `angle` [rad] about `axis` [-], shape (4,)."""
     unit = np.asarray(axis, float) / np.linalg.norm(axis)
     return np.array([np.cos(0.5 * angle), *(np.sin(0.5 * angle) * unit)])
 
 
 def exponential(r: Array) -> Array:
-    """The quaternions of rotation vectors r [rad], shape (..., 3), [-], shape (..., 4)."""
+    """Return the quaternions [-], shape (..., 4), of rotation vectors r [rad], shape (..., 3)."""
     angle = np.linalg.norm(r, axis=-1, keepdims=True)
     return np.concatenate([np.cos(angle / 2.0), np.sinc(angle / (2.0 * np.pi)) * r / 2.0], axis=-1)
 
 
 def logarithm(p: Array) -> Array:
-    """The rotation vectors of unit quaternions, of the shorter way [rad], shape (..., 3)."""
+    """Return the rotation vectors of unit quaternions, by the shorter rotation [rad], shape (..., 3)."""
     p = np.where(p[..., :1] < 0.0, -p, p)
     s = np.linalg.norm(p[..., 1:], axis=-1, keepdims=True)
     return p[..., 1:] * np.where(s > 1e-12, 2.0 * np.arctan2(s, p[..., :1]) / np.maximum(s, 1e-12), 2.0)
 
 
 def between(p: Array, q: Array) -> Array:
-    """Rotation vectors from p to q in the frame of p [rad], shape (..., 3)."""
+    """Return the rotation vectors from p to q in the frame of p [rad], shape (..., 3)."""
     return logarithm(product(conjugate(p), q))
 
 
@@ -112,7 +114,9 @@ def exponential_slope(r: Array) -> Array:
 
 
 def frame(axis: Array) -> Array:
-    """Rows: a unit axis and two more, right-handed and orthonormal [-], shape (3, 3)."""
+    """Return a matrix whose rows are a unit axis and two others, right-handed and orthonormal [-], shape
+    (3, 3).
+    """
     out = np.empty(9)
     _FRAME(axis, out)
     return out.reshape(3, 3)

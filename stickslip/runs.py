@@ -51,45 +51,55 @@ def simulate(
     control: Callable[[Any], Any] | None = None,
     record_problems: Any = None,
 ) -> Trajectory:
-    """Carry a system or a world to time `until` [s] in steps of `h` [s], and keep every `record`-th of them.
+    """Simulate a system, a world or a robot until time `until` [s] with steps of `h` [s].
 
-    grid        in place of h the times at which steps end [s], in order, that of the start first or left out;
-                `until` is then the last of them unless given
-    adaptive    in place of h an `Adaptive(tolerance=..., h_min=..., h_max=...)` of `ss.schemes`: steps are as
-                long as an estimate of their error in position allows; `run.pace` counts those rejected
-    scheme      a name, a scheme such as `MoreauJean(theta=0.7)`, or one of them per system: {"ball":
-                "moreau-jean"}; unless given, `moreau-jean` for systems of second order, `euler-moreau` for
+    model       a `NonsmoothSystem`, a `World` or a `Robot`
+    until       end of the run [s]
+    h           time step [s]; for robots that of the file unless given
+    grid        times at which steps end [s], in place of h, in increasing order, with or without that of the
+                start; `until` is the last of them unless given
+    adaptive    in place of h, an `Adaptive(tolerance=..., h_min=..., h_max=...)` of `ss.schemes`: step
+                lengths follow an estimate of the error in position; `run.pace` counts rejected steps
+    scheme      a name, a scheme such as `MoreauJean(theta=0.7)`, or one for each system, {"ball":
+                "moreau-jean"}; the default is `moreau-jean` for systems of second order, `euler-moreau` for
                 those of first order
-    solver      a name (`auto` unless given), with `solver_options` such as {"algorithm": "nt-f"}, or a
-                solver with its options, `ss.solvers.InteriorPoint(algorithm="nt-f")`, which gives the same
-                bits. A named one is made with `tolerance`: 1e-10 for systems, 1e-8 for worlds unless given.
-                With options that ask for another law (facets, law="relaxed", kappa) the run is relaxed
-    on_failure  what to do about a step that misses its tolerance: `raise` a SimulationFailure, `accept`
-                it, flagged and counted, or `halve` it, again and again, and raise if that does not help
-    start       a checkpoint of a trajectory to go on from, as if there had been no interruption; what is
-                not given (h, grid or adaptive, scheme, solver, tolerance) is then as it was. For a world also
-                a State to begin with in place of `world.start`
-    progress    called with the time reached and the end [s], after every step or after several made together;
-                one that has an argument `status` is given steps, contacts and the worst residual, too
-    watch       called with the `Record` of the start and of every recorded step while the run goes on; it
-                changes nothing, and what it raises ends the run
-    forces      which impulses the run tells where several are certified with the same motion: those of
-                `least` norm, which are unique and chosen when they are first asked for, or those that the
-                `solver` found. The motion is the same bit for bit
-    out         a file, .h5 or .hdf5, that records are written to while the run goes on. The memory that a run
-                takes does not grow with its length, and whatever ends it, the file holds all records up to
-                the last that was written. With `start` from that file the run goes on in it
-    flush       records are written after so much time at the latest [s]
-    record_problems  a folder that the contact problems of the steps are written to, with answers and where
-                they come from, or `ss.bench.ProblemRecorder(out=folder, every=10, start=0.5, most=20)`; the
-                run is the same
-    control     of a robot: called with MuJoCo's data before each step, it returns the controls, or writes
-                them to `data.ctrl` itself
+    solver      a name (`auto` by default), with `solver_options` such as {"algorithm": "nt-f"}; or a solver
+                with its options, `ss.solvers.InteriorPoint(algorithm="nt-f")`, which gives the same bits.
+                Options that select another law (facets, law="relaxed", kappa) make the run relaxed
+    tolerance   tolerance of a named solver; 1e-10 for systems and 1e-8 for worlds and robots unless given
+    record      number of steps between two records
+    on_failure  action when a step misses its tolerance: `raise` a SimulationFailure, `accept` and count the
+                step, or `halve` it repeatedly, and raise if that does not help
+    start       a checkpoint of a run to continue as if there had been no interruption; arguments that are not
+                given (h, grid or adaptive, scheme, solver, tolerance) are then those of that run. Or a State
+    progress    function of the time reached and the end [s], called after every step or several steps; an
+                argument `status` receives steps, contacts and the worst residual
+    watch       function of a `Record`, called for the start and every recorded step; it does not change the
+                run, and an exception that it raises ends the run
+    forces      impulses to report where several are certified with the same motion: those of `least` norm,
+                which are unique and computed on first use, or those that the `solver` found. The motion is
+                the same bit for bit
+    out         file (.h5 or .hdf5) for records during the run. The memory of the run does not grow with its
+                length, and the file contains all records up to the last one written, however the run ends.
+                With `start` from this file the run continues in it
+    flush       longest time between two writes [s]
+    record_problems  folder for the contact problems of the steps, with their answers and origin; or
+                `ss.bench.ProblemRecorder(out=folder, every=10, start=0.5, most=20)`. It does not change the
+                run
+    control     robots only: a function of MuJoCo's data, called before each step, which returns the controls
+                or writes `data.ctrl`
 
-    The last step is shorter if `until` is no multiple of h. Whatever ends the run early carries what was
-    done as `.trajectory`: a SimulationFailure, a ModelError (a force that gives NaN), an exception of a
-    function of the model, whose notes name the function and the time, an interrupt from the keyboard; None
-    before the first record.
+    Returns a Trajectory. The last step is shorter if `until` is not a multiple of h. An exception that ends
+    the run early (a SimulationFailure, a ModelError, an exception of a function of the model,
+    KeyboardInterrupt) has the records before it as `.trajectory`, or None before the first record; notes name
+    the function and the time.
+
+    Example:
+
+        ball = ss.Lagrangian("ball", M=1.0, q0=1.0, F_ext=-9.81)
+        floor = ss.Interaction("floor", "ball", ss.Scleronomous(lambda q: q), ss.NewtonImpact(e=0.9))
+        run = ss.simulate(ss.NonsmoothSystem([ball], [floor]), until=1.0, h=1e-2)
+        print(run.verdict, run.system("ball").q[-1])
     """
     how = _how(model, solver, solver_options, start, tolerance, forces, out)
     if how["sink"] is not None:
@@ -124,9 +134,18 @@ def live(
     flush: float = FLUSH,
     control: Callable[[Any], Any] | None = None,
 ) -> Live:
-    """A run that goes on step by step: `live.step(n)`, with inputs set between steps.
+    """Return a run that advances on request: `live.step(n)` makes n steps, and inputs are set between them.
 
-    The arguments are those of `simulate`; `live.run()` gives what was recorded.
+    The arguments are those of `simulate`. `live.run()` returns the records as a Trajectory.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("floor", ss.Plane(), fixed=True)
+        b.body("ball", ss.Sphere(0.1), position=(0, 0, 0.5))
+        live = ss.live(b.build(), h=1e-3)
+        live.step(100)
+        print(live.t, live.body("ball").position)
     """
     how = _how(model, solver, solver_options, start, tolerance, forces, out)
     return Live(
@@ -140,14 +159,19 @@ ON_FAILURE_OF_BATCH = ("hold", "accept", "halve")
 
 
 class Batch(Members):
-    """n simulations of one structure at once: arrays in, arrays out, with a leading axis of members.
+    """Batch of n simulations of one structure: arrays in, arrays out, members along the first axis.
 
-        batch = ss.Batch(world, 256, h=1e-3, threads=2, parameters={"mu": mu})  # mu (256, pairs)
-        batch.inputs["motor"] = efforts  # shape (256,)
-        state = batch.step(10)  # .t (256,), .q (256, nq), .v (256, nv)
+    Example:
 
-    Steps are made in compiled code without the interpreter's lock, one member after the other on each
-    thread. Every member has the bits of `ss.live` of its own model, whatever the number of threads.
+        b = ss.WorldBuilder()
+        b.body("floor", ss.Plane(), fixed=True)
+        b.body("ball", ss.Sphere(0.1), position=(0, 0, 0.5))
+        mass = np.array([[1.0], [2.0], [3.0]])  # one row for each member
+        batch = ss.Batch(b.build(), 3, h=1e-3, threads=2, parameters={"mass": mass})
+        state = batch.step(10)  # .t (3,), .q (3, nq), .v (3, nv)
+
+    Steps run in compiled code without the interpreter's lock; each thread advances one member after the
+    other. Every member has the bits of `ss.live` of its own model, for any number of threads.
     """
 
     def __init__(
@@ -207,7 +231,7 @@ def _how(
         default = SYSTEM_TOLERANCE if isinstance(model, NonsmoothSystem) else WORLD_TOLERANCE
         tolerance = float(getattr(start, "tolerance", default))
     elif options and "tolerance" in options:
-        raise TypeError("tolerance is given twice, by itself and in solver_options")
+        raise TypeError("tolerance is given twice, as an argument and in solver_options")
     usual: dict[str, Any] = {"tolerance": tolerance}
     if solver is None:
         solver, before = registry.remade(getattr(start, "solver", DEFAULT_SOLVER))

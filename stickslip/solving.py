@@ -39,10 +39,10 @@ def _given(solver: Any, options: dict[str, Any]) -> Any:
     """A solver given in the place of a name, which has its options already."""
     if isinstance(solver, type) or not callable(getattr(solver, "solve", None)):
         raise TypeError(
-            f"solver is {solver!r}; expected a name, such as 'auto', or a solver with a verb solve"
+            f"solver is {solver!r}; expected a name, such as 'auto', or a solver with a method solve"
         )
     if options:
         raise TypeError(
-            f"{type(solver).__name__} has its options already; give it {', '.join(options)} itself"
+            f"{type(solver).__name__} has its options already; set {', '.join(options)} when you make it"
         )
     return solver

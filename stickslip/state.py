@@ -15,7 +15,15 @@ BoolArray = NDArray[np.bool_]
 
 
 class ModelError(ValueError):
-    """A model that cannot be: names the system, body or interaction, the quantity, and the time if any."""
+    """Invalid model. The message names the system, body or interaction, the quantity, and the time if any.
+
+    Example:
+
+        try:
+            ss.Lagrangian("ball", M=-1.0, q0=0.0)
+        except ss.ModelError as error:
+            print(error)
+    """
 
 
 class UnknownNameError(ModelError, KeyError):
@@ -38,7 +46,16 @@ def _none() -> Array:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class State:
-    """Where everything is at one time."""
+    """Coordinates, velocities and discrete parameters of a model at one time.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("ball", ss.Sphere(0.1), position=(0, 0, 1))
+        world = b.build()
+        thrown = ss.State(0.0, world.start.q, np.array([1.0, 0, 0, 0, 0, 0]))
+        print(ss.simulate(world, until=0.1, h=1e-2, start=thrown).body("ball").position[-1])
+    """
 
     t: float
     """Time [s]."""

@@ -34,14 +34,19 @@ _allowed: ContextVar[int] = ContextVar("stickslip_threads", default=DEFAULT)
 
 @contextmanager
 def use_threads(number: int) -> Iterator[None]:
-    """Let large problems use so many threads while a `with` lasts; one is the default.
+    """Set the number of threads for large problems within a `with` block; the default is one.
 
-        with ss.use_threads(4):
-            run = ss.simulate(world, until=1.0, h=1e-3)
+    Example:
 
-    Results are the same bit for bit for any number. Only contact problems between bodies of many thousand
-    contacts use more than one thread. The number holds for the thread, or the asynchronous task, that asks
-    for it, and is 1 within the tasks of a team.
+        b = ss.WorldBuilder()
+        b.body("floor", ss.Plane(), fixed=True)
+        b.body("ball", ss.Sphere(0.1), position=(0, 0, 0.5))
+        with ss.use_threads(2):
+            run = ss.simulate(b.build(), until=0.1, h=1e-2)
+
+    Results are the same bit for bit for any number. Only contact problems between bodies with many thousands
+    of contacts use more than one thread. The number holds for the calling thread or asynchronous task, and is
+    1 within the tasks of a team.
     """
     token = _allowed.set(checked_number(number))
     try:

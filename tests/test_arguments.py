@@ -18,13 +18,13 @@ def builder():
 
 SIMULATED = {
     "builder": (builder, r"WorldBuilder, expected .*: call \.build\(\) first, simulate\(builder\.build\(\)"),
-    "problem": (lambda: PROBLEM, r"BoxProblem, expected .* solve\(problem\) solves it"),
+    "problem": (lambda: PROBLEM, r"BoxProblem, expected .* use solve\(problem\)"),
     "one system": (lambda: BALL, r"Lagrangian, expected .* NonsmoothSystem\(\[ball\], \[interactions\]\)"),
     "a list": (lambda: [BALL], r"list, expected .* NonsmoothSystem\(\[systems\]"),
     "a name": (lambda: "bouncing-ball", r"scenes\.make\('bouncing-ball'\)\.system"),
     "a wrong name": (lambda: "bouncing-bal", "did you mean 'bouncing-ball'"),
     "a file": (lambda: "run.h5", r"read_trajectory\('run\.h5'\)"),
-    "a scene": (lambda: scenes.make("bouncing-ball"), r"give its model, simulate\(scene\.system"),
+    "a scene": (lambda: scenes.make("bouncing-ball"), r"pass its model, simulate\(scene\.system"),
     "a class": (lambda: ss.World, "is the class World, expected a NonsmoothSystem, a World or a Robot$"),
     "nothing": (lambda: None, "is NoneType, expected"),
 }

@@ -92,7 +92,7 @@ def test_a_solver_that_is_not_one_is_refused(folder):
         ss.solve(problem, own)
     with pytest.raises(TypeError, match="expected a name"):
         ss.solve(problem, 3.0)
-    with pytest.raises(TypeError, match="GivenStep has its options already; give it tolerance itself"):
+    with pytest.raises(TypeError, match="GivenStep has its options already; set tolerance when you make it"):
         ss.solve(problem, own(), tolerance=1e-3)
 
 

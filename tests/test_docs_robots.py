@@ -1,19 +1,13 @@
-"""What the page on robots shows runs as it stands, and what it says of the runs holds."""
-
-import re
-from pathlib import Path
+"""The code of the page on robots prints what is shown, and the statements about the runs hold."""
 
 import numpy as np
 import pytest
+from shown_pages import check_page
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "robots.md"
 
-
-def test_the_robots_of_the_docs(tmp_path, monkeypatch, capsys):
+def test_the_robots_of_the_docs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names: dict = {}
-    for code in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL):
-        exec(compile(code, PAGE.name, "exec"), names)
+    names = check_page("robots.md")
     assert names["run"].ok.all()
     assert names["run"].forces_on("box")[-1] == pytest.approx([0.0, 0.0, 2.943], abs=1e-6)
     assert (tmp_path / "hold.h5").exists()

@@ -123,7 +123,7 @@ def test_what_is_no_law_is_refused_when_it_is_made(make):
 
 
 def test_messages_name_the_field_and_the_value():
-    with pytest.raises(ProblemError, match=r"NewtonImpact: e is 1.1; restitution lies in \[0, 1\]"):
+    with pytest.raises(ProblemError, match=r"NewtonImpact: e is 1.1; restitution must lie in \[0, 1\]"):
         NewtonImpact(e=1.1)
     with pytest.raises(ProblemError, match=r"NewtonImpact: mu of contact 1 is -0.5"):
         NewtonImpact(mu=(0.1, -0.5), contacts=2)

@@ -24,7 +24,9 @@ def at(place):
 @pytest.mark.parametrize("old", sorted(renames.PLACES))
 def test_old_places_give_what_is_at_the_new_ones(old):
     new = renames.PLACES[old]
-    with pytest.warns(renames.RenamedWarning, match=f"^{old} is now {new}; the old name is gone") as caught:
+    with pytest.warns(
+        renames.RenamedWarning, match=f"^{old} is now {new}; the next version removes the old name"
+    ) as caught:
         found = getattr(ss, old.removeprefix("stickslip."))
     assert found is at(new)
     assert [warning.filename for warning in caught] == [str(HERE)]

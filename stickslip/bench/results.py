@@ -15,7 +15,7 @@ MEASURE = "natural and natural_scaled"
 
 
 class Mixed(ValueError):  # noqa: N818 (it says what is)
-    """Records that may not stand in one table; the message names the difference."""
+    """Exception for records that cannot be combined; the message names the difference."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Entry(Stored):
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """All that one campaign has found so far. A run that is not here was not made: it has not failed."""
+    """Results of a campaign so far. A run that is missing was not made: it has not failed."""
 
     conditions: Conditions
     problems: tuple[Entry, ...]
@@ -158,7 +158,7 @@ def refuse_mixture(
         kinds = ", ".join(dict.fromkeys(kind for kind, _, _ in left))
         one, other = (", ".join(difference[k] for difference in left) for k in (1, 2))
         raise Mixed(
-            f"these differ in {kinds} and may not stand in one table: "
+            f"these differ in {kinds} and cannot be combined: "
             f"{names[0]} has {one}; {names[1]} has {other}{advice}"
         )
 
@@ -177,10 +177,10 @@ def combine(
     called in messages, such as their files.
     """
     if not results:
-        raise ValueError("there is no table to combine")
+        raise ValueError("no results to combine")
     for kind in allow:
         if kind not in DIFFERENCES:
-            raise ValueError(f"no difference is called {kind!r}; {alternatives(kind, DIFFERENCES)}")
+            raise ValueError(f"unknown difference {kind!r}; {alternatives(kind, DIFFERENCES)}")
     names = names or [f"table {k}" for k in range(1, len(results) + 1)]
     first = results[0].conditions
     runs: dict[Key, tuple[str, RunRecord]] = {}

@@ -108,7 +108,7 @@ def arrays_function(
     if n is None:
         return one
     if not isinstance(n, Integral) or isinstance(n, bool) or int(n) < 1:
-        raise ModelError(f"batch is {n!r}; how many members is a whole number from 1, or None")
+        raise ModelError(f"batch is {n!r}; the number of members must be a whole number from 1, or None")
     return BatchFunction(one, int(n))
 
 

@@ -84,7 +84,7 @@ def exact(env: Env, **contact: Any) -> Env:
     inner: Any = getattr(env, "unwrapped", env)
     if not isinstance(inner, MujocoEnv):
         raise ModelError(
-            f"{type(inner).__name__} is no environment of MuJoCo's; give a gymnasium.envs.mujoco.MujocoEnv"
+            f"{type(inner).__name__} is not an environment of MuJoCo; give a gymnasium.envs.mujoco.MujocoEnv"
         )
     kind: Any = type(inner)
     made: Any = object.__new__(_exact_class(kind, replace(_contact_of(inner), **contact)))

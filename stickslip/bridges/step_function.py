@@ -77,7 +77,7 @@ class ArraysFunction(ABC):
         known = self.known()
         for name in names:
             if name not in known:
-                raise ModelError(f"no input {name!r}; {alternatives(name, known)}")
+                raise ModelError(f"unknown input {name!r}; {alternatives(name, known)}")
         if len(set(names)) < len(names):
             raise ModelError(f"inputs are named twice: {', '.join(names)}")
         checked_kept(self.checkpoints, self.steps)

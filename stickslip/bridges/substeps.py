@@ -154,7 +154,7 @@ class Substeps:
                 own, other = slice(*contacts.offset[n - 1 : n + 1]), slice(*joints.offset[n - 1 : n + 1])
                 found, k = (contacts.id[own], contacts.r[own], joints.id[other], joints.r[other]), k + done
             if not (np.isfinite(self._state.q).all() and np.isfinite(self._state.v).all()):
-                raise ModelError(f"at t = {times[k]:.9g} s the state is not finite; take a smaller timestep")
+                raise ModelError(f"at t = {times[k]:.9g} s the state is not finite; use a smaller timestep")
         return found  # type: ignore[no-any-return]
 
     def _leave(

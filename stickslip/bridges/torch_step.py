@@ -43,9 +43,7 @@ def torch_step(
         function.check([tuple(one.shape) for one in tensors])
         for name, one in zip(("q", "v", *function.inputs), tensors, strict=True):
             if one.device.type != "cpu":
-                raise ModelError(
-                    f"{name} is on {one.device}; steps are made on the processor: give {name}.cpu()"
-                )
+                raise ModelError(f"{name} is on {one.device}; steps run on the CPU; give {name}.cpu()")
         found: tuple[Any, Any] = autograd.apply(function, *(one.to(torch.float64) for one in tensors))
         return found
 

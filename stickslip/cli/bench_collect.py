@@ -32,14 +32,14 @@ def collect(
 ) -> int:
     """Make the standard collection of about a hundred contact problems.
 
-    Scenes run with given parameters, and the problems that they meet at given
-    steps are written as DIR/FAMILY/NAME.hdf5, in FCLIB's layout, beside
-    DIR/collection.json with the recipe, the hash and the features of each. On one
-    machine the same files come out bit for bit; where another machine or another
-    version rounds otherwise, the problems whose hashes differ from the published
-    ones are told. Problems that are there already are not made again.
+    Scenes are simulated with given parameters, and the problems of given steps are
+    written as DIR/FAMILY/NAME.hdf5 in FCLIB's layout. DIR/collection.json has the
+    recipe, the hash and the features of each problem. On one machine the files are
+    reproduced bit for bit. Problems whose hashes differ from the published ones, because
+    another machine or version rounds differently, are listed. Existing problems are
+    kept.
 
-    Exit status 1 says that a recipe failed.
+    Exit status 1: a recipe failed.
 
     For example:
       stickslip bench collect --small --out small
@@ -50,15 +50,15 @@ def collect(
     Parameters
     ----------
     out
-        Folder for the problems; made if it is not there.
+        Folder for the problems; created if it does not exist.
     families
-        Only these families, with commas between them.
+        Families to make, separated by commas; all by default.
     small
-        Only some twenty small problems, made in seconds.
+        Make only about twenty small problems, in seconds.
     again
-        Make problems again that are there already.
+        Make existing problems again.
     list_
-        Show the recipes, and make nothing.
+        List the recipes without making problems.
     """
     from stickslip.bench.collections import standard
 
@@ -77,7 +77,7 @@ def collect(
         print(f"\n{sum(recipe.most for recipe in recipes)} problems by {len(recipes)} recipes")
         return ExitCode.FINE
     if out == Path():
-        raise InputError("--out is empty, or this folder itself; give the name of a folder for the problems")
+        raise InputError("--out is empty or the current folder; give the name of a folder for the problems")
     make_folder(out)
     with usable(out), watch_parts("collect") as progress:
         found = standard.collect(out, recipes, again=again, progress=progress)
@@ -89,12 +89,12 @@ def collect(
         table(headings, [_row(*item) for item in by_family.items()], numbers=headings[1:])
         print()
     kept = sum(one.kept for one in found.made)
-    there = f", {kept} of them there already" if kept else ""
+    there = f", {kept} of them existed already" if kept else ""
     print(f"{len(found.made)} problems in {printable(str(out))}{there}")
     for verdict, said in (
         (
             standard.DIFFERS,
-            "differ from the published ones (another machine or another version rounds otherwise)",
+            "differ from the published ones (another machine or version rounds differently)",
         ),
         (standard.NEW, "were never published"),
     ):
@@ -105,7 +105,7 @@ def collect(
     print(f"identity {found.identity}{told}")
     if found.strangers:
         names = [str(path) for path in found.strangers]
-        complain(f"not of this collection, but in its folder: {_some(names)}")
+        complain(f"in the folder, but not part of this collection: {_some(names)}")
     for failure in found.failures:
         complain(f"{failure.recipe.place}: {failure.reason}")
     return ExitCode.MISSED if found.failures else ExitCode.FINE

@@ -34,19 +34,18 @@ def record(
     settings: Scene = None,
     **given: Annotated[str, Parameter(show=False)],
 ) -> int:
-    """Run a scene, and write the contact problems that it meets.
+    """Simulate a scene, and write its contact problems to files.
 
-    Each problem becomes an HDF5 file, in FCLIB's layout where that has a place for
-    it. It holds what the problem is and where it comes from (scene, parameters,
-    step, time, contacts, mass ratio, rank, conditioning, and this command), the
-    answer that was found, and the impulses that the solver began with. The same
-    command writes the same bytes.
+    Each problem becomes an HDF5 file, in FCLIB's layout where possible. The file
+    contains the problem, its origin (scene, parameters, step, time, contacts, mass
+    ratio, rank, conditioning, and this command), the answer, and the impulses that
+    the solver started from. The same command writes the same bytes.
 
-    Every parameter of the scene is an option of its own, as for `stickslip run`.
-    Scenes that are one problem (chute, incline, packing, wall) are recorded too.
-    In the place of a scene file.py:function names a function of your own that gives
-    a World, a NonsmoothSystem (with --until and --h), a Scenario or a problem; its
-    keyword parameters are options.
+    Parameters of the scene are options of this command, as for `stickslip run`.
+    Scenes that are single problems (chute, incline, packing, wall) can be recorded too.
+    In place of a scene, file.py:function names your own function that returns a World,
+    a NonsmoothSystem (with --until and --h), a Scenario or a problem; its keyword
+    parameters are options.
 
     For example:
       stickslip bench record stack --every 100 --bodies 20 --out stacks
@@ -57,17 +56,17 @@ def record(
     Parameters
     ----------
     scene
-        The scene, as `stickslip run` lists them, or file.py:function.
+        Scene (`stickslip run` lists them), or file.py:function.
     every
-        Keep one of so many steps that have contacts, from the first of them on.
+        Number of steps with contacts from one recorded step to the next.
     out
-        Folder for the files, made if it is not there; by default one named after the scene.
+        Folder for the files, created if it does not exist; by default named after the scene.
     start
-        Keep no step that begins before this time [s].
+        Time of the first recorded step [s].
     most
-        Stop after so many files.
+        Largest number of files.
     solver
-        Solver of the contact problems, as `stickslip solvers` lists them.
+        Solver of the contact problems; `stickslip solvers` lists them.
     """
     from stickslip.bench.collections import models, recording
     from stickslip.simulation.failure import SimulationFailure
@@ -84,9 +83,11 @@ def record(
         if not start >= 0.0:
             raise InputError(f"--from is {start:g}; it must be a time of at least 0 s")
         if alone and (until is not None or start):
-            raise InputError(f"{scene} is one problem and does not run: it takes no --from and no --until")
+            raise InputError(f"{scene} is a single problem; --from and --until do not apply")
         if every is None and not alone:
-            raise InputError(f"--every is missing: one of how many steps of {scene} is to be kept?")
+            raise InputError(
+                f"--every is missing; give the number of steps of {scene} between two recorded ones"
+            )
         _check_folder(folder)
         with watch_time(f"record {scene}") as progress:
             try:
@@ -122,7 +123,7 @@ def _check_folder(folder: Path) -> None:
     while not above.exists() and above != above.parent:
         above = above.parent
     if not above.is_dir():
-        raise InputError(f"{above}: is a file, not a folder; --out names the folder to write into")
+        raise InputError(f"{above}: this is a file; --out takes the name of a folder")
     if not os.access(above, os.W_OK | os.X_OK):
         raise InputError(f"{above}: permission denied")
 

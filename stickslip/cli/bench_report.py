@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from stickslip import DEFAULT_SOLVER
-from stickslip.cli.errors import ExitCode, InputError, printable, refused, usable, wrote
+from stickslip.cli.errors import ExitCode, InputError, printable, refused, usable
+from stickslip.cli.pages import DATA, PAGE_ENDINGS, PAPER, PageFormat, put, write_figures, write_page
 from stickslip.cli.parameters import Flag
-from stickslip.cli.places import check_not_itself, check_writable, make_folder
+from stickslip.cli.places import check_not_itself, check_writable
 from stickslip.cli.progress import watch
 from stickslip.cli.settings import names_in
 from stickslip.cli.tables import csv_text, finite, json_text
@@ -22,19 +21,14 @@ from stickslip.names import alternatives
 
 if TYPE_CHECKING:
     from stickslip.bench.results import Results
-    from stickslip.exhibits import Page
 
-Format = Literal["html", "md", "tex", "pdf", "csv", "json"]
-"""A page for a browser, text for a repository, text and a PDF for a paper, a line per run, the findings as
-data."""
+Format = PageFormat | Literal["csv", "json"]
+"""A page, a line per run, the findings as data."""
 
 Names = Annotated[str, Parameter(show_default=False)]
 """Names with commas between them; empty where none are given."""
 
-ENDINGS: dict[str, Format] = {
-    ".html": "html", ".htm": "html", ".md": "md", ".tex": "tex", ".pdf": "pdf", ".csv": "csv",
-    ".json": "json",
-}  # fmt: skip
+ENDINGS: dict[str, Format] = {**PAGE_ENDINGS, ".csv": "csv", ".json": "json"}
 """What the ending of a file name asks for."""
 
 
@@ -45,6 +39,7 @@ def report(
     out: Path | None = None,
     format: Format | None = None,
     data: Path | None = None,
+    figures: Path | None = None,
     time: Literal["wall", "cpu"] = "wall",
     ours: Names = "",
     allow: Names = "",
@@ -52,17 +47,17 @@ def report(
     solvers: Names = "",
     families: Names = "",
 ) -> int:
-    """Show what campaigns found: tables, profiles, scaling, the environment, how to reproduce it.
+    """Report the results of campaigns: tables, profiles, scaling, environment, commands.
 
-    The page is one file with all its figures inside; nothing is fetched when it is
-    read. Several results files become one table if they were made under the same
-    conditions; otherwise the difference is named, and --allow lets it pass.
+    The page is one file that contains all its figures and needs no network. Several
+    results files are combined if they were made under the same conditions. Otherwise
+    the difference is an error, which --allow turns into a note.
 
     For example:
       stickslip bench report results.h5 --out report.html
       stickslip bench report results.h5 --out report.md
       stickslip bench report results.h5 --out report.tex
-      stickslip bench report results.h5 --out report.html --data figures
+      stickslip bench report results.h5 --out report.html --data data --figures figures
       stickslip bench report results.h5 --format csv > runs.csv
       stickslip bench report here.h5 there.h5 --allow machine --out both.html
       stickslip bench report old.h5 new.h5 --versions --out versions.html
@@ -73,29 +68,30 @@ def report(
     files
         Results files of `stickslip bench run`.
     out
-        Where to write it; figures of .md and .tex go into a folder beside it. A .pdf needs a
-        TeX on this machine. Without --out md, tex, csv and json go to the standard output
-        (md and tex without figures).
+        File to write; the figures of .md and .tex go into a folder beside it. A .pdf needs TeX on
+        this machine. By default md, tex, csv and json go to standard output (md and tex without
+        figures).
     format
-        html, md, tex, pdf, csv (one line per run) or json; by the ending of --out unless given.
+        Format: html, md, tex, pdf, csv (one line per run) or json; by default the suffix of --out.
     data
-        Also write the points of every figure into this folder, a CSV file each; it is made if
-        need be.
+        Folder for the data of the figures, one CSV file each; created if it does not exist.
+    figures
+        Folder for the figures as PDF and as PGF (for LaTeX).
     time
-        Compare wall time or processor time.
+        Time to compare: wall time or processor time.
     ours
-        Solvers whose losses are told one by one, with commas between them; without it
-        those of --own, and auto where there are none.
+        Solvers whose losses are listed one by one, separated by commas; by default those of --own,
+        otherwise auto.
     allow
-        Differences between files that are let pass, with commas between them.
+        Differences between files to accept, separated by commas.
     versions
-        Compare each solver in the first file with the same solver in the others, such as of two
-        releases of stickslip: in tables of their own, and everywhere as nsgs@old, nsgs@new by the
-        names of the files.
+        Compare each solver of the first file with the same solver of the others, for example of two
+        releases: in separate tables, and elsewhere as nsgs@old and nsgs@new, by the names of the
+        files.
     solvers
-        Only these, by label or by name, with commas between them.
+        Solvers to show, by label or name, separated by commas; all by default.
     families
-        Only problems of these families, with commas between them.
+        Families of problems to show, separated by commas; all by default.
     """
     from stickslip.bench.reports.data import findings, runs_table
     from stickslip.bench.reports.report import report as compose
@@ -116,17 +112,20 @@ def report(
         found = runs_table(results)
         cells = ([finite(cell) for cell in row] for row in found.rows)  # what is not there is empty
         fields = ([str(x).lower() if isinstance(x, bool) else x for x in row] for row in cells)
-        _put(csv_text(found.headings, fields), out)
+        put(csv_text(found.headings, fields), out)
     elif chosen == "json":
-        _put(json_text({"notes": notes} | findings(results, time, told)) + "\n", out)
+        put(json_text({"notes": notes} | findings(results, time, told)) + "\n", out)
     else:
         with watch("drawing figures"):
             page = compose(results, time, notes=notes, ours=told)
             if versions:
                 page = replace(page, sections=[versions_section(results, tags, time), *page.sections])
-            if data is not None:
-                _write_data(page, data)
-            _show(page, chosen, out)
+            write_figures(page, data, DATA)
+            write_figures(page, figures, PAPER)
+            write_page(page, chosen, out)
+        if out is not None:
+            for sentence in page.summary:
+                print(printable(" ".join(sentence.split())))
     return ExitCode.FINE
 
 
@@ -135,14 +134,12 @@ def _format(out: Path | None, given: Format | None) -> Format:
         raise InputError("--out is empty; give the name of a file")
     if out is None and given in (None, "html", "pdf"):
         kind = given or "html"
-        raise InputError(
-            f"a report as {kind} needs a place: --out report.{kind}; --format md, tex, csv and json need none"
-        )
+        raise InputError(f"a report in the format {kind} needs --out, for example --out report.{kind}")
     if given is not None:
         return given
     assert out is not None
     if out.suffix.lower() not in ENDINGS:
-        raise InputError(f"--out {out}: the ending must be one of {', '.join(ENDINGS)}, or give --format")
+        raise InputError(f"--out {out}: the suffix must be one of {', '.join(ENDINGS)}, or give --format")
     return ENDINGS[out.suffix.lower()]
 
 
@@ -150,14 +147,14 @@ def _versions(files: Sequence[Path]) -> list[str]:
     """What the versions are called: the names of the files without their endings."""
     tags = [path.stem for path in files]
     if len(files) < 2 or len(set(tags)) < len(tags):
-        raise InputError("--versions compares results files of different names; give two or more")
+        raise InputError("--versions compares results files with different names; give at least two")
     return tags
 
 
 def _gathered(
     files: Sequence[Path], allow: Sequence[str], notes: list[str], tags: Sequence[str] = ()
 ) -> Results:
-    """All files as one table; a difference that was let pass becomes a note."""
+    """All files as one table; a difference that was accepted becomes a note."""
     from stickslip.bench.campaigns.results_file import read_results
     from stickslip.bench.reports.versions import tagged
     from stickslip.bench.results import DIFFERENCES, Mixed, combine
@@ -166,7 +163,7 @@ def _gathered(
     tables = []
     for path in files:
         if path.is_dir():
-            raise InputError(f"{path}: is a directory, not a results file")
+            raise InputError(f"{path}: this is a directory, not a results file")
         with refused(Mixed), usable(path):
             tables.append(read_results(path))
     if tags:
@@ -175,10 +172,10 @@ def _gathered(
     with refused(Mixed):
         results = combine(tables, allow, names=[str(path) for path in files], told=notes.append)
     if allow and len(files) > 1:
-        notes.append(f"The files may differ in {', '.join(allow)}: that was let pass.")
+        notes.append(f"Differences between the files in {', '.join(allow)} were accepted.")
     if not results.runs:
         raise InputError(
-            f"{', '.join(map(str, files))}: there are no runs yet; `stickslip bench run` makes them"
+            f"{', '.join(map(str, files))}: the files contain no runs; `stickslip bench run` makes runs"
         )
     return results
 
@@ -227,54 +224,3 @@ def _told(results: Results, ours: str) -> list[str]:
 def _means(name: str, label: str) -> bool:
     known = label.partition(":")[0]
     return name in (label, known, known.partition("@")[0])
-
-
-def _show(page: Page, chosen: Format, out: Path | None) -> None:
-    """Write the page, and say its summary where that is not what was written to the output."""
-    from stickslip.view.latex import TeXError, latex, write_pdf
-    from stickslip.view.markdown import markdown
-    from stickslip.view.page import page_html
-
-    write = {"md": markdown, "tex": latex}
-    if out is None:
-        _put(write[chosen](page), None)
-        return
-    with usable(out), refused(TeXError):
-        if chosen == "pdf":
-            write_pdf(page, out)
-            wrote(out)
-        elif chosen == "html":
-            _put(page_html(page), out)
-        else:
-            folder = out.with_name(f"{out.stem}-figures")
-            _put(write[chosen](page, folder, link=f"{folder.name}/"), out)
-    for sentence in page.summary:
-        print(printable(" ".join(sentence.split())))
-
-
-def _write_data(page: Page, folder: Path) -> None:
-    """The points of all figures of a page as CSV files, by their number and title."""
-    from stickslip.view.figures import draw
-
-    make_folder(folder)
-    figures = [figure for section in page.sections for figure in section.figures]
-    for k, figure in enumerate(figures, 1):
-        title = re.sub(r"[^a-z0-9]+", "-", figure.title.lower()).strip("-")
-        with usable(folder):
-            draw(figure, folder / f"{k:02}-{title[:60]}.csv")
-    print(f"wrote {len(figures)} files into {printable(str(folder))}", file=sys.stderr)
-
-
-def _put(text: str, out: Path | None) -> None:
-    from stickslip.files.problems import replace_file
-
-    if out is None:
-        sys.stdout.write(text)
-        return
-    content = text.encode("utf-8", errors="backslashreplace")
-    with usable(out):
-        if out.exists() and not out.is_file():  # a pipe or a device
-            out.write_bytes(content)
-        else:
-            replace_file(out, content)
-    wrote(out)

@@ -57,18 +57,18 @@ def run(
     kind: Kind = None,
     json: Json = False,
 ) -> int:
-    """Give problems to solvers, and keep what the judge says of every answer.
+    """Solve problems by several solvers, and store the judge's residuals of every answer.
 
-    Each run is made in a warm process under a time limit and a memory limit; a
-    crash or a hang costs that run. Success is what the judge says at the
-    tolerance of the campaign. Every run is safe on the disk before the next
-    begins: the same command goes on where it was interrupted, and runs nothing
-    twice. More problems and solvers may be added to a file, other conditions not.
+    Each run is made in a warm process with a time limit and a memory limit; a crash
+    or a hang affects that run only. The judge decides success, at the tolerance of the
+    campaign. Every run is written to disk at once: the same command continues an
+    interrupted campaign and repeats no run. More problems and solvers may be added to
+    a results file, but not other conditions.
 
-    Options of a solver stand behind colons, ipm:max_iterations=50; newton is
-    newton-ac, and siconos all solvers of Siconos, where that is installed.
+    Options of a solver follow colons, ipm:max_iterations=50. newton means newton-ac,
+    and siconos means all solvers of Siconos, where it is installed.
 
-    Exit status 0 says that all runs were made, whatever came of them.
+    Exit status 0: all runs were made, including failed ones.
 
     For example:
       stickslip bench run --problems standard --out results.h5
@@ -80,29 +80,30 @@ def run(
     Parameters
     ----------
     problems
-        Folder of problem files (.hdf5, .dat), or one such file; repeat for more.
+        Folder of problem files (.hdf5, .dat), or one file; may be repeated.
     solvers
-        Names between commas; without it nsgs, anderson, admm, prox, newton-ac, ipm, clarabel, auto, siconos.
+        Solvers, separated by commas; by default nsgs, anderson, admm, prox, newton-ac, ipm, clarabel,
+        auto, siconos.
     own
-        A solver of your own, NAME=file.py:Class or NAME=package.module:Class; repeat for more.
+        Your own solver, NAME=file.py:Class or NAME=package.module:Class; may be repeated.
     tolerance
-        Largest residual that counts as solved; several between commas, each is a run of its own.
+        Largest residual of a solved problem; several values separated by commas make separate runs.
     timeout
-        Time limit of one solve, compilation apart [s].
+        Time limit of one solve, without compilation [s].
     memory
         Memory limit of one run [MiB].
     best_of
-        Calls that are timed; the shortest counts.
+        Number of timed calls; the shortest counts.
     workers
-        Runs side by side. Times are best where each has a core to itself.
+        Number of simultaneous runs; use at most one for each core.
     executor
-        Where runs are made: processes, dask (a cluster of this machine), or dask://HOST:PORT.
+        Executor of the runs: processes, dask (a cluster on this machine), or dask://HOST:PORT.
     out
-        File of the results (.h5, .hdf5); one that is there already is gone on with.
+        Results file (.h5, .hdf5); an existing file is continued.
     families
-        Only problems of these families, names between commas.
+        Families of problems to use, separated by commas; all by default.
     most
-        At most so many problems, the smallest.
+        Largest number of problems; the smallest ones are used.
     """
     given = dict(locals())
     from stickslip.bench.campaigns.campaign import run_campaign
@@ -134,8 +135,8 @@ def run(
     except KeyboardInterrupt as stop:
         safe = "no run was made"
         with suppress(OSError, ValueError):
-            safe = f"{len(read_results(out).runs)} runs are safe in {out}"
-        complain(f"{stop_word(stop)}; {safe}; the same command goes on")
+            safe = f"{len(read_results(out).runs)} runs are stored in {out}"
+        complain(f"{stop_word(stop)}; {safe}; repeat the command to continue")
         return stop_code(stop)
     if json:
         counts = {"problems": len(results.problems), "runs": len(results.runs)}
@@ -152,7 +153,7 @@ def _tolerances(text: str) -> list[float]:
         try:
             value = float(word)
         except ValueError:
-            raise InputError(f"--tolerance takes numbers between commas, got {word.strip()!r}") from None
+            raise InputError(f"--tolerance takes numbers separated by commas, got {word.strip()!r}") from None
         if not 0.0 < value < 1.0:
             raise InputError(f"--tolerance must lie in (0, 1), got {word.strip()}")
         if value in found:
@@ -207,8 +208,8 @@ def _close(results: Results, out: Path) -> None:
     place = printable(shlex.quote(str(out)))
     page = printable(shlex.quote(str(out.with_suffix(".html"))))
     print(f"\n{len(results.runs)} runs on {len(results.problems)} problems in {printable(str(out))}")
-    print(f"to see them: stickslip bench report {place} --out {page}")
-    print("to add problems or solvers: the same command with more of them; what is there is not run again")
+    print(f"report: stickslip bench report {place} --out {page}")
+    print("to add problems or solvers, repeat the command with more of them; existing runs are kept")
 
 
 def outcomes(runs: Sequence[RunRecord]) -> dict[str, int]:

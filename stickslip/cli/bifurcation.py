@@ -42,11 +42,11 @@ def bifurcation(
     plot: Path | None = None,
     **given: Annotated[str, Parameter(show=False)],
 ) -> int:
-    """Vary a parameter of a scene, and tell what its motion settles to at each value.
+    """Vary a parameter of a scene, and show its steady motion at each value.
 
-    At each value the scene is carried over --transient periods, which are dropped,
-    and over --samples periods, which are kept. Prints in how many periods the motion
-    repeats and the range of what is observed at the end of each period.
+    At each value the scene is simulated over --transient periods, which are dropped,
+    and over --samples periods, which are kept. Prints after how many periods the motion
+    repeats, and the range of the observed quantities at the end of each period.
 
     For example:
       stickslip bifurcation cam --vary rpm=300:800:101 --plot cam.png
@@ -56,26 +56,26 @@ def bifurcation(
     Parameters
     ----------
     vary
-        The parameter and its values, name=first:last:count, or name=a,b,c.
+        Parameter and its values: name=first:last:count, or name=a,b,c.
     observe
-        What is observed: a name of the scene's own, or a number of the state such as q0 or v1; all of the
-        scene's by default, q0 where it has none.
+        Observed quantity: one that the scene defines, or a coordinate such as q0 or v1. By default all
+        that the scene defines, or q0 if it defines none.
     period
-        Time between sections [s]; that of what drives the scene by default.
+        Time between sections [s]; by default the period of the excitation.
     transient
-        Periods that are dropped at each value.
+        Number of periods dropped at each value.
     samples
-        Periods that are kept.
+        Number of periods kept at each value.
     scheme
-        Time scheme; that of the scene by default.
+        Time scheme; by default that of the scene.
     solver
-        Solver of the contact problems, as `stickslip solvers` lists them.
+        Solver of the contact problems; `stickslip solvers` lists them.
     anew
-        Start every value where the scene starts, and not where the value before ended.
+        Start each value from the start of the scene instead of the end of the previous value.
     out
-        Write all that was observed to this file, .csv.
+        File (.csv) for all observations.
     plot
-        Draw the diagram into this file, .png, .svg, .pdf, .pgf or .csv.
+        File for the diagram: .png, .svg, .pdf, .pgf or .csv.
     """
     from stickslip import scenes
     from stickslip.simulation.failure import SimulationFailure
@@ -92,7 +92,7 @@ def bifurcation(
         if parameter not in known:
             raise InputError(f"--vary {parameter}: {alternatives(parameter, known, f'{name} has:')}")
         if parameter in texts:
-            raise InputError(f"{parameter} is varied and given")
+            raise InputError(f"{parameter} is both varied and given; remove one of the two")
         if scenes.kind_of(name) != scenes.RUN:
             raise InputError(f"{name} is a problem and does not run; `stickslip scenes` lists those that do")
         whole = isinstance(known[parameter], int) and not isinstance(known[parameter], bool)

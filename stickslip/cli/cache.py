@@ -13,10 +13,10 @@ from stickslip.cli.tables import pairs, print_json
 def cache(
     action: Annotated[Literal["show", "clear"], Parameter(name="ACTION")] = "show", /, *, json: Json = False
 ) -> int:
-    """Show where compiled kernels are kept, or remove them all.
+    """Show the store of compiled kernels, or clear it.
 
-    Kernels are compiled when they are first used and kept by the content of their source, for all
-    installations of the same version. Removing them costs their compilation, nothing else.
+    Kernels are compiled at first use and stored under a key of their source, for all
+    installations of the same version. After the store is cleared, they are compiled again.
 
     For example:
       stickslip cache
@@ -25,7 +25,7 @@ def cache(
     Parameters
     ----------
     action
-        `show` the folder, its number of files and their size, or `clear` it.
+        `show` prints the folder, the number of files and their size; `clear` removes the files.
     """
     from stickslip.compilation.packs import shipped
     from stickslip.compilation.store import MOST_BYTES, user_store

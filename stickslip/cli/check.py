@@ -23,9 +23,9 @@ def check(
     schema: Flag = False,
     json: Json = False,
 ) -> int:
-    """Check files of models: all that is wrong with each, by place and line.
+    """Check model files, and list all errors with their positions and lines.
 
-    A file that is fine is summed up. Exit status 2 says that one is not.
+    Prints a summary of each valid file. Exit status 2: a file has errors.
 
     For example:
       stickslip check model.toml
@@ -35,9 +35,9 @@ def check(
     Parameters
     ----------
     files
-        Files of models, .toml or .json, as ss.save writes them; see docs/model-files.md.
+        Model files, .toml or .json, in the format of ss.save; see docs/model-files.md.
     schema
-        Print the JSON schema of such files, for editors and other programs.
+        Print the JSON schema of model files, for editors and other programs.
     """
     if schema:
         from stickslip.files.models import schema as made
@@ -45,7 +45,7 @@ def check(
         print_json(made())
         return ExitCode.FINE
     if not files:
-        raise InputError("FILE is missing: which models are to be checked?")
+        raise InputError("FILE is missing; give the model files to check")
     reports: list[dict[str, Any]] = []
     for path in files:
         summary, faults = _checked(path)

@@ -34,8 +34,8 @@ def convert(
 ) -> int:
     """Write a problem in another format (.hdf5, .dat, .gdx), storage or form.
 
-    Title, description, solution and guesses go along where the target format
-    holds them; what is dropped is said on stderr.
+    Title, description, solution and guesses are kept where the target format has a
+    place for them; what is dropped is reported on stderr.
 
     For example:
       stickslip convert pile.dat pile.hdf5
@@ -48,16 +48,16 @@ def convert(
     source
         File to read, .hdf5, .dat or .gdx (data for GAMS, which needs stickslip[gams]).
     target
-        File to write, .hdf5, .dat or .gdx; never the one that is read.
+        File to write, .hdf5, .dat or .gdx; it must differ from the source.
     storage
-        How the matrices are written in a .dat file.
+        Storage of the matrices in a .dat file.
     reduce
-        Turn a global problem into a local one: W = H' M^-1 H.
+        Convert a global problem to a local one, W = H' M^-1 H.
     """
     check_writable(target, (*FCLIB, *TEXT, *DATA))
     check_not_itself(source, target)
     if storage is not None and target.suffix.lower() not in TEXT:
-        raise InputError(f"{target}: --storage is for .dat files")
+        raise InputError(f"{target}: --storage applies to .dat files only")
     from stickslip.files import write
 
     with watch(f"{source} to {target}"):
@@ -73,7 +73,7 @@ def convert(
         with usable(target):
             write(target, record, storage=storage)
     if dropped:
-        complain(f"{target}: dropped {' and '.join(dropped)}, for which there is no place in it")
+        complain(f"{target}: dropped {' and '.join(dropped)}, because the format has no place for it")
     wrote(target)
     return ExitCode.FINE
 
@@ -84,7 +84,7 @@ def reduced(source: Path, record: ProblemRecord) -> tuple[ProblemRecord, list[st
     from stickslip.problem.convert import reduce_to_contacts
 
     if not isinstance(record.problem, GlobalProblem):
-        raise InputError(f"{source}: --reduce takes a global problem, this is {record.problem!r}")
+        raise InputError(f"{source}: --reduce applies to global problems; this is {record.problem!r}")
     with usable(source):
         local = reduce_to_contacts(record.problem).problem
     assert isinstance(local, ContactProblem)

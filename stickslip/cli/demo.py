@@ -37,10 +37,10 @@ def demo(
 ) -> int:
     """Simulate a column of spheres that collapses around boulders, and certify the run.
 
-    Coulomb's exact law in every step, over thousands of contacts at the end. Prints
-    what is certified: residuals, penetration, energy. Leaves demo.html, a page that
-    plays the run in a browser, and demo.h5, the run itself, for `stickslip view`
-    and `stickslip plot`. Exit status 1 says that a certificate was missed.
+    Every step solves Coulomb's exact law, for thousands of contacts at the end. Prints
+    the certified results: residuals, penetration, energy. Writes demo.html, a page that
+    plays the run in a browser, and demo.h5, the run for `stickslip view`
+    and `stickslip plot`. Exit status 1: a certificate was missed.
 
     For example:
       stickslip demo
@@ -49,16 +49,16 @@ def demo(
     Parameters
     ----------
     out
-        Directory for demo.html and demo.h5; made if it is not there.
+        Directory for demo.html and demo.h5; created if it does not exist.
     bodies
-        How many spheres; time grows a little faster than their number.
+        Number of spheres; the time grows slightly faster than this number.
     no_html
-        Write no page.
+        Do not write the page.
     """
     import numpy as np
 
     if bodies < 1:
-        raise InputError(f"--bodies {bodies}: there must be at least 1")
+        raise InputError(f"--bodies must be at least 1, got {bodies}")
     make_folder(out)
     file, page, title = out / "demo.h5", out / "demo.html", f"{bodies} spheres collapse around boulders"
     check_writable(file, FCLIB)

@@ -43,8 +43,8 @@ def doctor(*, json: Json = False) -> int:
     """Report on this installation: versions, extras, compiled kernels, threads, solvers, and a self-test.
 
     The self-test simulates a box that slides to rest and compares it with the closed
-    form. Exit status 0 says that all is well, 1 that something is broken; the line
-    then says what to do. Extras that are not installed are no fault.
+    form. Exit status 0: no faults; 1: a fault, with a line that explains the remedy.
+    An extra that is not installed is not a fault.
 
     For example:
       stickslip doctor
@@ -53,7 +53,7 @@ def doctor(*, json: Json = False) -> int:
     Parameters
     ----------
     json
-        Print JSON and nothing else.
+        Print only JSON.
     """
     sections: dict[str, Section] = {
         "installation": _installation,
@@ -76,7 +76,7 @@ def doctor(*, json: Json = False) -> int:
                 [(each.name, f"FAULT: {each.value}" if each.fault else each.value) for each in findings],
             )
             print()
-        print(f"faults: {len(faults)}" if faults else "all is well")
+        print(f"faults: {len(faults)}" if faults else "no faults")
     return ExitCode.MISSED if faults else ExitCode.FINE
 
 
@@ -161,7 +161,7 @@ def _kernels() -> list[Finding]:
     files = store.files()
     size = sum(each for _, each, _ in files) / 2**20
     usable = (
-        "" if kept else "; nothing can be kept there, so that every process compiles: see NUMBA_CACHE_DIR"
+        "" if kept else "; the folder cannot be written, so that every process compiles; set NUMBA_CACHE_DIR"
     )
     packs = ", ".join(f"{len(pack)} for {pack.level}" for pack in shipped())
     levels = ", ".join(target.levels_of_host()) or "no level"
@@ -185,7 +185,7 @@ def _threads() -> list[Finding]:
     ]
     return [
         Finding("libraries", "; ".join(libraries) or "none found"),
-        Finding("bounds", ", ".join(bounds) or "none set; OMP_NUM_THREADS=1 makes timings steady"),
+        Finding("bounds", ", ".join(bounds) or "none set; OMP_NUM_THREADS=1 makes timings reproducible"),
     ]
 
 
@@ -223,7 +223,7 @@ def _self_test() -> list[Finding]:
             fault=not right,
         ),
         Finding("residual", f"{residual:.1e} at most, tolerance {run.tolerance:g}", fault=not run.ok.all()),
-        Finding("time", f"{duration(seconds)} for {run.steps} steps, with what had to be compiled"),
+        Finding("time", f"{duration(seconds)} for {run.steps} steps, including compilation"),
     ]
 
 

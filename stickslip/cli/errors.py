@@ -92,7 +92,7 @@ def _foreign(path: Path) -> str:
         found = recognised(path)
     except (FormatError, OSError):
         return ""
-    return "" if found is None else f"{path}: this file is of another kind, {found.what}: {found.use}"
+    return "" if found is None else f"{path}: this file has another format, {found.what}: {found.use}"
 
 
 def os_sentence(error: OSError, path: object = None) -> str:

@@ -28,11 +28,11 @@ def export(
     until: float | None = None,
     every: int = 1,
 ) -> int:
-    """Write a recorded run as tables, as a scene or as a stream, by the ending of OUT.
+    """Export a run as tables, as a scene or as a stream; the suffix of OUT selects the format.
 
-    .csv, .parquet   tables: the one of --table, or every one of the run, each in
-                     a file with its name (OUT-states.csv, OUT-contacts.csv, ...)
-    .vtkhdf          bodies for ParaView, and contacts beside it (OUT-contacts.vtkhdf)
+    .csv, .parquet   the table of --table, or all tables of the run, each in a file
+                     of its own (OUT-states.csv, OUT-contacts.csv, ...)
+    .vtkhdf          bodies for ParaView, and contacts in OUT-contacts.vtkhdf
     .usda .usdc .usd an animation for programs that read USD
     .rrd             a recording for Rerun's viewer
 
@@ -46,17 +46,17 @@ def export(
     Parameters
     ----------
     file
-        A trajectory, as `stickslip run ... --out FILE` writes it.
+        File of a run, written by `stickslip run ... --out FILE`.
     out
-        File to write; one that is there is replaced.
+        File to write; an existing file is replaced.
     table
-        Which table is written; all by default.
+        Table to write; all tables by default.
     start
-        Leave what comes before this time [s] out.
+        Start time of the export [s].
     until
-        Leave what comes after this time [s] out.
+        End time of the export [s].
     every
-        Write every so many records.
+        Number of records between two exported ones.
     """
     check_writable(out, ENDINGS)
     run = load_run(file)

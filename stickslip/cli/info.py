@@ -30,17 +30,17 @@ key is said to readers only, and what has no text to programs only."""
 
 
 def info(files: Files, /, *, kind: Kind = None, existence: Flag = False, json: Json = False) -> int:
-    """Show what files hold: a problem, a trajectory, results, or a format of others.
+    """Describe the contents of files: problems, runs, results, models, robots and others.
 
-    A stored solution is judged now, whatever the file says of it. The fingerprint
-    is that of the numbers of the problem, however they are stored.
+    The residuals of a stored solution are computed anew. The fingerprint depends on
+    the numbers of the problem, not on the format of the file.
 
-    Of a robot (MJCF, URDF) it lists joints, actuators, sensors and keys, and what of
-    the file has no use here. Of a mesh, a table, an archive, and of a robot that
-    cannot be loaded, it says what it is and what can be done with it.
+    For a robot (MJCF, URDF) the joints, actuators, sensors and keyframes are listed,
+    and the entries of the file that have no effect. For a mesh, a table, an archive
+    or a robot that cannot be loaded, the format and its possible uses are named.
 
-    With --json a number that is not finite is null, and a file that cannot be
-    read is an object with file and error.
+    With --json, numbers that are not finite are null, and a file that cannot be
+    read is an object with the keys file and error.
 
     For example:
       stickslip info problem.hdf5
@@ -57,7 +57,7 @@ def info(files: Files, /, *, kind: Kind = None, existence: Flag = False, json: J
         Problem files, .hdf5 or .dat; trajectories and results, .h5 or .hdf5; models, .toml or .json;
         robots, MJCF or URDF; any others.
     existence
-        Say whether a solution is sure to exist (a cone program; seconds for large files).
+        Test whether a solution is certain to exist (solves a cone program; seconds for large files).
     """
     reports: list[dict[str, Any]] = []
     shown: list[tuple[str, list[tuple[str, str]]]] = []
@@ -210,7 +210,7 @@ def _of_run(run: Trajectory, path: Path) -> Facts:
     yield "solver", run.solver, "solver", f"{run.solver}, tolerance {run.tolerance:g}{count}"
     yield "tolerance", run.tolerance, "", ""
     going = not run.complete and is_written(path)
-    unfinished = "so far: it is being written" if going else "unfinished, --resume goes on from there"
+    unfinished = "so far; the file is being written" if going else "unfinished; --resume continues it"
     ended = "" if run.complete else f"; {unfinished}"
     yield "span", [start, end], "time", f"{start:g} to {end:g} s, {run.clock.told}{ended}"
     yield "complete", run.complete, "", ""
@@ -354,7 +354,7 @@ def _of_existence(record: ProblemRecord) -> Facts:
     from stickslip.solvers.existence import prove_existence
 
     said: dict[str, Any] = {"holds": None, "margin": None, "self_stress": []}
-    sentence = "not looked at: the condition is for contact and global problems"
+    sentence = "not tested: the test applies to contact and global problems"
     if not isinstance(record.problem, BoxProblem):
         found = prove_existence(record.problem)
         said = {"holds": found.holds, "margin": found.margin, "self_stress": list(found.contacts)}

@@ -30,18 +30,18 @@ BENCH_VERBS = ("record", "collect", "run", "report")
 NARROWEST = 20
 """Fewest columns that are believed."""
 
-HELP = """Nonsmooth contact dynamics: exact friction, every answer certified.
+HELP = """Nonsmooth contact dynamics with exact friction and a certificate for every answer.
 
 Problems are read from FCLIB files (.hdf5) and from text files (.dat).
 
-Exit status: 0 fine; 1 a solve missed its tolerance or a run its facts; 2 bad
-input, with one sentence on stderr; 130 stopped by Ctrl+C, 143 by SIGTERM."""
+Exit status: 0 success; 1 a solve missed its tolerance, or a run a check; 2 bad
+input, explained by one sentence on stderr; 130 stopped by Ctrl+C, 143 by SIGTERM."""
 
 
 BENCH_HELP = """Compare solvers on collections of problems.
 
-record writes the contact problems that a scene meets, collect makes the standard
-collection, run gives problems to solvers, report shows what came of it.
+record writes the contact problems of a scene to files, collect makes the standard
+collection, run solves problems by several solvers, report summarises the results.
 
 For example:
   stickslip bench collect --out standard

@@ -51,7 +51,7 @@ def load_robot(
 
     around = None if world is None else load_model(world)
     if not isinstance(around, World | None):
-        raise InputError(f"--world {world}: it holds a system of equations; bodies are needed")
+        raise InputError(f"--world {world}: this is a system of equations; give a world of bodies")
     with usable(path, "robot"), refused(ModelError):
         robot = Robot.load(path, search=search or (), restitution=restitution or 0.0)
         return robot if around is None else robot.with_world(around)
@@ -65,14 +65,14 @@ def load_control(place: str) -> Callable[[Any], Any]:
     with refused(ContestantError, before="--control: "):
         function = own_thing(place)
     if not callable(function):
-        raise InputError(f"--control {place}: is no function of MuJoCo's data")
+        raise InputError(f"--control {place}: this is not a function of MuJoCo's data")
 
     def control(data: Any) -> Any:
         try:
             return function(data)
         except Exception as error:
             said = f"{type(error).__name__}: {error}"
-            raise ModelError(f"--control {place}: at t = {data.time:.9g} s it fails with {said}") from error
+            raise ModelError(f"--control {place}: at t = {data.time:.9g} s it raised {said}") from error
 
     return control
 
@@ -103,11 +103,11 @@ def file_scene(
     kind = path.suffix.lower()
     if kind not in ROBOTS and not (restitution is None and search is None and world is None):
         raise InputError(
-            f"--restitution, --search and --world are for files of robots, {', '.join(ROBOTS)}, not {path}"
+            f"--restitution, --search and --world apply to robots only ({', '.join(ROBOTS)}), not to {path}"
         )
     if kind in (*MODELS, *ROBOTS) and (until is None or (kind in MODELS and h is None and not resumed)):
         missing = "--until" if until is None else "--h"
-        raise InputError(f"{missing} is missing: {path} holds a model, and not how long it is to run")
+        raise InputError(f"{missing} is missing; {path} contains a model without the duration of the run")
     if kind in ROBOTS:
         model = load_robot(path, restitution, search, world)
         h, scheme = h or float(model.model.opt.timestep), DEFAULT_ROBOTS
@@ -134,7 +134,7 @@ def _end(path: Path, run: Trajectory, resumed: bool) -> float:
     if not resumed:
         return t
     if run.until is None or run.until <= t:
-        raise InputError(f"{path}: the run came to its end, t = {t:.6g} s; --until says where to go on to")
+        raise InputError(f"{path}: the run is complete, t = {t:.6g} s; use --until to continue it")
     return run.until
 
 

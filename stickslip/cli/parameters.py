@@ -16,19 +16,19 @@ KindName = Literal["friction", "global", "rolling", "global-rolling", "lcp", "ml
 
 Kind = Annotated[
     KindName | None,
-    Parameter(help="What a .dat file holds, where its name does not say.", show_default=False),
+    Parameter(help="Kind of the problem in a .dat file, if its name does not tell.", show_default=False),
 ]
 
 Json = Annotated[
-    bool, Parameter(show_default=False, help="Print JSON and nothing else: one object, or a list of several.")
+    bool, Parameter(show_default=False, help="Print only JSON: one object, or a list of several.")
 ]
 
 Scene = Annotated[
     list[str] | None,
     Parameter(
         name="--set",
-        help="A parameter of the scene, or for run an option of the scheme, as name=value, one per --set; for"
-        " those whose names are options of this command, too.",
+        help="A parameter of the scene, or (run only) an option of the scheme, as name=value; may be"
+        " repeated. Needed where the name is also an option of this command.",
     ),
 ]
 """Settings of a scene."""
@@ -37,44 +37,44 @@ SolverOptions = Annotated[
     list[str] | None,
     Parameter(
         name="--solver-option",
-        help="An option of the solver, name=value; repeat for more; `stickslip solvers NAME` lists them.",
+        help="An option of the solver, name=value; may be repeated. `stickslip solvers NAME` lists them.",
     ),
 ]
 """Options of a solver."""
 
 Threads = Annotated[
     int,
-    Parameter(help="Threads that large contact problems may use; the answer is the same for any number."),
+    Parameter(help="Number of threads for large contact problems; the answer does not depend on it."),
 ]
 Own = Annotated[
     str | None,
     Parameter(
         name="--own",
-        help="A solver of your own in the place of --solver: file.py:Class or package.module:Class; its"
-        " options are given by --solver-option.",
+        help="Your own solver in place of --solver: file.py:Class or package.module:Class, with options"
+        " by --solver-option.",
     ),
 ]
 """A user's class with a method `solve`."""
 
-Until = Annotated[float | None, Parameter(help="End [s]; that of the scene by default.")]
+Until = Annotated[float | None, Parameter(help="End time [s]; by default that of the scene.")]
 Grid = Annotated[
     str | None,
     Parameter(
-        help="In place of --h the times at which steps end [s], commas between them, or a text file of them;"
-        " the last one is the end, unless --until says otherwise.",
+        help="Times at which steps end [s], in place of --h: separated by commas, or a text file. The last"
+        " one is the end of the run unless --until is given.",
     ),
 ]
 Adaptive = Annotated[
     str | None,
     Parameter(
-        help="In place of --h steps as long as their error in position allows: tolerance=1e-6,h_max=0.01; of"
-        " tolerance [m], relative, h_min, h_max, first [s] and safety those that are not to be the default.",
+        help="Step lengths chosen by the error in position, in place of --h, for example"
+        " tolerance=1e-6,h_max=0.01. Options: tolerance [m], relative, h_min, h_max, first [s] and safety.",
     ),
 ]
-Step = Annotated[float | None, Parameter(name="--h", help="Time step [s]; that of the scene by default.")]
+Step = Annotated[float | None, Parameter(name="--h", help="Time step [s]; by default that of the scene.")]
 
-Host = Annotated[
-    str, Parameter(help="Address of this machine to serve at; only this machine reaches the default.")
+Host = Annotated[str, Parameter(help="Address to serve at; the default is reachable from this machine only.")]
+Port = Annotated[int, Parameter(help="Port to serve at; 0 selects a free port.")]
+NoBrowser = Annotated[
+    bool, Parameter(show_default=False, help="Print the address without opening a browser.")
 ]
-Port = Annotated[int, Parameter(help="Port to serve at; 0 takes any that is free.")]
-NoBrowser = Annotated[bool, Parameter(show_default=False, help="Print the address and open no browser.")]

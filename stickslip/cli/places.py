@@ -49,7 +49,7 @@ def solution_places(files: Sequence[Path], out: Path | None) -> dict[Path, Path]
 
 
 def check_writable(place: Path, endings: Sequence[str]) -> None:
-    """Refuse a place whose ending is not understood, or that clearly cannot be written."""
+    """Raise an error if the suffix of a path is unknown or the file cannot be written."""
     if place.suffix.lower() not in endings:
         raise InputError(f"{place}: the name must end in {' or '.join(endings)}")
     if place.is_dir():
@@ -61,9 +61,9 @@ def check_writable(place: Path, endings: Sequence[str]) -> None:
 
 
 def make_folder(out: Path) -> None:
-    """Make a folder where it is not there; refuse one that cannot be written to."""
+    """Create a folder if it does not exist; raise an error if it cannot be written to."""
     if out.exists() and not out.is_dir():
-        raise InputError(f"{out}: is a file; give the name of a folder")
+        raise InputError(f"{out}: this is a file; give the name of a folder")
     try:
         out.mkdir(parents=True, exist_ok=True)
         probe = out / ".stickslip"
@@ -74,7 +74,7 @@ def make_folder(out: Path) -> None:
 
 
 def check_not_itself(source: Path, place: Path) -> None:
-    """Refuse to write over the file that is read, under whatever name or link."""
+    """Raise an error if the output would overwrite the input, under any name or link."""
     if source.exists() and place.exists() and source.samefile(place):
         raise InputError(f"{place}: would overwrite the input; choose another name")
 
@@ -84,7 +84,7 @@ def load(path: Path, kind: str | None = None) -> ProblemRecord:
     from stickslip.files import read_record
 
     if path.is_dir():
-        raise InputError(f"{path}: is a directory, not a problem file")
+        raise InputError(f"{path}: this is a directory, not a problem file")
     with usable(path, "problem"):
         return read_record(path, kind)
 

@@ -56,10 +56,10 @@ def plot(
     forces: Flag = False,
     follow: Flag = False,
 ) -> int:
-    """Draw what a file holds: a trajectory, or a problem with its solution.
+    """Draw plots of a run, or of a problem with its solution.
 
     WHAT is one of energy, gaps, impulses, cones, phase, poincare, residuals.
-    Without it, what can be drawn of the file is listed.
+    Without WHAT, the plots that the file supports are listed.
 
     For example:
       stickslip plot ball.h5
@@ -76,31 +76,31 @@ def plot(
     file
         A trajectory, .h5 or .hdf5, or a problem file with a solution in it.
     what
-        What is drawn.
+        Kind of plot.
     out
-        Where to, .svg, .png, .pdf, .pgf (for LaTeX) or .csv (the data); WHAT.svg here unless given.
+        File to write: .svg, .png, .pdf, .pgf (for LaTeX) or .csv (the data); WHAT.svg by default.
     system
-        Of written equations, draw this system.
+        Written equations only: system to draw.
     interaction
-        Of written equations, draw this interaction alone.
+        Written equations only: interaction to draw.
     body
-        Of a world, draw the contacts or the motion of this body.
+        Worlds only: body whose contacts or motion are drawn.
     coordinate
-        Number of a coordinate, or x, y, z of a body; i,j in first order; repeat for more portraits.
+        Number of a coordinate, or x, y, z of a body; i,j for first-order systems; may be repeated.
     at
-        Cones at this time [s]; all records, or the last of a world, unless given.
+        Time of the cones [s]; by default all records, or the last one of a world.
     period
-        Of a Poincaré section [s].
+        Period of a Poincaré section [s].
     after
-        Leave what comes before this time [s] out of a portrait or section.
+        Start time of a portrait or section [s].
     until
-        Leave what comes after this time [s] out of a portrait.
+        End time of a portrait [s].
     log
-        Draw penetrations on a logarithmic axis.
+        Use a logarithmic axis for penetrations.
     forces
-        Draw mean forces in place of impulses.
+        Draw mean forces instead of impulses.
     follow
-        Draw again every second while another process writes the run, until it is over or Ctrl+C.
+        Redraw every second while another process writes the run, until its end or Ctrl+C.
     """
     from stickslip.files import ProblemRecord
 
@@ -116,18 +116,18 @@ def plot(
     for name in given:
         if name not in TAKES[what]:
             takers = ", ".join(each for each, options in TAKES.items() if name in options)
-            raise InputError(f"--{name} is not for {what}; it is for {takers}")
+            raise InputError(f"--{name} does not apply to {what}; it applies to {takers}")
     place = Path(f"{what}.svg") if out is None else out
     check_writable(place, PLOTS)
     source = _source(file)
     if isinstance(source, ProblemRecord) and what != "cones":
         if what == "residuals":
             advice = f"`stickslip solve {file} --plot {place}` draws the residuals of a solve"
-            raise InputError(f"{file}: a problem stores no history; {advice}")
-        raise InputError(f"{file}: {what} is drawn of a trajectory; of a problem only cones can be")
+            raise InputError(f"{file}: a problem contains no history; {advice}")
+        raise InputError(f"{file}: {what} needs a run; only cones can be drawn for a problem")
     if coordinate is not None:
         if what == "poincare" and len(coordinate) > 1:
-            raise InputError("--coordinate: a section shows one; phase takes several")
+            raise InputError("--coordinate: a section shows one coordinate; phase accepts several")
         given["coordinate"] = coordinate if len(coordinate) > 1 else coordinate[0]
     draws = getattr(import_module("stickslip.view"), f"plot_{what}")
     with usable(place), refused(ValueError, before=f"{file}: "):
@@ -152,7 +152,7 @@ def _list(path: Path) -> int:
 
     source = _source(path)
     if isinstance(source, ProblemRecord):
-        stored = "its stored solution" if source.solution is not None else "none: it stores no solution"
+        stored = "its stored solution" if source.solution is not None else "none: the file has no solution"
         rows = [("cones", "", stored)]
     else:
         if not source.of_world:

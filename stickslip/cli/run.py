@@ -1,4 +1,4 @@
-"""`stickslip run`: simulate a ready scene, and check what is known about it."""
+"""`stickslip run`: simulate a scene and check the result against known values."""
 
 from __future__ import annotations
 
@@ -89,17 +89,17 @@ def run(
     parameters: Flag = False,
     **given: Annotated[str, Parameter(show=False)],
 ) -> int:
-    """List the scenes, or simulate one of them and check what is known about it.
+    """List the scenes, or simulate one and check the result against known values.
 
-    Prints what was simulated and how well, and a table of facts: what closed
-    forms and conservation laws say, and what was found. Exit status 1 says that
-    a fact was not found, or that a step missed its tolerance; a relaxed run, which
-    puts another law in the place of the exact one, says so and ends with 0. Ctrl+C
-    and SIGTERM end a run early: what was done until then is shown, and written if
-    asked; exit status 130 and 143. A second one ends the process at once.
+    Prints a summary with residuals, and a table that compares the result with
+    closed forms and conservation laws. Exit status 1: a check failed, or a step
+    missed its tolerance. A relaxed run solves another law than the exact one; the
+    summary says so, and the exit status is 0. Ctrl+C and SIGTERM end a run early:
+    the part that was simulated is shown, and written with --out; the exit status is
+    130 or 143. A second signal ends the process at once.
 
-    Every parameter of the scene is an option of its own, such as --mu 0.5, and so
-    is every option of the scheme; `stickslip run NAME --parameters` lists them.
+    Parameters of the scene and options of the scheme are options of this command,
+    such as --mu 0.5; `stickslip run NAME --parameters` lists them.
 
     For example:
       stickslip run
@@ -123,46 +123,44 @@ def run(
     Parameters
     ----------
     name
-        Simulate this scene; without it, one line per scene. Or the model in this file, .toml or .json,
-        for which --until and --h are to be given; or the robot in this file, MJCF or URDF (.xml,
-        .mjcf, .urdf), whose step is that of the file unless --h is given; or the model of the run in
-        this file, .h5 or .hdf5.
+        Scene to simulate; without it, the scenes are listed. Or a file: a model (.toml or .json, with
+        --until and --h); a robot, MJCF or URDF (.xml, .mjcf, .urdf), with the time step of the file
+        unless --h is given; or the file of a run (.h5 or .hdf5), whose model is simulated.
     scheme
-        Time scheme; that of the scene by default.
+        Time scheme; by default that of the scene.
     solver
-        Solver of the contact problems, as `stickslip solvers` lists them; auto by default.
+        Solver of the contact problems; auto by default. `stickslip solvers` lists them.
     record
-        Keep every so many steps.
+        Number of steps between two records.
     on_failure
-        What to do about a step that misses its tolerance: raise stops there, accept
-        counts it, halve tries shorter steps.
+        Action when a step misses its tolerance: raise stops the run, accept counts the step and
+        continues, halve repeats it with shorter steps.
     forces
-        Which of several certified forces with the same motion are kept: least, those of least norm,
-        or solver, what the solver found.
+        Contact forces to record where several give the same motion: least, those of least norm, or
+        solver, those that the solver found.
     out
-        Write the run to this file, .h5 or .hdf5, while it goes on. Whatever ends it, a kill
-        included, the file holds the run up to the last second.
+        File (.h5 or .hdf5) to write during the run. However the run ends, even by a kill, the file
+        contains it up to the last second.
     plot
-        Draw the figure of the scene into this file, .png, .svg, .pdf, .pgf or .csv.
+        File for the figure of the scene: .png, .svg, .pdf, .pgf or .csv.
     key
-        Of a robot: begin at this keyframe.
+        Robots only: keyframe to start from.
     control
-        Of a robot: a function at file.py:function that is given MuJoCo's data before each step, and
+        Robots only: file.py:function, a function that receives MuJoCo's data before each step and
         returns the controls.
     restitution
-        Of all geoms of a robot, from 0 to 1; 0 by default.
+        Robots only: coefficient of restitution of all geoms, from 0 to 1; 0 by default.
     search
-        A folder for meshes and packages of a robot beside that of its file; repeat for more.
+        Robots only: additional folder for meshes and packages; may be repeated.
     world
-        Around a robot: the bodies of this file of a model, .toml or .json.
+        Robots only: model file (.toml or .json) with bodies to place around the robot.
     resume
-        Go on from the end of this run of the same scene, and in its file; with --out the
-        new records go to another. Where NAME is the file of the run itself, no file is given
-        here; a run that was stopped goes on to where it was to end.
+        Continue this run of the same scene, and write to its file, or to that of --out. Without a file
+        if NAME is the file of the run; an interrupted run then continues to its planned end.
     view
-        Show the run in the browser while it goes on, and play it when it is over, until Ctrl+C.
+        Show the run in the browser while it is simulated, and play it afterwards, until Ctrl+C.
     parameters
-        List the parameters of the scene and the options of the scheme, and simulate nothing.
+        List the parameters of the scene and the options of the scheme, without a simulation.
     """
     from stickslip import scenes
     from stickslip.extras import MissingPackage
@@ -170,14 +168,14 @@ def run(
 
     if name is None:
         if given or settings or parameters:
-            raise InputError("NAME is missing: which scene is to be run?")
+            raise InputError("NAME is missing; give the name of a scene")
         rows = [(each, scenes.summary(each)) for each in scenes.names(scenes.RUN)]
         table(("scene", "summary"), rows, folds=("summary",))
         return ExitCode.FINE
     if parameters:
         return _show_parameters(name, scheme)
     if not view and (host != "127.0.0.1" or port != 8080 or no_browser):
-        raise InputError("--host, --port and --no-browser say how a run is shown: add --view")
+        raise InputError("--host, --port and --no-browser require --view")
     if out is not None:
         check_writable(out, FCLIB)
     if plot is not None:
@@ -231,7 +229,7 @@ def run(
         wrote(place)
     if out is not None and not trajectory.complete:
         again = f"{out} --resume" if file else f"{name} --resume {out}"
-        print(f"go on with: stickslip run {again}" + (f" --control {control}" if control else ""))
+        print(f"to continue: stickslip run {again}" + (f" --control {control}" if control else ""))
     for sentence in unwritten:
         complain(sentence)
     if unwritten:
@@ -244,11 +242,11 @@ def run(
 
 
 def _resumed(name: str, resume: Path | bool | None) -> Path | None:
-    """The file of the run to go on with; --resume without a file is for a run that NAME is the file of."""
+    """The file of the run to continue; --resume without a file requires that NAME is the file of a run."""
     if not isinstance(resume, bool):
         return resume
     if Path(name).suffix.lower() not in FCLIB:
-        raise InputError(f"--resume FILE: which run of {name} is to go on?")
+        raise InputError(f"--resume needs the file of the run of {name} to continue")
     return Path(name) if resume else None
 
 
@@ -276,10 +274,14 @@ def _start(name: str, scene: Scenario, resume: Path | None, key: str | None, giv
 
     model: Any = scene.system
     if given and not isinstance(model, Robot):
-        raise InputError(f"--{given[0]} is for robots (.xml, .mjcf, .urdf, and their runs); {name} is none")
+        raise InputError(
+            f"--{given[0]} applies to robots (.xml, .mjcf, .urdf) and their runs; {name} is neither"
+        )
     if resume is not None:
         if key is not None:
-            raise InputError(f"--key {key}: a run that is resumed begins at the end of {resume}")
+            raise InputError(
+                f"--key {key}: with --resume the run starts at the end of {resume}; give one of them"
+            )
         return load_run(resume).checkpoint()
     return None if key is None else model.key(key)
 
@@ -291,7 +293,7 @@ def _solver(
     if own is None:
         return solver_options(_solver_name(name, start), given), name
     if name is not None:
-        raise InputError(f"--own and --solver {name}: give one of them")
+        raise InputError(f"--own and --solver {name} exclude each other; give one of them")
     return {}, make_own(own, None, given)
 
 
@@ -347,7 +349,7 @@ def simulated(system: Any, *, watch: LiveView | None = None, **how: Any) -> tupl
         word, code = "stopped", ExitCode.FINE
         if isinstance(stop, KeyboardInterrupt):
             word, code = stop_word(stop), stop_code(stop)
-        return done, f"{word} at t = {done.t[-1]:.6g} s; what was done until then is kept", code
+        return done, f"{word} at t = {done.t[-1]:.6g} s; the steps before are kept", code
     except OSError as error:
         done = getattr(error, "trajectory", None)
         if done is None:
@@ -366,7 +368,7 @@ def _draw(scene: Scenario, trajectory: Trajectory, plot: Path | None) -> tuple[l
         draw(scene.figure(trajectory), plot)
         return [plot], []
     except OSError as error:
-        return [], [f"{os_sentence(error, plot)}; it was not written"]
+        return [], [f"{os_sentence(error, plot)}; the file was not written"]
     except (IndexError, ValueError) as error:  # a run that is too short to draw
         return [], [f"{plot} was not written: this run cannot be drawn: {error}"]
 
@@ -376,7 +378,7 @@ def _show_facts(scene: Scenario, trajectory: Trajectory) -> bool:
     try:
         facts = scene.facts(trajectory)
     except (IndexError, ValueError) as error:  # a run that is too short to show them
-        complain(f"the facts of {scene.name} cannot be measured on this run: {error}")
+        complain(f"the checks of {scene.name} cannot be evaluated on this run: {error}")
         return False
     if facts:
         print()

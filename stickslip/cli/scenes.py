@@ -1,4 +1,4 @@
-"""`stickslip scenes`: which scenes there are, problems and runs, and their parameters."""
+"""`stickslip scenes`: the scenes, problems and runs, and their parameters."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from stickslip.cli.tables import pairs, print_json, table
 
 
 def scenes(name: Annotated[str | None, Parameter(name="NAME")] = None, /, *, json: Json = False) -> int:
-    """List the scenes, or show one of them with all its parameters.
+    """List the scenes, or describe one scene with all its parameters.
 
-    Scenes of kind run are for `stickslip run NAME`; those of kind problem are single contact
-    problems. `stickslip bench record NAME` writes problems of either kind to files.
+    `stickslip run NAME` simulates a scene of kind run. A scene of kind problem is a single contact
+    problem. `stickslip bench record NAME` writes the problems of either kind to files.
 
     For example:
       stickslip scenes
@@ -25,7 +25,7 @@ def scenes(name: Annotated[str | None, Parameter(name="NAME")] = None, /, *, jso
     Parameters
     ----------
     name
-        Show this scene and its parameters; without it, one line per scene.
+        Scene to describe; without it, the scenes are listed.
     """
     from stickslip import scenes as known
 

@@ -1,4 +1,4 @@
-"""`stickslip schemes`: which time schemes there are, and how they are set."""
+"""`stickslip schemes`: the time schemes and their options."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from stickslip.cli.tables import table
 
 
 def schemes(name: Annotated[str | None, Parameter(name="NAME")] = None, /, *, json: Json = False) -> int:
-    """List the time schemes, or show one of them with all its options.
+    """List the time schemes, or describe one scheme with all its options.
 
-    The options are set by `stickslip run SCENE --set name=value`, or in Python.
+    Set options by `stickslip run SCENE --set name=value`, or in Python.
 
     For example:
       stickslip schemes
@@ -24,7 +24,7 @@ def schemes(name: Annotated[str | None, Parameter(name="NAME")] = None, /, *, js
     Parameters
     ----------
     name
-        Show this scheme and its options; without it, one line per scheme.
+        Scheme to describe; without it, the schemes are listed.
     """
     from stickslip.schemes import registry
 

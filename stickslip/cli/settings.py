@@ -47,7 +47,7 @@ def check_known(owner: str, given: Iterable[str], known: Sequence[str], options:
     """Refuse a setting that is none of the `known`; one that looks like an option of the command is named."""
     for key in given:
         if key not in known:
-            there = alternatives(key, known, "there are:")
+            there = alternatives(key, known, "available:")
             if "did you mean" not in there:
                 there += "".join(f"; {close}" for close in [suggestion(key, options)] if close)
             raise InputError(f"--{key.replace('_', '-')}: {owner}; {there}")
@@ -64,7 +64,7 @@ def grid_values(text: str) -> list[float]:
     if not values:
         low, high, count = text.split(":")
         if not 1 <= int(count) <= MOST:
-            raise ValueError(f"{count} values; there may be 1 to {MOST}")
+            raise ValueError(f"{count} values; the number must lie in [1, {MOST}]")
         step = (float(high) - float(low)) / max(int(count) - 1, 1)
         values = [float(low) + step * k for k in range(int(count))]
         values[-1] = float(high) if int(count) > 1 else float(low)
@@ -87,7 +87,7 @@ def read_grid(text: str | None) -> list[float] | None:
         return [float(word) for word in written.split()]
     except ValueError:
         raise InputError(
-            f"--grid {text}: neither times with commas between them nor a text file of times"
+            f"--grid {text} is neither a list of times separated by commas nor a text file of times"
         ) from None
 
 

@@ -37,17 +37,17 @@ def solve(
     threads: Threads = 1,
     json: Json = False,
 ) -> int:
-    """Solve the problems in files and print what the judge says of each answer.
+    """Solve the problems in files, and print the residuals that the judge computes.
 
-    One file gives the full certificate, several give a table with a line each.
-    The solver auto tries several methods in turn; what it tried is shown.
+    For one file the full certificate is printed, for several a table with one line
+    each. The solver auto tries several methods in turn and lists them.
 
-    Exit status 1 says that a solve missed its tolerance (or met it only on the
-    convex relaxation or on pyramids), 2 that a file, an option or a solver
-    could not be used.
+    Exit status 1: a solve missed its tolerance, or met it only for the convex
+    relaxation or for pyramids. Exit status 2: a file, an option or a solver could
+    not be used.
 
-    With --json a number that is not finite is null, and a file that could not be
-    used is an object with file and error.
+    With --json, numbers that are not finite are null, and a file that could not be
+    used is an object with the keys file and error.
 
     For example:
       stickslip solve problem.hdf5
@@ -64,16 +64,16 @@ def solve(
     solver
         Name of the solver; `stickslip solvers` lists them.
     tolerance
-        Largest residual (natural, natural_scaled) that counts as solved; 1e-8 unless given.
+        Largest residual (natural, natural_scaled) of a solved problem; 1e-8 by default.
     guess
-        Start from the first guess in the file (its solution if there is none), or from nothing.
+        Starting point: the first guess in the file (or its solution, if there is no guess), or none.
     select
-        Which of several certified impulses with the same velocities are given: any, those that the solver
-        finds, or least, those of least norm.
+        Impulses to return where several give the same velocities: any, those that the solver finds, or
+        least, those of least norm.
     out
-        Write problem and solution here (.hdf5), solved or not; a directory for several files.
+        File (.hdf5) for the problem and its answer, solved or not; a directory for several files.
     plot
-        Draw the convergence here, .png, .svg, .pdf, .pgf or .csv.
+        File for a plot of the convergence: .png, .svg, .pdf, .pgf or .csv.
     """
     from stickslip.problem.solution import SolverFailure
     from stickslip.threads import checked_number, use_threads
@@ -83,7 +83,7 @@ def solve(
     if own is None:
         solving = make_solver(solver, tolerance, option or [])
     elif solver != DEFAULT_SOLVER:
-        raise InputError(f"--own and --solver {solver}: give one of them")
+        raise InputError(f"--own and --solver {solver} exclude each other; give one of them")
     else:
         solving = make_own(own, tolerance, option)
         solver = solving.label
@@ -158,7 +158,7 @@ def _solved(
     with refused(MissingPackage), refused(*refusals, before=f"{path}: "):
         stored = [answer for answer in (*record.guesses, record.solution) if answer is not None]
         if guess == "stored" and not stored:
-            raise InputError("stores neither a guess nor a solution; use --guess none")
+            raise InputError("the file contains neither a guess nor a solution; use --guess none")
         start = stored[0].r if guess == "stored" else None
         solution: Solution = solver.solve(record.problem, guess=start, progress=progress)
         if select == "least":

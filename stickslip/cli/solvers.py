@@ -1,4 +1,4 @@
-"""`stickslip solvers`: which solvers there are, what they take, and how they are set."""
+"""`stickslip solvers`: the solvers, the problems that they accept, and their options."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from stickslip.cli.tables import pairs, print_json, table
 
 
 def solvers(name: Annotated[str | None, Parameter(name="NAME")] = None, /, *, json: Json = False) -> int:
-    """List the solvers, or show one of them with all its options.
+    """List the solvers, or describe one solver with all its options.
 
-    With --json the options are always there; a bound that is null is infinite.
+    With --json the options are always included; an infinite bound is null.
 
     For example:
       stickslip solvers
@@ -28,7 +28,7 @@ def solvers(name: Annotated[str | None, Parameter(name="NAME")] = None, /, *, js
     Parameters
     ----------
     name
-        Show this solver and its options; without it, one line per solver.
+        Solver to describe; without it, the solvers are listed.
     """
     from stickslip.solvers import registry
 
@@ -52,8 +52,8 @@ def solvers(name: Annotated[str | None, Parameter(name="NAME")] = None, /, *, js
     if entries:
         shown = [(each.name, each.cls, _accepted(each), each.availability, each.summary) for each in entries]
         table(("solver", "class", "accepts", "here", "summary"), shown, folds=("accepts", "here", "summary"))
-        print(f"\n{DEFAULT_SOLVER} is used where none is named; `stickslip solvers NAME` shows its options")
-        print("siconos-nsgs, siconos-prox, ... are solvers of Siconos, where that is installed")
+        print(f"\n{DEFAULT_SOLVER} is the default; `stickslip solvers NAME` shows its options")
+        print("siconos-nsgs, siconos-prox, ... are available where Siconos is installed")
     return 0
 
 

@@ -26,7 +26,7 @@ def study(
     *,
     out: Path | None = None,
     quick: Flag = False,
-    plot: Literal["png", "svg"] = "png",
+    plot: Literal["png", "svg", "pdf", "pgf"] = "png",
     data: Path | None = None,
     train: int | None = None,
     seed: int | None = None,
@@ -35,9 +35,9 @@ def study(
 ) -> int:
     """List the studies, or run one of them and print its tables.
 
-    A study repeats an experiment of the literature on problems that it makes
-    itself, and sets what was printed there beside what is found here. The study of
-    tosses takes measured ones: --data and all options after it are for this study.
+    A study repeats an experiment of the literature on generated problems, and compares
+    its results with the published ones. The study of tosses uses measurements: --data
+    and the options after it apply to this study only.
 
     For example:
       stickslip study
@@ -49,24 +49,24 @@ def study(
     Parameters
     ----------
     name
-        Run this study; without it, one line per study.
+        Study to run; without it, the studies are listed.
     out
-        Directory for the tables (.csv), the figures (with their data as .csv) and
-        all of it as one .json; made if it is not there. Without it nothing is written.
+        Directory for the tables (.csv), the figures (with their data as .csv) and one .json with
+        all results; created if it does not exist. By default nothing is written.
     quick
-        Run a small part of the study, in seconds.
+        Run a small part of the study, which takes seconds.
     plot
-        Format of the figures.
+        Format of the figures; pgf is text for LaTeX.
     data
-        Measured tosses, an .npz with rows and start (docs/tosses.md); made up ones without it.
+        Measured tosses, an .npz with rows and start (docs/tosses.md); simulated tosses by default.
     train
-        Fit on so many tosses of them; 64 by default.
+        Number of tosses to fit; 64 by default.
     seed
-        Which tosses are drawn to be fitted on; 0 by default.
+        Seed of the selection of tosses to fit; 0 by default.
     predict
-        Predict all tosses of this file, in the place of those of --data that are not fitted on.
+        File whose tosses are predicted; by default the tosses of --data that were not fitted.
     processes
-        Share the work among so many processes; as many as there are processors by default.
+        Number of processes; by default the number of processors.
     """
     from stickslip import studies
     from stickslip.files.errors import FormatError
@@ -77,13 +77,13 @@ def study(
         table(("study", "summary"), rows, folds=("summary",))
         return ExitCode.FINE
     if name not in studies.names():
-        raise InputError(f"no study {name!r}; {alternatives(name, studies.names())}")
+        raise InputError(f"unknown study {name!r}; {alternatives(name, studies.names())}")
     asked = {"data": data, "train": train, "seed": seed, "predict": predict, "processes": processes}
     given = {option: value for option, value in asked.items() if value is not None}
     for option in given:
         if option not in studies.options(name):
             takers = [each for each in studies.names() if option in studies.options(each)]
-            raise InputError(f"study {name} takes no --{option}; it is for {', '.join(takers)}")
+            raise InputError(f"study {name} takes no --{option}; it applies to {', '.join(takers)}")
     if out is not None:
         make_folder(out)
     with refused(FormatError, StudyInputError), watch_parts(f"study {name}") as progress:
@@ -108,7 +108,7 @@ def _write(found: Study, out: Path, plot: str, written: list[Path]) -> str:
     """Write everything into `out`, noting the places; a sentence about the first that cannot be written."""
     from stickslip.files import FormatError
     from stickslip.files.problems import replace_file
-    from stickslip.view.figures import draw
+    from stickslip.view.figures import draw, figure_csv
 
     def put(place: Path, text: str) -> None:
         replace_file(place, text.encode())
@@ -125,13 +125,7 @@ def _write(found: Study, out: Path, plot: str, written: list[Path]) -> str:
             place = out / f"{found.name}-{title}.{plot}"
             draw(figure, place)
             written.append(place)
-            points = [
-                (panel.title, curve.name, x, y)
-                for panel in figure.panels
-                for curve in panel.curves
-                for x, y in zip(curve.x.tolist(), curve.y.tolist(), strict=True)
-            ]
-            put(place.with_suffix(".csv"), csv_text(("panel", "curve", "x", "y"), points))
+            put(place.with_suffix(".csv"), figure_csv(figure))
         tables = [
             {"title": t.title, "columns": t.headings, "rows": [list(r) for r in t.rows], "note": t.note}
             for t in found.tables
@@ -139,7 +133,7 @@ def _write(found: Study, out: Path, plot: str, written: list[Path]) -> str:
         said = {"study": found.name, "tables": tables, "data": found.data}
         put(out / f"{found.name}.json", json_text(said))
     except OSError as error:
-        return f"{os_sentence(error)}; it was not written, nor what comes after it"
+        return f"{os_sentence(error)}; this file and those after it were not written"
     except FormatError as error:
         return str(error)
     return ""

@@ -51,17 +51,17 @@ def sweep(
     json: Json = False,
     **given: Annotated[str, Parameter(show=False)],
 ) -> int:
-    """Run a model at many values of its parameters, and keep what is measured of each run.
+    """Run a model at many values of its parameters, and store measured quantities of each run.
 
-    All combinations of the values are run, each with every sample. Each run is
-    made in a process, under a time limit and a memory limit. A run that fails is
-    a row that says why. Every row is safe on the disk before the next is waited
-    for: the same command goes on where it was interrupted, and runs nothing
-    twice. The rows do not depend on the executor or the number of workers.
+    All combinations of the values are run, each with every sample. Each run has its
+    own process, with a time limit and a memory limit. The row of a failed run contains
+    the reason. Every row is written to disk at once: the same command continues an
+    interrupted sweep and repeats no run. The rows do not depend on the executor or the
+    number of workers.
 
-    Parameters that do not vary are options of their own, as for `stickslip run`.
+    Parameters that do not vary are options of this command, as for `stickslip run`.
 
-    Exit status 0 says that all runs were made, whatever came of them.
+    Exit status 0: all runs were made, including failed ones.
 
     For example:
       stickslip sweep bouncing-ball --vary e=0.1:0.9:9 --out ball.h5
@@ -74,38 +74,38 @@ def sweep(
     Parameters
     ----------
     scene
-        The scene, as `stickslip run` lists them, or file.py:function.
+        Scene (`stickslip run` lists them), or file.py:function.
     vary
-        A parameter and its values: name=first:last:count, name=a,b,c, or a distribution,
-        name=uniform:LOW:HIGH, log-uniform:LOW:HIGH, normal:MEAN:DEVIATION, integers:LOW:HIGH; repeat for more
-        parameters.
+        Parameter and its values: name=first:last:count, name=a,b,c, or a distribution,
+        name=uniform:LOW:HIGH, log-uniform:LOW:HIGH, normal:MEAN:DEVIATION, integers:LOW:HIGH; may be
+        repeated.
     points
-        A file .csv with a column for each parameter and a row for each run.
+        CSV file with a column for each parameter and a row for each run.
     samples
-        Samples of the distributions.
+        Number of samples of the distributions.
     method
-        How they are drawn: random, latin (a Latin hypercube), sobol (Sobol's points, scrambled).
+        Sampling method: random, latin (Latin hypercube), sobol (scrambled Sobol points).
     repeat
-        How often each combination is run, each time with another seed.
+        Number of runs of each combination, each with another seed.
     seed
-        Of samples and of runs; 0 by default.
+        Seed of the samples and of the runs; 0 by default.
     measure
-        What is measured, commas between: usual (energy, runout and share of facts that hold), facts,
+        Measured quantities, separated by commas: usual (energy, runout, share of passed checks), facts,
         final, energy, runout, speed, penetration, or file.py:function.
     scheme
-        Time scheme; that of the scene by default.
+        Time scheme; by default that of the scene.
     solver
-        Solver of the contact problems, as `stickslip solvers` lists them; auto by default.
+        Solver of the contact problems; auto by default. `stickslip solvers` lists them.
     executor
-        Where runs are made: processes, dask (a cluster of this machine), dask://HOST:PORT, or here.
+        Executor of the runs: processes, dask (a cluster on this machine), dask://HOST:PORT, or here.
     workers
-        Runs side by side; as many as there are processors by default.
+        Number of simultaneous runs; by default the number of processors.
     timeout
-        Time limit of one run, compilation apart [s].
+        Time limit of one run, without compilation [s].
     memory
         Memory limit of one run [MiB].
     out
-        File of the sweep (.h5, .hdf5); one that is there already is gone on with.
+        File of the sweep (.h5, .hdf5); an existing file is continued.
     """
     arguments = dict(locals())
     from stickslip.bench.collections.models import parameters_of
@@ -129,7 +129,7 @@ def sweep(
             parameters[one.name] = one
         for one in [] if points is None else read_points(points, known):
             if one.name in parameters:
-                raise InputError(f"{one.name} stands in {points} and is given, too")
+                raise InputError(f"{one.name} is a column of {points} and an option; remove one of the two")
             parameters[one.name] = one
         try:
             with watch_parts(f"sweep {scene}", quiet=json) as progress:
@@ -142,8 +142,8 @@ def sweep(
         except KeyboardInterrupt as stop:
             safe = "no run was made"
             with suppress(OSError, ValueError):
-                safe = f"{len(read(out))} runs are safe in {out}"
-            complain(f"{stop_word(stop)}; {safe}; the same command goes on")
+                safe = f"{len(read(out))} runs are stored in {out}"
+            complain(f"{stop_word(stop)}; {safe}; repeat the command to continue")
             return stop_code(stop)
     if json:
         print_json(_facts(result, out))

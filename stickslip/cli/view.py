@@ -51,10 +51,10 @@ def view(
 ) -> int:
     """Show a recorded run of bodies, a world or a robot in the browser, until Ctrl+C.
 
-    All shapes, played at any speed; contact points in the colour of what they do,
-    forces as arrows, residual and penetration beside the time. Click a body for
-    its state. With --export nothing is served: one HTML file is written that
-    plays by itself, or an animation that is drawn without a display.
+    The viewer plays all shapes at any speed, with contact points coloured by state,
+    forces as arrows, and residual and penetration beside the time. Click a body for
+    its state. With --export nothing is served: the command writes one HTML file that
+    plays without a server, or an animation drawn without a display.
 
     For example:
       stickslip view stack.h5

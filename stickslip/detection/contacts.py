@@ -11,11 +11,12 @@ from stickslip.state import Array, IntArray
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ContactSet:
-    """Where shapes touch or are about to, sorted by id. Normals point from the second body to the first.
+    """Contacts of shapes that touch or are about to, sorted by id. Normals point from the second body to the
+    first.
 
-    id = (s ns + t) SLOTS + slot, with s < t the two shapes (in the order in which `shape` has them, and
-    `body` accordingly), ns their number, and a slot that a contact keeps from step to step.
-    In steps of the variational scheme a plane is always the second, whatever its number; ids are the same.
+    id = (s ns + t) SLOTS + slot, where s < t are the two shapes (in the order of `shape` and
+    `body`), ns is their number, and slot is a number that a contact keeps from step to step.
+    In steps of the variational scheme a plane is always the second shape; ids are the same.
     """
 
     id: IntArray

@@ -28,7 +28,9 @@ NO_WARNINGS = NoWarnings()
 
 
 class Detector:
-    """A workspace for the contacts of one world; it holds no state of the physics: same q, same bytes."""
+    """Workspace for the contacts of one world. It stores no physical state: the same q gives the same
+    bytes.
+    """
 
     def __init__(self, world: World):
         if not isinstance(world, World):

@@ -73,7 +73,7 @@ def set_arena(mujoco: Any, model: Any, size: int) -> None:
     np.empty(size, np.uint8)  # a MemoryError where there is not so much: MuJoCo would end the process
     place = ctypes.c_int64.from_address(int(model._address) + _offset("mjModel", "narena"))
     if place.value != model.narena:
-        raise RuntimeError(f"MuJoCo {mujoco.__version__} keeps its models elsewhere than it says")
+        raise RuntimeError(f"MuJoCo {mujoco.__version__} has an unexpected layout of its models")
     place.value = size
 
 

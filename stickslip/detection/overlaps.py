@@ -17,7 +17,7 @@ SHOWN = 10
 
 
 class Overlap(NamedTuple):
-    """Two bodies that overlap."""
+    """Pair of bodies that overlap."""
 
     first: str
     """Name of a body."""
@@ -30,9 +30,17 @@ class Overlap(NamedTuple):
 def find_overlaps(
     world: World, state: State, tolerance: float = TOLERANCE, *, detector: Detector | None = None
 ) -> tuple[Overlap, ...]:
-    """Pairs of bodies that overlap by more than `tolerance` times the smaller one's size, deepest first.
+    """Return the pairs of bodies that overlap by more than `tolerance` times the size of the smaller one,
+    deepest first.
 
-    detector: one of `world`; made unless given.
+    detector   a detector of `world`; made unless given
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("a", ss.Sphere(0.1), position=(0, 0, 0))
+        b.body("b", ss.Sphere(0.1), position=(0.15, 0, 0))
+        print(ss.detection.find_overlaps(b.build()))
     """
     detector = Detector(world) if detector is None else detector
     world.check_state(state)
@@ -57,8 +65,7 @@ def check_overlaps(
         listed = "; ".join(f"{one.first!r} and {one.second!r} by {one.depth:.3g} m" for one in found[:SHOWN])
         more = f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
         raise ModelError(
-            f"bodies overlap: {listed}{more}. Move them apart, or let them through each other: "
-            "apart(first, second)"
+            f"bodies overlap: {listed}{more}. Move them apart, or exclude the pair: apart(first, second)"
         )
 
 

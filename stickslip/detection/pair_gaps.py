@@ -45,7 +45,7 @@ class GapValue(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SmoothGap:
-    """The gap between a feature of a body and one of another, as a function of their poses."""
+    """Gap between a feature of a body and a feature of another, as a function of their poses."""
 
     first: str
     """Name of the first body."""
@@ -89,14 +89,16 @@ class SmoothGap:
 def smooth_gaps(
     world: World, first: str, second: str, q: ArrayLike | None = None, *, within: float | None = None
 ) -> tuple[SmoothGap, ...]:
-    """Gaps of the features of two bodies that are closest at q, shape (7 n,), the start unless given.
+    """Return the gaps between the closest features of two bodies at q, shape (7 n,); the start unless given.
 
-    They are where detection finds contacts: of two boxes that are apart, those along an axis of one of them.
-    within: how far apart features may be [m]; a tenth of the size of the smaller body unless given.
+    within   largest distance of features [m]; a tenth of the size of the smaller body unless given
+
+    The features are those of the contacts that detection finds; for separated boxes those along an axis of
+    one of them.
     """
     for name in (first, second):
         if name not in world.names:
-            raise UnknownNameError(f"no body {name!r}; {alternatives(name, world.names)}")
+            raise UnknownNameError(f"unknown body {name!r}; {alternatives(name, world.names)}")
     place = world.start.q if q is None else np.array(q, float).reshape(-1)
     pair = sorted((world.names.index(first), world.names.index(second)))
     if within is None:

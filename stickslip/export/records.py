@@ -22,7 +22,7 @@ SAMPLES = 10
 
 
 class ExportError(ValueError):
-    """A run cannot be exported so; the message says what can be done."""
+    """Export that is not possible; the message names a remedy."""
 
 
 def records(run: Run, first: int, last: int) -> Run:

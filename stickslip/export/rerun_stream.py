@@ -37,7 +37,8 @@ def log_run(
     every: int = 1, report: Report | None = None,
 ) -> None:  # fmt: skip
     """Log a run to a recording of Rerun, the active one unless given (extra `rerun`); from `start` to `until`
-    [s], every so many records. `report` is told how many are done, and of how many."""
+    [s], every `every`-th record. `report` receives the number of records logged.
+    """
     rr = needed("rerun", "Rerun")
     _log(rr, recording, run, picked(run, start, until, every), report)
 

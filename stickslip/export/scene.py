@@ -27,9 +27,9 @@ NO_ROWS = np.zeros(0, np.int64)
 def with_shapes(run: Run, path: Any) -> Run:
     """The run, which has bodies with shapes; an ExportError for `path` if it has none."""
     if not run.of_world:
-        raise ExportError(f"{path}: a run of written equations has no bodies to show; write its tables")
+        raise ExportError(f"{path}: a run of written equations has no bodies; export its tables")
     if not run.model.shapes:
-        raise ExportError(f"{path}: the bodies of this run have no shapes to show; write its tables")
+        raise ExportError(f"{path}: the bodies of this run have no shapes; export its tables")
     return run
 
 

@@ -57,8 +57,9 @@ COUNTS = {True: ("iterations",), False: ("iterations", "newton")}
 def frame(
     run: Run, what: str = "states", *, start: float | None = None, until: float | None = None, every: int = 1
 ) -> "pandas.DataFrame":
-    """A table of a run for pandas (extra `tables`): states, contacts, interactions, sensors, inputs,
-    energies or joints; from `start` to `until` [s], every so many records."""
+    """Return a table of a run for pandas (extra `tables`): states, contacts, interactions, sensors, inputs,
+    energies or joints; from `start` to `until` [s], every `every`-th record.
+    """
     pandas = needed("pandas", "a data frame")
     parts = list(table(run, what, picked(run, start, until, every)))
     return pandas.DataFrame({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
@@ -82,7 +83,7 @@ def tables(run: Run) -> tuple[str, ...]:
 def maker(run: Run, what: str) -> Maker:
     """What makes a table of a run; an ExportError if there is none of that name."""
     if what not in MAKERS:
-        raise ExportError(f"no table {what!r}; {alternatives(what, MAKERS)}")
+        raise ExportError(f"unknown table {what!r}; {alternatives(what, MAKERS)}")
     if what not in tables(run):
         kind = "of bodies" if run.of_world else "of written equations"
         raise ExportError(f"this run, {kind}, has no table {what!r}; its tables: {', '.join(tables(run))}")

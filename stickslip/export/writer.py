@@ -90,7 +90,7 @@ def drafted(path: Path) -> Iterator[Path]:
     """A file to write to, which takes the place of `path` when all went well; a link stays a link."""
     given, path = path, path.resolve()
     if path.exists() and not path.is_file():
-        raise ExportError(f"{given}: something that is no file stands there")
+        raise ExportError(f"{given}: it exists and is not a file")
     draft = path.with_name(f".{path.stem}.{os.getpid()}.draft{path.suffix}")
     try:
         yield draft

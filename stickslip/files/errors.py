@@ -8,9 +8,17 @@ from os import PathLike
 
 
 class FormatError(ValueError):
-    """A file that does not hold what its format promises, or cannot hold what is asked of it.
+    """Malformed file, or a request that a format cannot fulfil.
 
-    The message names the file, the place in it, what was expected and what was found.
+    The message names the file, the position in it, what was expected and what was found.
+
+    Example:
+
+        open("broken.dat", "w").write("not a problem")
+        try:
+            ss.read("broken.dat")
+        except ss.FormatError as error:
+            print(error)
     """
 
     @classmethod

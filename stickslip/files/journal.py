@@ -63,7 +63,7 @@ class Journal:
         """start: the checkpoint that the run goes on from; where the file ends with it, it is continued."""
         self.path = runs.checked_path(path)
         if not self.path.parent.is_dir():
-            raise FileNotFoundError(f"{path}: there is no folder {self.path.parent}")
+            raise FileNotFoundError(f"{path}: the folder {self.path.parent} does not exist")
         self._file: Any = None
         self._there: Any = None
         """What stands at the place before the run, locked."""
@@ -121,7 +121,7 @@ class Journal:
                 copy_frames(self.path, self.read(), self._others)
             except OSError as error:
                 reason = (error.strerror or str(error)).lower()
-                notes = (f"{self.path.name} stays a journal, which stickslip reads: {reason}",)
+                notes = (f"{self.path.name} remains a journal, which stickslip can read: {reason}",)
         self._file.close()
         self._file = None
         run = runs.read_trajectory(self.path)
@@ -133,7 +133,7 @@ class Journal:
         t, q = float(run.t[-1]), np.asarray(run.q[-1])
         if t != start.state.t or not np.array_equal(q, start.state.q):
             raise ModelError(
-                f"out: {self.path} holds a run that ends at t = {t:.9g} s and not where this one begins,"
+                f"out: {self.path} contains a run that ends at t = {t:.9g} s, but this run starts at"
                 f" t = {start.state.t:.9g} s; give another file"
             )
         return run
@@ -181,7 +181,7 @@ class Journal:
             if theirs.get(name) != ours.get(name):
                 differs = f"whose {name} is {value}; here it is {other}"
                 if name == "origin":  # counting begins anew after a shortened step
-                    differs = "whose last step was shortened, so that steps would be counted anew"
+                    differs = "whose last step was shortened, so that the steps would be counted from 0"
                 raise ModelError(f"out: {self.path} holds a run {differs}: give another file")
 
     def _facts(self, tail: Trajectory | None) -> dict[str, Any]:

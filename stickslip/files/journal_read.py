@@ -50,7 +50,7 @@ def read_journal(path: Path) -> Trajectory:
         notes = tuple(about.get("notes", "texts"))
         left = frames.size - frames.end
         if left:
-            notes += (f"the last {left} bytes of {path.name} are no whole record and are left out",)
+            notes += (f"the last {left} bytes of {path.name} are an incomplete record and are skipped",)
         run = Trajectory(
             model, store, clock=about.clock(), **about.run(), memory=store.memory(), events=events,
             notes=notes, complete=frames.complete,

@@ -42,7 +42,7 @@ FACET = (("facet", "normal"), ("outer", "loop"), *3 * (("vertex",),), ("endloop"
 
 @dataclass(frozen=True, eq=False)
 class Mesh:
-    """Points and triangles of them."""
+    """Points and triangles of a mesh."""
 
     points: Array
     """[m], shape (m, 3)."""
@@ -74,7 +74,7 @@ class Mesh:
 
 
 def read_mesh(path: str | PathLike[str]) -> Mesh:
-    """The mesh in a file whose name ends in `.obj` or `.stl`; a broken file is a FormatError."""
+    """Return the mesh in an `.obj` or `.stl` file. Raises a FormatError for a malformed file."""
     path = Path(path)
     ending = path.suffix.lower()
     if ending not in (".obj", ".stl"):

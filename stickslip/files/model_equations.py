@@ -75,7 +75,8 @@ def describe_equations(system: NonsmoothSystem, functions: Functions = NONE) -> 
     where = "it" if made is None else difference(constants(made), constants(system))
     if where:
         raise ModelError(
-            f"{where} of these equations was changed after they were made, which a file cannot say"
+            f"{where} of these equations was changed after they were made, which the file format"
+            " cannot express"
         )
     return tree
 

@@ -24,7 +24,7 @@ MOST = 100
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that is wrong with a file of a model."""
+    """One error in a model file, with its position."""
 
     place: str
     """Where it is: `bodies[3].shape.radius`; empty for the whole file."""
@@ -39,7 +39,7 @@ class Fault:
 
 
 class ModelFileError(FormatError):
-    """A file that holds no model; `faults` are all that is wrong with it."""
+    """Invalid model file; `faults` lists all errors."""
 
     def __init__(self, path: Path | str, faults: Iterable[Fault]):
         self.path, self.faults = path, tuple(faults)
@@ -134,7 +134,7 @@ def _sentence(error: Any, node: Any) -> str:
             return "unknown key" + (f"; {close}" if close else "")
         case "union_tag_invalid":
             kinds = [x for text in about["expected_tags"].split(",") if (x := text.strip(" '")) != "its name"]
-            return f"no kind {shown(about['tag'])}; {alternatives(about['tag'], kinds)}"
+            return f"unknown kind {shown(about['tag'])}; {alternatives(about['tag'], kinds)}"
         case "union_tag_not_found":
             return "its kind is missing" if isinstance(value, dict) else f"must be keys, is {_called(value)}"
         case "literal_error":

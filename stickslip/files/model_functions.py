@@ -38,9 +38,9 @@ def checked_functions(functions: Any) -> Functions:
         raise ModelError(f"functions is {type(functions).__name__}; give functions by name, {{'control': f}}")
     for name, one in functions.items():
         if not isinstance(name, str) or not name:
-            raise ModelError(f"functions has the name {name!r}; names are text, not empty")
+            raise ModelError(f"functions has the name {name!r}; names must be non-empty text")
         if not callable(one):
-            raise ModelError(f"functions[{name!r}] is {one!r}, which cannot be called")
+            raise ModelError(f"functions[{name!r}] is {one!r}, which is not callable")
     return dict(functions)
 
 
@@ -57,9 +57,9 @@ def named(tree: Any, functions: Functions) -> Any:
             return {KEY: name}
     called = getattr(tree.function, "__qualname__", repr(tree.function))
     raise ModelError(
-        f"{tree.owner}: {tree.field} is the function {called!r}; a file of a model holds numbers, and no"
-        " functions: give it a name, ss.save(model, path, functions={'name': function}), and give it again"
-        " when the file is read"
+        f"{tree.owner}: {tree.field} is the function {called!r}; a model file contains no functions:"
+        " give the function a name, ss.save(model, path, functions={'name': function}), and pass it again"
+        " when you read the file"
     )
 
 
@@ -79,9 +79,9 @@ def resolved(tree: Any, functions: Functions, faults: Faults, place: Place = ())
     if isinstance(name, str) and name in functions:
         return FunctionNode(functions[name])
     if not isinstance(name, str):
-        faults.add(place, "is a function by no name; its name is a text")
+        faults.add(place, "is a function without a name; its name must be text")
     elif functions:
-        faults.add(place, f"no function {name!r} is given; {alternatives(name, tuple(functions))}")
+        faults.add(place, f"function {name!r} is missing; {alternatives(name, tuple(functions))}")
     else:
         faults.add(place, f"is the function {name!r}: ss.load(path, functions={{{name!r}: ...}}) gives it")
     return 0.0

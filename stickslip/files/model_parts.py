@@ -106,7 +106,7 @@ def _any_array(value: Any) -> Any:
 
 def _checked(value: Any, shape: tuple[int | None, ...]) -> Any:
     if isinstance(value, FunctionNode):
-        raise ValueError("it is a function; here it must be numbers")
+        raise ValueError("it is a function; numbers are required here")
     if isinstance(value, str | bool | dict):
         raise ValueError("it must be numbers" if shape else "it must be a number")
     try:

@@ -44,7 +44,7 @@ def make_scene(keys: SceneKeys, faults: Faults) -> World | NonsmoothSystem | Non
     except KeyError as error:
         faults.add(("scene",), str(error.args[0]))
     except AttributeError:
-        faults.add(("scene",), f"{keys.scene} is one problem, and not a model that runs")
+        faults.add(("scene",), f"{keys.scene} is a single problem, not a model to simulate")
     except (TypeError, ValueError) as error:
         faults.add(("parameters",), str(error))
     else:
@@ -59,7 +59,7 @@ def scene_tree(model: World | NonsmoothSystem) -> dict[str, Any] | None:
         return None
     again = remade(origin)
     if where := difference(_numbers(again), _numbers(model)):
-        raise ModelError(f"{where} of this model was changed after scene {origin.name!r} had made it")
+        raise ModelError(f"{where} of this model was changed after scene {origin.name!r} made it")
     parameters = {name: _plain(value) for name, value in origin.parameters.items()}
     return {"version": 1, "model": "scene", "scene": origin.name, "parameters": parameters}
 

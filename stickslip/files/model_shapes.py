@@ -56,7 +56,7 @@ def _hull(keys: HullKeys, info: ValidationInfo) -> ConvexHull:
 def _inside(folder: Path | None, name: str) -> Path:
     """A file in the folder of the model or below, whatever links say."""
     if folder is None:
-        raise ValueError("mesh: there is no folder to look for it; give its points")
+        raise ValueError("mesh: the model has no folder to search; give the points")
     given = Path(name)
     if given.is_absolute() or ".." in given.parts or "\\" in name or "\0" in name:
         raise ValueError(f"mesh is {name!r}; give a path within the folder of the model, without '..'")
@@ -64,7 +64,7 @@ def _inside(folder: Path | None, name: str) -> Path:
     if not found.is_relative_to(folder.resolve()):
         raise ValueError(f"mesh is {name!r}, a link out of the folder of the model")
     if not found.is_file():
-        raise ValueError(f"mesh is {name!r}; there is no such file beside the model")
+        raise ValueError(f"mesh is {name!r}; the folder of the model has no such file")
     return found
 
 

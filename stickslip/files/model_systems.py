@@ -99,7 +99,9 @@ def describe_system(system: NonsmoothSystem, functions: Functions = NONE) -> dic
     made = make_system(SystemKeys.model_validate(resolved(tree, functions, Faults())), Faults())
     where = "it" if made is None else difference(constants(made), constants(system))
     if where:
-        raise ModelError(f"{where} of this system was changed after it was made, which a file cannot say")
+        raise ModelError(
+            f"{where} of this system was changed after it was made, which the file format cannot express"
+        )
     return tree
 
 

@@ -92,7 +92,7 @@ def described(
     known = tuple(classes)
     if cls not in known:
         kinds = ", ".join(one.__name__ for one in known)
-        raise ModelError(f"{owner}: {cls.__name__} is not one that a file of a model can hold: {kinds}")
+        raise ModelError(f"{owner}: {cls.__name__} cannot be written to a model file: {kinds}")
     if values is None:
         values = {spec.name: getattr(thing, spec.name) for spec in fields(thing)}
     return {"kind": kind_of(cls)} | arguments(cls, values, owner)
@@ -134,7 +134,7 @@ def plain(value: Any, owner: str, field: str) -> Any:
     if array_.dtype == object and array_.ndim == 1:  # (None, 2.0): no bound below
         return [one if one is None else plain(one, owner, field) for one in value]
     if array_.dtype.kind not in "iuf" or np.isnan(array_).any():
-        raise ModelError(f"{owner}: {field} is {value!r}, which is no number; it cannot be written")
+        raise ModelError(f"{owner}: {field} is {value!r}, which is not a number; it cannot be written")
     return _listed_floats(array_.astype(float).tolist())
 
 
@@ -160,9 +160,7 @@ def world_tree(world: World, functions: Functions = NONE) -> dict[str, Any]:
 def _world_tree(world: World) -> dict[str, Any]:
     made = world.given
     if made is None:
-        raise ModelError(
-            "this world was not made by a WorldBuilder, so that a file cannot say how to make it"
-        )
+        raise ModelError("this world was not made by a WorldBuilder, so that a file cannot describe it")
     tree: dict[str, Any] = {"version": 1, "model": "world"}
     lists: dict[str, list[Any]] = {
         key: [] for key in ("pairs", "bodies", "joints", "forces", "sensors", "apart", "apart_groups")
@@ -301,7 +299,7 @@ def interaction_tree(name: str, systems: Iterable[str], relation: Any, law: Any)
 def system_tree(system: NonsmoothSystem, functions: Functions = NONE) -> dict[str, Any]:
     """A system of equations as files have it; a ModelError names what no file can hold."""
     if system.guards:
-        raise ModelError(f"guard {system.guards[0].name!r}: a file of a model holds no guards")
+        raise ModelError(f"guard {system.guards[0].name!r}: model files cannot contain guards")
     tree: dict[str, Any] = {"version": 1, "model": "system"}
     tree["systems"] = [dynamics_tree(one) for one in system.systems]
     tree["interactions"] = [

@@ -218,7 +218,9 @@ def describe_world(world: World, functions: Functions = NONE) -> dict[str, Any]:
         tree["start"] = start
     where = difference(_again(tree, functions) if different or "start" in tree else made, world)
     if where:
-        raise ModelError(f"{where} of this world was changed after it was built, which a file cannot say")
+        raise ModelError(
+            f"{where} of this world was changed after it was built, which the file format cannot express"
+        )
     return tree
 
 

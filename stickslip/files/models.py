@@ -161,7 +161,7 @@ def _parsed(path: Path, text: str, ending: str) -> Any:
     except RecursionError:
         fault = Fault("", "is nested too deeply")
     except json.JSONDecodeError as error:
-        fault = Fault("", f"is no JSON: {error.msg}", error.lineno)
+        fault = Fault("", f"is not valid JSON: {error.msg}", error.lineno)
     except tomllib.TOMLDecodeError as error:
         said, _, where = str(error).partition(" (at ")
         line = where.removeprefix("line ").partition(",")[0]
@@ -177,12 +177,12 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {shown(twice)} is given twice in the same place")
+        raise ValueError(f"the key {shown(twice)} is given twice")
     return found
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON; numbers of a model are finite")
+    raise ValueError(f"{name} is not a JSON number; numbers of a model must be finite")
 
 
 def _text(tree: dict[str, Any], ending: str) -> str:

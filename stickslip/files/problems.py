@@ -30,8 +30,15 @@ ENDINGS = {".hdf5": "HDF5", ".h5": "HDF5", ".dat": "text", ".gdx": "GDX"}
 
 
 def read(path: str | PathLike[str], kind: str | None = None) -> Any:
-    """The problem in a file, or the `SweepResult` in the file of a sweep; `kind` (one of `KINDS`) settles
-    what a text file leaves open."""
+    """Return the problem in a file, or the `SweepResult` in the file of a sweep.
+
+    kind   kind of the problem in a text file, one of `KINDS`, if its name does not tell
+
+    Example:
+
+        ss.write("problem.hdf5", ss.ContactProblem(np.eye(3), [-1.0, 0.0, 0.0], ss.coulomb([0.5])))
+        print(ss.read("problem.hdf5"))
+    """
     if kind is None and holds_sweep(Path(path)):
         return import_module("stickslip.sweeps.result").read_sweep(path)
     return read_record(path, kind).problem
@@ -50,7 +57,7 @@ def holds_sweep(path: Path) -> bool:
 
 
 def read_record(path: str | PathLike[str], kind: str | None = None) -> ProblemRecord:
-    """The problem in a file, with what is said about it and the answers stored beside it."""
+    """Return the problem in a file with its description and its stored answers."""
     path = Path(path)
     if kind is not None and kind not in KINDS:
         raise FormatError.at(path, "the argument kind", "one of " + ", ".join(KINDS), repr(kind))
@@ -71,10 +78,15 @@ def read_record(path: str | PathLike[str], kind: str | None = None) -> ProblemRe
 
 
 def write(path: str | PathLike[str], problem: Problem | ProblemRecord, *, storage: str | None = None) -> None:
-    """Write a problem or a record; the ending of the name says how: `.hdf5`, `.h5`, `.dat` or `.gdx`.
+    """Write a problem or a record; the suffix selects the format: `.hdf5`, `.h5`, `.dat` or `.gdx`.
 
-    `storage` is for text: "dense", "block" or "sparse" matrices, None for the form they have. The
-    file appears whole or not at all, and the same problem gives the same bytes.
+    storage   matrices in text: "dense", "block" or "sparse"; None keeps their storage
+
+    The file appears completely or not at all, and the same problem gives the same bytes.
+
+    Example:
+
+        ss.write("problem.dat", ss.ContactProblem(np.eye(3), [-1.0, 0.0, 0.0], ss.coulomb([0.5])))
     """
     path = Path(path)
     record = problem if isinstance(problem, ProblemRecord) else ProblemRecord(problem)
@@ -112,7 +124,7 @@ def file_content(path: Path) -> bytes:
             raise FormatError.at(path, "the file", "a regular file", what)
         return path.read_bytes()
     except FileNotFoundError:
-        raise FileNotFoundError(f"{path}: there is no such file") from None
+        raise FileNotFoundError(f"{path}: the file does not exist") from None
     except (OSError, ValueError) as error:
         if isinstance(error, FormatError):
             raise

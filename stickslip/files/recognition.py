@@ -19,7 +19,7 @@ HEAD = 65_536
 MOST_XML = 16 * 1024 * 1024
 """Bytes of an XML file that are read."""
 
-UNPACK = "unpack it first, and give the files in it"
+UNPACK = "unpack it, and give the files in it"
 MAGIC = (
     (b"\x1f\x8b", "gzip archive", UNPACK),
     (b"BZh", "bzip2 archive", UNPACK),
@@ -31,10 +31,12 @@ MAGIC = (
     (b"\x89PNG\r\n", "PNG picture", "open it in a viewer of pictures"),
     (b"\xff\xd8\xff", "JPEG picture", "open it in a viewer of pictures"),
     (b"%PDF-", "PDF document", "open it in a reader"),
-    (b"\x7fELF", "ELF program or library", "stickslip has no use for it"),
+    (b"\x7fELF", "ELF program or library", "stickslip cannot read it"),
 )
 """First bytes, what they are of, and what to do with it."""
-PICKLE = "stickslip does not load pickles, for they can run any program; write problems by stickslip.write"
+PICKLE = (
+    "stickslip does not load pickles, because they can run any program; write problems with stickslip.write"
+)
 ROBOT = "stickslip run FILE simulates it, stickslip view FILE shows it, ss.Robot.load(FILE) loads it"
 SDF = "stickslip loads robots as MJCF and URDF; convert it to one of them"
 MESH = "the shape of a body: ConvexHull(read_mesh(file))"
@@ -91,7 +93,7 @@ def recognised(path: Path) -> Recognised | None:
         return Recognised("Python pickle", PICKLE)
     text = _text(head)
     if text is None:
-        found = f"{size} bytes of a format that is not known, beginning with {shown(head[:16], 60)}"
+        found = f"{size} bytes of an unknown format, beginning with {shown(head[:16], 60)}"
         raise FormatError.at(path, "the file", "a problem, a trajectory or results", found)
     found_text = _recognised_text(path, text)
     if found_text is None and size > MOST_XML and not text.lstrip()[:1].isdigit():
@@ -131,7 +133,7 @@ def _recognised_text(path: Path, text: str) -> Recognised | None:
     if ending == ".py":
         return Recognised("Python program", "run it: python " + path.name)
     if ending in (".yaml", ".yml", ".toml", ".md", ".rst", ".ini"):
-        return Recognised(f"text in {ending[1:].upper()}", "stickslip has no use for it")
+        return Recognised(f"text in {ending[1:].upper()}", "stickslip cannot read it")
     return None
 
 
@@ -160,7 +162,7 @@ def _xml(path: Path) -> Recognised:
         counts[name] += 1
 
     def refuse(*_: object) -> None:
-        raise _Refused("it declares entities, which are not read")
+        raise _Refused("it declares XML entities, which are rejected")
 
     parser = expat.ParserCreate()
     parser.StartElementHandler = start
@@ -173,10 +175,10 @@ def _xml(path: Path) -> Recognised:
     except _Refused as refused:
         note = str(refused)
     except expat.ExpatError as error:
-        note = f"it is broken: {error}"
+        note = f"it is damaged: {error}"
     if len(data) > MOST_XML and not note:
         note = f"counted in its first {MOST_XML} bytes"
     name, given = root[0] if root else ("", "")
     unknown = f"XML text with the root {shown(name)}" if name else "XML text"
-    what, elements, use = XML_ROOTS.get(name, (unknown, {}, "stickslip has no use for it"))
+    what, elements, use = XML_ROOTS.get(name, (unknown, {}, "stickslip cannot read it"))
     return Recognised(what, use, given[:200], {many: counts[one] for one, many in elements.items()}, note)

@@ -8,7 +8,7 @@ from stickslip.problem.solution import Problem
 
 @dataclass(frozen=True, eq=False)
 class StoredSolution:
-    """An answer or a guess as the file has it: not judged, often not even close."""
+    """Answer or guess stored in a file; it has not been judged."""
 
     r: Array
     """Contact impulses [N s], shape (n,); z for a BoxProblem."""
@@ -30,7 +30,7 @@ class StoredSolution:
 
 @dataclass(frozen=True, eq=False)
 class ProblemRecord:
-    """One file: a problem, what is said about it, and the answers stored beside it."""
+    """Content of a problem file: the problem, its description, and the stored answers."""
 
     problem: Problem
     """The problem."""

@@ -96,7 +96,7 @@ class StoredModel:
     def __call__(self) -> Any:
         """The World or the NonsmoothSystem; a ModelError says why there is none."""
         if not self.text:
-            raise ModelError(f"{self._path} does not hold its model, {self.reason}")
+            raise ModelError(f"{self._path} does not contain its model: {self.reason}")
         if run_robots.is_robot(self.text):
             return run_robots.robot_in(self.text, self._path)
         from stickslip.files.models import model_in

@@ -64,12 +64,12 @@ def robot_text(robot: Robot, world: dict[str, Any] | None = None) -> str:
     """JSON of a robot, with the tree of the world around it; a ModelError says why there is none."""
     source = robot.source
     if source is None:
-        raise ModelError(
-            "a robot that was given as a model of MuJoCo's: give the file, the text or the MjSpec"
-        )
+        raise ModelError("the robot was loaded from an MjModel; load its file, text or MjSpec")
     size = sum(map(len, source.assets.values()))
     if size > MOST_ASSETS:
-        raise ModelError(f"a robot with {size:,} bytes of meshes; files of runs take {MOST_ASSETS:,}")
+        raise ModelError(
+            f"a robot with {size:,} bytes of meshes; files of runs contain at most {MOST_ASSETS:,}"
+        )
     return json.dumps({
         "format": FORMAT, "version": 1, "name": source.name, "kind": source.kind, "xml": source.text,
         "includes": {name: content.decode() for name, content in source.includes.items()},
@@ -106,9 +106,7 @@ def robot_in(text: str, path: Any) -> Robot:
     except (KeyError, TypeError, ValueError, AttributeError, binascii.Error, RecursionError) as error:
         if isinstance(error, ModelError):
             raise
-        raise ModelError(
-            f"{path}: the robot in it cannot be read ({type(error).__name__}: {error})"
-        ) from None
+        raise ModelError(f"{path}: its robot cannot be read ({type(error).__name__}: {error})") from None
 
 
 def _world(tree: Any, path: Any) -> World:
@@ -116,7 +114,7 @@ def _world(tree: Any, path: Any) -> World:
 
     made = model_of(tree, path)
     if not isinstance(made, World):
-        raise ModelError(f"{path}: what is around the robot is no world")
+        raise ModelError(f"{path}: the surroundings of the robot are not a world")
     return made
 
 

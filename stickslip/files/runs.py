@@ -90,8 +90,18 @@ def trajectory_content(run: Trajectory) -> bytes:
 
 
 def read_trajectory(path: str | PathLike[str]) -> Trajectory:
-    """The run in a file that `save`, or `simulate(..., out=...)`, wrote; a `FormatError` says what is wrong
-    with the file. Columns of a large run are read when they are asked for."""
+    """Return the run in a file that `save` or `simulate(..., out=...)` wrote.
+
+    Columns of a large run are read on first use. Raises a FormatError that describes what is wrong with the
+    file.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("ball", ss.Sphere(0.1), position=(0, 0, 1))
+        ss.simulate(b.build(), until=0.1, h=1e-2, out="run.h5")
+        print(ss.read_trajectory("run.h5").t[-1])
+    """
     place = Path(path)
     start = file_start(place)
     if start.startswith(JOURNAL):

@@ -16,11 +16,18 @@ def save(
     model: World | NonsmoothSystem | Trajectory, path: str | PathLike[str], *,
     functions: Mapping[str, Callable[..., Any]] | None = None,
 ) -> None:  # fmt: skip
-    """Write a model to a file that `load` reads back bit for bit, .toml or .json; or a run, .h5 or .hdf5.
+    """Write a model to a file (.toml or .json) that `load` reads back bit for bit; or a run (.h5 or .hdf5).
 
-    Convex hulls of more than 100 points become meshes beside the file, `NAME-convex-hull-1.obj`. A file
-    holds no code: functions of your own are written by the names that `functions` has for them, and one that
-    has none is refused by a ModelError that names the function and whose it is.
+    functions   names for your own functions, {"control": control}, because a file contains no code. A
+                function without a name raises a ModelError that names the function and its owner
+
+    Convex hulls of more than 100 points become meshes beside the file, `NAME-convex-hull-1.obj`.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("ball", ss.Sphere(0.1), position=(0, 0, 1))
+        ss.save(b.build(), "model.json")
     """
     from stickslip.files.models import write_model
 
@@ -33,12 +40,19 @@ def save(
 def load(
     path: str | PathLike[str], *, functions: Mapping[str, Callable[..., Any]] | None = None
 ) -> World | NonsmoothSystem:
-    """The World or NonsmoothSystem in a file of a model, .toml or .json, or of a run, .h5 or .hdf5.
+    """Return the World or NonsmoothSystem in a model file (.toml, .json) or in the file of a run (.h5,
+    .hdf5).
 
-    Functions that a file names are those of `functions`; a name in a file imports nothing.
+    functions   functions by name, for the names that the file contains; a name in a file imports nothing
 
-    What is wrong with a file is a FormatError that says where; of a file of a model it has all that is wrong,
-    place by place, as its `faults`.
+    Raises a FormatError that names the position. For a model file its `faults` are all errors with positions.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("ball", ss.Sphere(0.1), position=(0, 0, 1))
+        ss.save(b.build(), "model.toml")
+        print(ss.load("model.toml").names)
     """
     from stickslip.files.models import read_model
 

@@ -14,10 +14,10 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 
 class Derivative(ABC):
-    """How some arrays change with others, to first order.
+    """First-order derivative of some arrays with respect to others: `jvp`, `vjp` and `jacobian`.
 
-    `by` are the arrays that may be changed and `of` those that change with them, both with their shapes.
-    A map that does not exist where it was asked for, or is one of several, is still a finite one and says so.
+    `by` lists the inputs and `of` the outputs, with their shapes. Where the derivative does not exist or is
+    not unique, the map is still finite, and `exists` or `unique` is False.
     """
 
     by: Shapes
@@ -44,7 +44,7 @@ class Derivative(ABC):
     def jvp(self, **tangents: Any) -> dict[str, Array]:
         """How everything in `of` changes when these of `by` change so; shapes as `by` and `of` have them."""
         if not tangents:
-            raise ModelError(f"jvp of no change; give that of one of {', '.join(self.by)}")
+            raise ModelError(f"jvp needs a change of at least one of {', '.join(self.by)}")
         out = self.forward(
             {name: flat_change("by", self.by, name, value) for name, value in tangents.items()}
         )
@@ -53,7 +53,7 @@ class Derivative(ABC):
     def vjp(self, *, by: Iterable[str] | None = None, **cotangents: Any) -> dict[str, Array]:
         """Gradient of the sum of these weights times `of` with respect to everything in `by`, or to some."""
         if not cotangents:
-            raise ModelError(f"vjp without weights; give those of one of {', '.join(self.of)}")
+            raise ModelError(f"vjp needs weights of at least one of {', '.join(self.of)}")
         wanted = tuple(self.by) if by is None else (by,) if isinstance(by, str) else tuple(by)
         for name in wanted:
             known("by", self.by, name)

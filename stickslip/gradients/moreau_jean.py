@@ -161,7 +161,7 @@ def kinks_of(
             " not differentiated: differentiate with correction=False"
         )
     if step.fault:
-        notes.append(f"the step itself is not good: {step.fault}")
+        notes.append(f"the step itself failed: {step.fault}")
     return tuple(dict.fromkeys(notes))
 
 

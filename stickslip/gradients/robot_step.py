@@ -37,14 +37,15 @@ MIXED = {"friction": "larger", "restitution": "smaller"}
 
 
 class RobotStepDerivative(TangentDerivative):
-    """The derivative of one step of a robot.
+    """Derivative of one step of a robot.
 
-    By: `q`, displacements of the start as `mj_integratePos` takes them, nv numbers (of ball joints δθ in the
-    frame of the body, of free joints δx in the inertial frame before it), `v`, `act`, `ctrl`, `force`, a
-    generalised force beside all others [N, N m], `h` [s], `mass` of bodies [kg] with inertia and centre of
-    mass held, `friction` of geoms, three coefficients each as MuJoCo has them, `restitution` of geoms and
-    `limit_restitution` of joints and tendons; where that is 0 its derivative is too. Of: `q`, `v` and `act`
-    at the end, and the impulses `r` of the problem of the step, in the order of MuJoCo's constraints.
+    By: `q`, displacements of the start as in `mj_integratePos`, nv numbers (δθ in the frame of the body for
+    ball joints, δx in the inertial frame before it for free joints), `v`, `act`, `ctrl`, `force`, an
+    additional generalised force [N, N m], `h` [s], `mass` of bodies [kg] at constant inertia and centre of
+    mass, `friction` of geoms, three coefficients each as in MuJoCo, `restitution` of geoms and
+    `limit_restitution` of joints and tendons, whose derivative is 0 where the coefficient is. Of: `q`, `v`
+    and `act` at the end, and the impulses `r` of the problem of the step, in the order of MuJoCo's
+    constraints.
     """
 
     def __init__(self, equations: RobotEquations, tolerance: float, kappa: float, carried: bool = False):
@@ -56,7 +57,7 @@ class RobotStepDerivative(TangentDerivative):
         self._tangent = self._linearised(tolerance)
         core, notes = self._tangent.core, [] if kappa else self._kinks(carried)
         if not self.step.solved:
-            notes.append(f"the step itself is not good: {self.step.fault}")
+            notes.append(f"the step itself failed: {self.step.fault}")
         laws = () if core is None else tuple(self._named(note) for note in core.notes)
         self.exists, self.unique = (core is None or core.exists) and not notes, core is None or core.unique
         self.notes = (*laws, *notes)
@@ -92,7 +93,7 @@ class RobotStepDerivative(TangentDerivative):
         }  # fmt: skip
         ends = np.cumsum([0, *sizes.values()]).tolist()
         rows = {name: slice(ends[i], ends[i + 1]) for i, name in enumerate(sizes)}
-        self._closing = posed.closing(end, w)
+        self._closing, self._opened = posed.closing(end, w)
         by_v = self._closing @ (by_v + self._by_w @ self._shift @ pulled)
         return Tangent(v, r, base.A, base.J.T, base.J, by_v, core, rows)
 
@@ -111,7 +112,7 @@ class RobotStepDerivative(TangentDerivative):
         fast = DOUBT * h * max(1e-3, float(np.abs(base.J @ v).max(initial=0.0)))
         if core is not None and n.size:
             blocks = np.searchsorted(posed.K.offset, n, side="right") - 1
-            gap, before, near = base.gap[n], base.J[n] @ posed.state.v, h * core.near[n]
+            gap, before, near = base.gap[n], posed.before(), h * core.near[n]
             bears = core.presses[n]
             zero = (posed.branch != BOUNCES) & (np.abs(gap) <= np.maximum(NEGLIGIBLE, near))
             last, offset = posed.memory["key"], posed.memory["offset"][:-1].astype(np.int64)
@@ -162,6 +163,8 @@ class RobotStepDerivative(TangentDerivative):
                 # q ∘ h v ∘ h w turns on with v and w at the end.
                 q[:, 0] += self._by_v_over_h() @ held.end + held.w
             out[tangent.rows["q"]] = self._closing @ q
+            if name == "h":
+                out[tangent.rows["q"], 0] += self._opened
             self._matrices[name] = out
             self._say(name, bent)
         return self._matrices[name]

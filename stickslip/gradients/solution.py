@@ -44,9 +44,9 @@ GROUP_NAMES: dict[tuple[int, ...], tuple[str, ...]] = {
 
 
 class SolutionDerivative(Derivative):
-    """How the solution of a problem changes with its data.
+    """Derivative of the solution of a problem with respect to its data.
 
-    `by` of a ContactProblem: W (n, n), u_free (n,); of a GlobalProblem: M as it is held, (nv, nv) or
+    `by` of a ContactProblem: W (n, n), u_free (n,); of a GlobalProblem: M as stored, (nv, nv) or
     (bodies, k, k), f (nv,), H (nv, n), u_bias (n,), G (nv, p), g_bias (p,); of a BoxProblem: A, b. Of all:
     `coefficient` (ng,), one for each group of friction, and the same one per block, mu, mu_roll, mu_spin
     (nb,), where there are such groups; lower and upper (nb,) where intervals have finite bounds; e (nb,)
@@ -296,13 +296,13 @@ def solution_derivative(
         )
     kappa = float(kappa)
     if not (0.0 <= kappa < np.inf):
-        raise ModelError(f"kappa is {kappa}; it is 0 for the exact derivative, or a positive energy [J]")
+        raise ModelError(f"kappa is {kappa}; give 0 for the exact derivative, or a positive energy [J]")
     accuracy = solution.tolerance if tolerance is None else float(tolerance)
     if not 0.0 < accuracy < 1.0:
         raise ModelError(f"tolerance is {accuracy}; it must lie between 0 and 1")
     if isinstance(problem, BoxProblem):
         if u_before is not None:
-            raise ModelError("u_before belongs to contacts, and a BoxProblem has none")
+            raise ModelError("u_before needs contacts, and a BoxProblem has none")
         A = problem.A if isinstance(problem.A, np.ndarray) or problem.size > DENSE else problem.A.toarray()
         K = interval(problem.lower, problem.upper)
         reduced, names = Reduced(K, A, problem.b), ("A", "b", "z", "w")

@@ -32,11 +32,12 @@ _REMEMBERED = {
 
 
 class StepDerivative(Derivative):
-    """The derivative of one step of a world.
+    """Derivative of one step of a world.
 
     By: `q`, displacements of the bodies at the start, 6 each (δx [m] inertial, δθ [rad] in the frame of the
-    body), `v` [m/s, rad/s], `h` [s], and every field of `Parameters`. Of: `q` and `v` at the end, likewise,
-    and the impulses `r` as `Step.r` has them. Schemes that carry more from step to step have it in both.
+    body), `v` [m/s, rad/s], `h` [s], and every field of `Parameters`. Of: `q` and `v` at the end in the same
+    form, and the impulses `r` in the order of `Step.r`. Further variables that a scheme passes from step to
+    step are in both.
     """
 
     step: Step
@@ -89,18 +90,16 @@ def differentiated(scheme: BodyScheme) -> Callable[..., StepDerivative]:
 def checked_solver(solver: Any) -> None:
     """Refuse what is not a solver."""
     if isinstance(solver, type) or not callable(getattr(solver, "solve", None)):
-        raise ModelError(f"solver is {solver!r}; expected a solver, an object with a verb solve")
+        raise ModelError(f"solver is {solver!r}; expected a solver, an object with a method solve")
 
 
 def checked_memory(memory: Any, names: Iterable[str]) -> Memory:
     """What a step left, with arrays of finite numbers under these names."""
     if not isinstance(memory, Mapping):
-        raise ModelError(f"memory is {type(memory).__name__}; expected what a step left: its `memory`")
+        raise ModelError(f"memory is {type(memory).__name__}; expected the `memory` of a step")
     for name in names:
         if name not in memory:
-            raise ModelError(
-                f"memory has no {name!r}; expected what a step of this scheme left: its `memory`"
-            )
+            raise ModelError(f"memory has no {name!r}; expected the `memory` of a step of this scheme")
         value = memory[name]
         if not isinstance(value, np.ndarray) or value.dtype.kind not in "fiu":
             raise ModelError(f"memory: {name} is {type(value).__name__}; expected an array of numbers")
@@ -118,5 +117,5 @@ def checked_kappa(kappa: float) -> float:
     except (TypeError, ValueError):
         given = -1.0
     if not 0.0 <= given < np.inf:
-        raise ModelError(f"kappa is {kappa!r}; smoothing is a number from 0, which is none")
+        raise ModelError(f"kappa is {kappa!r}; it must be a number of at least 0 (0: no smoothing)")
     return given

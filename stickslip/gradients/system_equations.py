@@ -64,7 +64,7 @@ class StepEquations(ABC):
         )
         for name in numbers:
             if name in own:
-                raise ModelError(f"the family has a number {name!r}, which is a name of the step's own")
+                raise ModelError(f"the family has a number {name!r}, which is also a name of the step")
         return own | {name: np.zeros(size) for name, size in self._law_sizes.items()} | numbers
 
     @cached_property

@@ -29,7 +29,8 @@ class MoreauJeanEquations(StepEquations):
         self.delta = scheme.delta if scheme.activation == "distance" else None
         if scheme.projection != "none":
             raise ModelError(
-                "a step with a projection has no derivative: it stops where it is good enough; differentiate"
+                "a step with a projection has no derivative, because the projection stops at a"
+                " tolerance; differentiate"
                 ' with projection="none"'
             )
         for one in self.system.interactions:

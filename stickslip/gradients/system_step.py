@@ -41,13 +41,13 @@ MOST = 40
 
 
 class SystemStepDerivative(TangentDerivative):
-    """The derivative of one step of a `NonsmoothSystem`.
+    """Derivative of one step of a `NonsmoothSystem`.
 
-    By: `q`, `v` (and `z` where there are discrete parameters) at the start, `h` [s], `force`, a force on each
-    velocity beside all others [N, N m], `mu`, `mu_roll`, `mu_spin` of the blocks that have them, `e` of every
-    block, `lower` and `upper`, forces that bound it, and the numbers of a `Family`. Of: `q`, `v` at the end,
-    all numbers of q by themselves, and the impulses `r`. The variational scheme carries `approach`, the
-    speeds of blocks that closed, and has `h_before`, the length of the step before.
+    By: `q`, `v` (and `z` where there are discrete parameters) at the start, `h` [s], `force`, an additional
+    force on each velocity [N, N m], `mu`, `mu_roll`, `mu_spin` of the blocks that have them, `e` of every
+    block, `lower` and `upper`, forces that bound it, and the numbers of a `Family`. Of: `q` and `v` at the
+    end, with independent numbers of q, and the impulses `r`. The variational scheme adds `approach`, the
+    speeds of closing blocks, and `h_before`, the length of the step before.
     """
 
     def __init__(self, equations: StepEquations, step: Step, tolerance: float, kappa: float):
@@ -64,7 +64,7 @@ class SystemStepDerivative(TangentDerivative):
                    **{name: shapes[name] for name in self._carried}}  # fmt: skip
         core, notes = self._tangent.core, self._kinks() if not kappa else []
         if not step.solved:
-            notes.append(f"the step itself is not good: {step.fault}")
+            notes.append(f"the step itself failed: {step.fault}")
         if self._tangent.missed:
             notes.append(self._tangent.missed)
         self.exists = (core is None or core.exists) and not notes

@@ -45,14 +45,14 @@ zeros."""
 
 @dataclass(frozen=True)
 class AtEnd:
-    """A loss of the last state alone: a function of it that gives (value, dq, dv)."""
+    """Loss of the last state only: a function of the state that returns (value, dq, dv)."""
 
     function: Callable[[State], tuple[Any, Any, Any]]
 
 
 @dataclass(frozen=True, eq=False)
 class TrajectoryGradient(Flagged):
-    """The value of a loss over a run, and its gradient."""
+    """Value of a loss over a run, and its gradient."""
 
     value: float
     """Sum of the loss over the states of the run."""
@@ -233,7 +233,7 @@ def _checked_loss(loss: Loss | AtEnd, steps: int) -> Loss:
                 return None
             said = function(state)
             if said is None:
-                raise ModelError("the loss at the end gives None; expected (value, dq, dv)")
+                raise ModelError("the loss at the end returned None; expected (value, dq, dv)")
             return said
 
         return at_end

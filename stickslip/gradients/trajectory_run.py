@@ -81,7 +81,7 @@ class Run(ABC):
             raise SimulationFailure(point.state.t, step, None)
         end = State(float(self.times[k + 1]), step.state.q, step.state.v, step.state.z)
         if not (np.isfinite(end.q).all() and np.isfinite(end.v).all()):
-            raise ModelError(f"the step from t = {point.state.t:.9g} s leads to numbers that are not finite")
+            raise ModelError(f"the step from t = {point.state.t:.9g} s gives numbers that are not finite")
         return Point(end, step.memory)
 
 
@@ -177,7 +177,9 @@ def checked_inputs(
     taken: dict[str, Array] = {}
     for name, given in controls.items():
         if name not in shapes:
-            raise ModelError(f"no control {name!r}; what may differ from step to step: {', '.join(shapes)}")
+            raise ModelError(
+                f"unknown control {name!r}; controls that may differ between steps: {', '.join(shapes)}"
+            )
         shape = (steps, *shapes[name])
         try:
             value = np.array(given, float)

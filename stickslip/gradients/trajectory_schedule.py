@@ -94,7 +94,9 @@ def checked_kept(checkpoints: int | None, steps: int) -> int:
     if checkpoints is None:
         return default_kept(steps)
     if isinstance(checkpoints, bool) or not isinstance(checkpoints, int) or checkpoints < 1:
-        raise ModelError(f"checkpoints is {checkpoints!r}; the states to keep are a whole number from 1")
+        raise ModelError(
+            f"checkpoints is {checkpoints!r}; the number of states to keep must be a whole number from 1"
+        )
     return checkpoints
 
 

@@ -23,7 +23,7 @@ from stickslip.state import Array, ModelError
 
 @dataclass(frozen=True, eq=False)
 class TrajectorySensitivity(Flagged):
-    """The recorded states of a run, and how they change with what was asked for."""
+    """Recorded states of a run, and their derivatives with respect to the requested inputs."""
 
     t: Array
     """Of the states [s], shape (k,)."""

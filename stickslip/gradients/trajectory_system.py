@@ -52,8 +52,8 @@ class SystemSteps(SchemeRun[PreparedSystem, Scheme]):
         parts = divided(clock, point.state.t, until)
         if whole.edges is not None and (edge := whole.edges.after(point.state.t)) <= until:
             raise ModelError(
-                f"functions of time have an edge at {edge:g} s, where steps are cut; derivatives of runs do"
-                " not go over edges: end before it, and go on from there"
+                f"functions of time have an edge at {edge:g} s, where steps are cut; runs cannot be"
+                " differentiated across edges: end the run before it, and start another one there"
             )
         given = checked_kappa(kappa), checked_on_failure(on_failure)
         return cls(prepared, made, solver, point, *parts, {}, *given)

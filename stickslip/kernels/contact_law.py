@@ -9,7 +9,7 @@ import math
 from typing import NamedTuple
 
 from stickslip.kernels import cones
-from stickslip.kernels.jit import jit
+from stickslip.kernels.jit import jit_forward as jit
 
 TOLERANCE = 1e-13
 """Error at which a one-contact solver has found its answer: the rounding of W_ii r + q, with a margin."""

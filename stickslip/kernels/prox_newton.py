@@ -29,11 +29,19 @@ SLOTS = 26
 START, SOLVE, DONE = 0.0, 1.0, 2.0
 RUNNING, SOLVED, BUDGET_SPENT, STALLED, NOT_FINITE = 0.0, 1.0, 2.0, 3.0, 4.0
 LARGEST_ALPHA = 1e3
+LEAST_WEIGHT, MOST_WEIGHT = 1e-6, 1e-3
+"""Between which the first alpha is."""
 R, X, X_BEST, KEEP, U, Q, WORK = range(7)
 VECTORS = 8
 """Rows of `vectors` (VECTORS, n): centre, iterate, best of this outer step, best of all, ..., two of work."""
 LINES = 512
 """Most lines of the history; later looks overwrite the last."""
+
+
+@jit
+def weight_at(error):
+    """The alpha to start with from a point of this error."""
+    return min(max(error, LEAST_WEIGHT), MOST_WEIGHT)
 
 
 @jit

@@ -12,7 +12,7 @@ from stickslip.kernels import cones
 from stickslip.kernels.contact_law import EXACT as EXACT
 from stickslip.kernels.contact_law import RELAXED as RELAXED
 from stickslip.kernels.contact_law import is_between, map_between, map_coulomb, natural_map, three
-from stickslip.kernels.jit import jit
+from stickslip.kernels.jit import jit_forward as jit
 
 NATURAL, SCALED, IMPULSE, VELOCITY, WORK, WORST, APPROACH, LOCAL = range(8)
 MEASURES = 8
@@ -188,9 +188,17 @@ def approach(K, diagonal, at):
     as between closing walls, the natural maps fall but this does not. Velocities that impulses have made do
     not count as a scale. Infinite where u_free is LOST beside impulses: then u says nothing.
     """
+    sizes = approach_sizes(K, diagonal, at)
+    return over_largest(closing(K, diagonal, at, sizes), sizes)
+
+
+@jit
+def approach_sizes(K, diagonal, at):
+    """What `approach` compares with, each the largest of all contacts: free velocities with what bounds make
+    of them, impulses, and velocities that these make alone."""
     kind, offset, lower, upper, group_offset, group_size, _ = K
-    r, u, u_free = at
-    closing, scale, big, alone = 0.0, 0.0, 0.0, 0.0
+    r, _, u_free = at
+    scale, big, alone = 0.0, 0.0, 0.0
     for i in range(kind.shape[0]):
         a, end = offset[i], offset[i + 1]
         if kind[i] == cones.FRICTION:
@@ -204,6 +212,14 @@ def approach(K, diagonal, at):
             if k == a or kind[i] == cones.FREE:
                 big = max(big, abs(r[k]))
                 alone = max(alone, abs(diagonal[k] * r[k]))
+    return scale, big, alone
+
+
+@jit
+def closing(K, diagonal, at, sizes):
+    """The largest speed that no impulse may leave.   sizes: the `approach_sizes` of all contacts."""
+    kind, offset, lower, upper = K.kind, K.offset, K.lower, K.upper
+    u, (scale, big, _), found = at.u, sizes, 0.0
     for i in range(kind.shape[0]):
         end = offset[i + 1] if kind[i] == cones.FREE else offset[i] + 1
         for k in range(offset[i], end):
@@ -213,12 +229,19 @@ def approach(K, diagonal, at):
             if kind[i] != cones.FRICTION and lower[i] == -math.inf:
                 speed = max(speed, u[k])
             if speed > min(ROUNDING * abs(diagonal[k]) * big, MOST_ROUNDING * scale):
-                closing = max(closing, speed)
+                found = max(found, speed)
+    return found
+
+
+@jit
+def over_largest(speed, sizes):
+    """`approach` from the largest speed and the sizes of all contacts."""
+    scale, _, alone = sizes
     if 0.0 < scale < LOST * alone:
         return math.inf
-    if closing == 0.0:
+    if speed == 0.0:
         return 0.0
-    return closing / scale if scale > 0.0 else math.inf
+    return speed / scale if scale > 0.0 else math.inf
 
 
 @jit
@@ -230,11 +253,15 @@ def local_error(K, scales, diagonal, at, work):
     other. In the lengths of `metric`. V has what finite bounds of intervals
     can add. What ROUNDING of W r can make of it counts as 0. work: two vectors (n,).
     """
-    kind, offset, lower, upper, group_offset, _, coefficient = K
-    r, u, u_free = at
-    rho, length = scales.rho, scales.length
-    scaled_K = cones.with_coefficients(K, scales.coefficient)
-    speed, big, worst = 0.0, 0.0, 0.0
+    return largest_local(natural_map, K, scales, at, work, local_sizes(K, scales, diagonal, at))
+
+
+@jit
+def local_sizes(K, scales, diagonal, at):
+    """What `local_error` compares with: the largest free velocity and the largest impulse of all contacts."""
+    kind, offset, lower, upper = K.kind, K.offset, K.lower, K.upper
+    r, u_free, length = at.r, at.u_free, scales.length
+    speed, big = 0.0, 0.0
     for i in range(kind.shape[0]):
         square = 0.0
         for k in range(offset[i], offset[i + 1]):
@@ -245,6 +272,16 @@ def local_error(K, scales, diagonal, at, work):
             for bound in (lower[i], upper[i]):
                 if abs(bound) < math.inf:
                     speed = max(speed, abs(diagonal[offset[i]] * bound))
+    return speed, big
+
+
+@jit
+def largest_local(natural, K, scales, at, work, sizes):
+    """`local_error` of these contacts.   natural: as in `stop_measures`; sizes: the `local_sizes` of all."""
+    kind, offset, lower, upper, group_offset, _, coefficient = K
+    r, u, _ = at
+    rho, length, (speed, big), worst = scales.rho, scales.length, sizes, 0.0
+    scaled_K = cones.with_coefficients(K, scales.coefficient)
     for i in range(kind.shape[0]):
         a, b, g = offset[i], offset[i + 1], group_offset[i]
         size = 0.0
@@ -261,7 +298,7 @@ def local_error(K, scales, diagonal, at, work):
             for k in range(a, b):
                 square += map_between(lower[i], upper[i], weight, r[k], u[k])
         else:
-            square = natural_map(i, scaled_K, weight, length, EXACT, r, u, work)
+            square = natural(i, scaled_K, weight, length, EXACT, r, u, work)
         error = math.sqrt(square)
         if error != error:
             return math.nan

@@ -8,7 +8,8 @@ stick throw r far away otherwise.
 import math
 
 from stickslip.kernels import cones, dense_lu
-from stickslip.kernels.jit import jit, jit_inlined
+from stickslip.kernels.jit import jit_forward as jit
+from stickslip.kernels.jit import jit_forward_inlined as jit_inlined
 from stickslip.kernels.lines import add_lines
 from stickslip.kernels.scratch import floats, give_back, ints, matrix, taken, zeros
 

@@ -32,14 +32,17 @@ SENSORS = (
 
 
 class WorldBuilder:
-    """Places bodies, then makes the frozen `World` of them.
+    """Builder of worlds: place bodies, joints, forces and sensors, then call `build`.
+
+    Positions and orientations are those at the start, in the inertial frame. Names are unique; every method
+    returns the name.
+
+    Example:
 
         b = ss.WorldBuilder()
         b.body("floor", ss.Plane(), fixed=True)
         b.body("ball", ss.Sphere(0.1), position=(0, 0, 1))
         world = b.build()
-
-    Everything is given in the inertial frame, at the start. Names are unique; every verb returns its name.
     """
 
     def __init__(self, gravity: ArrayLike = (0.0, 0.0, -9.81)):
@@ -87,10 +90,10 @@ class WorldBuilder:
         for name in (first, second):
             if name not in self._materials:
                 raise ModelError(
-                    f"{owner}: no material {name!r}; {alternatives(name, self._materials, most=LISTED)}"
+                    f"{owner}: unknown material {name!r}; {alternatives(name, self._materials, most=LISTED)}"
                 )
         if (first, second) in self._pairs or (second, first) in self._pairs:
-            raise ModelError(f"{owner} is given twice")
+            raise ModelError(f"{owner} is defined twice")
         given = materials.given_coefficients(owner, mu=mu, mu_roll=mu_roll, mu_spin=mu_spin, e=e)
         if law is not None:
             if given:
@@ -127,7 +130,8 @@ class WorldBuilder:
         solid = stored[1]
         if material not in self._materials:
             raise ModelError(
-                f"{owner}: no material {material!r}; {alternatives(material, self._materials, most=LISTED)}"
+                f"{owner}: unknown material {material!r};"
+                f" {alternatives(material, self._materials, most=LISTED)}"
             )
         x, p = placement.place(owner, "position", position), placement.turn(owner, quaternion)
         v, w = placement.place(owner, "velocity", velocity), placement.place(owner, "spin", spin)
@@ -173,10 +177,12 @@ class WorldBuilder:
         owner = f"joint {name!r}"
         numbers = self._number(owner, first), -1 if second is None else self._number(owner, second)
         if numbers[0] == numbers[1]:
-            raise ModelError(f"{owner}: body {first!r} cannot be joined to itself")
+            raise ModelError(f"{owner}: a joint cannot connect body {first!r} to itself")
         sides = [None if side is None else self._bodies[side] for side in (first, second)]
         if not any(side is not None and side.kind == BodyKind.DYNAMIC for side in sides):
-            raise ModelError(f"{owner}: neither {first!r} nor {second!r} is dynamic, nothing answers to it")
+            raise ModelError(
+                f"{owner}: neither {first!r} nor {second!r} is dynamic; at least one body must be dynamic"
+            )
         places = {"point": point, "axis": axis, "second_point": second_point}
         known, places = kind_and_places(owner, kind, places)
         self._joints[name] = joint_row(
@@ -208,7 +214,7 @@ class WorldBuilder:
         """Two bodies that never touch each other."""
         i, j = self._number("apart", first), self._number("apart", second)
         if i == j:
-            raise ModelError(f"apart: {first!r} twice; a body never touches itself")
+            raise ModelError(f"apart: {first!r} is given twice; a body never touches itself")
         self._apart.add((min(i, j), max(i, j)))
 
     @recorded
@@ -261,7 +267,7 @@ class WorldBuilder:
         """A fixed or kinematic body answers to no force and has no velocity of its own."""
         what = kind.name.lower()
         if kind == BodyKind.FIXED and motion is not None:
-            raise ModelError(f"{owner}: it cannot be fixed and have a motion")
+            raise ModelError(f"{owner}: it is fixed and has a motion; give only one of them")
         if moving:
             raise ModelError(f"{owner}: it is {what}; its velocity and spin cannot be given")
         if mass is not None or inertia is not None:
@@ -273,7 +279,7 @@ class WorldBuilder:
         if group not in self._groups:
             if len(self._groups) == GROUPS:
                 raise ModelError(
-                    f"{owner}: group {group!r} is one too many, there may be {GROUPS}:"
+                    f"{owner}: group {group!r} exceeds the limit of {GROUPS} groups:"
                     f" {', '.join(self._groups)}"
                 )
             self._groups[new_name("group", group, ())] = len(self._groups)
@@ -281,7 +287,9 @@ class WorldBuilder:
 
     def _number(self, owner: str, name: str) -> int:
         if name not in self._numbers:
-            raise ModelError(f"{owner}: no body {name!r}; {alternatives(name, self._bodies, most=LISTED)}")
+            raise ModelError(
+                f"{owner}: unknown body {name!r}; {alternatives(name, self._bodies, most=LISTED)}"
+            )
         return self._numbers[name]
 
     def _filters(self) -> Filters:
@@ -290,7 +298,8 @@ class WorldBuilder:
             for name in pair:
                 if name not in self._groups:
                     raise ModelError(
-                        f"apart_groups: no group {name!r}; {alternatives(name, self._groups, most=LISTED)}"
+                        f"apart_groups: unknown group {name!r};"
+                        f" {alternatives(name, self._groups, most=LISTED)}"
                     )
             i, j = (self._groups[name] for name in pair)
             collide[i, j] = collide[j, i] = False

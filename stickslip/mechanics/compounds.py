@@ -28,19 +28,25 @@ class Part:
 
 @dataclass(frozen=True, eq=False, init=False)
 class Compound:
-    """Parts joined to one rigid body: `Compound((shape, position, quaternion), ...)`.
+    """Rigid union of shapes: `Compound((shape, position, quaternion), ...)`; the quaternion is optional.
 
-    The quaternion may be left out. Volume and inertia are sums over the parts: where parts overlap, their
-    volume counts once for each, so that the body is heavier than what is seen of it; give mass and inertia if
-    that matters. A part that is a compound is taken apart, so that `parts` has none. With a part without end
-    (a plane, a height field) the whole is without end.
+    Volume and inertia are sums over the parts, so that overlaps count more than once: give mass and inertia
+    if this matters. A part that is a compound is replaced by its parts. With an infinite part (a plane, a
+    height field) the compound is infinite.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        handle, head = ss.Capsule(0.02, 0.3), ss.Cuboid((0.1, 0.04, 0.04))
+        hammer = ss.shapes.Compound((handle, (0, 0, 0)), (head, (0, 0, 0.17)))
+        b.body("hammer", hammer, position=(0, 0, 1))
     """
 
     parts: tuple[Part, ...]
 
     def __init__(self, *parts: Sequence[Any] | Part):
         if not parts:
-            raise ModelError("Compound: it has no parts; give (shape, position, quaternion) for each")
+            raise ModelError("Compound: parts is empty; give (shape, position, quaternion) for each part")
         flat = tuple(leaf for k, part in enumerate(parts) for leaf in _leaves(f"Compound: part {k}", part))
         object.__setattr__(self, "parts", flat)
         if not self.endless and not (math.isfinite(self.volume) and np.isfinite(self.inertia).all()):

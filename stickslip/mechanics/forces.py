@@ -44,7 +44,14 @@ class Force:
 
 @dataclass(frozen=True, eq=False)
 class Spring(Force):
-    """A linear spring, with a damper along it: f = -stiffness (l - length) - damping l̇ between two points."""
+    """Linear spring with a damper between two points: f = -stiffness (l - length) - damping l̇.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("ball", ss.Sphere(0.1), position=(0, 0, 1))
+        b.force(ss.forces.Spring("tether", "ball", stiffness=50, second_point=(0, 0, 2)))
+    """
 
     first: str
     """A body."""
@@ -65,8 +72,15 @@ class Spring(Force):
 
 @dataclass(frozen=True, eq=False)
 class Damper(Force):
-    """Drag against what moves: f = -linear (relative velocity) at a point of the first body, and
-    moment = -angular (relative spin), against another body or the inertial frame."""
+    """Viscous force -linear (relative velocity) at a point of the first body and moment -angular (relative
+    angular velocity), against another body or the inertial frame.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("ball", ss.Sphere(0.1), position=(0, 0, 1))
+        b.force(ss.forces.Damper("air", "ball", linear=0.1))
+    """
 
     first: str
     """A body."""
@@ -83,10 +97,18 @@ class Damper(Force):
 
 @dataclass(frozen=True, eq=False)
 class Actuator(Force):
-    """A force along the coordinate of a joint [N], or a moment about it [N m], on its first body and against
-    its second: a number, a function of any of (t, position, velocity) of that coordinate, or an `Input`.
+    """Force [N] along the coordinate of a joint, or moment [N m] about it, on its first body and opposite on
+    its second.
 
-    Angles are from -π to π, or in the turn about the middle of their stops.
+    The effort is a number, a function of any of (t, position, velocity) of the coordinate, or an `Input`.
+    Angles lie between -π and π, or in the full turn around the middle of the stops.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("wheel", ss.Cylinder(0.1, 0.02), position=(0, 0, 0))
+        b.joint("axle", "hinge", "wheel", point=(0, 0, 0), axis=(0, 0, 1))
+        b.force(ss.forces.Actuator("motor", "axle", lambda t, velocity: 0.1 - 0.01 * velocity))
     """
 
     joint: str
@@ -98,8 +120,17 @@ class Actuator(Force):
 
 @dataclass(frozen=True, eq=False)
 class BodyForce(Force):
-    """A force [N] at a point of a body and a moment [N m], inertial: constants, inputs, or functions of
-    any of (t, x, p, v, spin): place and velocity of the centre of mass, quaternion and spin, inertial."""
+    """Force [N] at a point of a body and moment [N m], in the inertial frame.
+
+    Both are constants, inputs, or functions of any of (t, x, p, v, spin): position and velocity of the centre
+    of mass, quaternion and angular velocity, in the inertial frame.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("ball", ss.Sphere(0.1), position=(0, 0, 1))
+        b.force(ss.forces.BodyForce("drag", "ball", force=lambda v: -0.1 * v))
+    """
 
     body: str
     _: KW_ONLY
@@ -331,4 +362,4 @@ def _check_sides(owner: str, world: "World", first: Point, second: Point) -> Non
 def _check_moved(owner: str, world: "World", *bodies: int) -> None:
     if all(body < 0 or world.row[body] < 0 for body in bodies):
         names = ", ".join(repr(world.names[body]) for body in bodies if body >= 0)
-        raise ModelError(f"{owner}: {names} is not dynamic, nothing answers to it")
+        raise ModelError(f"{owner}: {names} is not dynamic; at least one body must be dynamic")

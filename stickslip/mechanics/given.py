@@ -120,9 +120,9 @@ def columns(rows: list[tuple[Any, ...]], *shapes: tuple[int, ...], whole: int = 
 def new_name(what: str, name: Any, taken: Container[str]) -> str:
     """A name that is not taken."""
     if not isinstance(name, str) or not name:
-        raise ModelError(f"the name of a {what} is {name!r}; give some text")
+        raise ModelError(f"the name of a {what} is {name!r}; it must be non-empty text")
     if name in taken:
-        raise ModelError(f"there is a {what} {name!r} already; names are unique")
+        raise ModelError(f"the name of {what} {name!r} is used twice; names must be unique")
     return name
 
 
@@ -131,7 +131,9 @@ def of_all(owner: str, field: str, given: Function, arguments: tuple[str, ...]) 
     try:
         parameters = list(signature(getattr(given, "py_func", given)).parameters.values())
     except (TypeError, ValueError):
-        raise ModelError(f"{owner}: the arguments of {field} cannot be read; wrap it in a lambda") from None
+        raise ModelError(
+            f"{owner}: the signature of {field} cannot be inspected; wrap it in a lambda"
+        ) from None
     wanted = [
         p.replace(name=current(f"argument of {field}", p.name, ARGUMENTS))
         if ARGUMENTS.get(p.name) in arguments
@@ -142,7 +144,7 @@ def of_all(owner: str, field: str, given: Function, arguments: tuple[str, ...]) 
     if any(p.name not in arguments or p.kind in (p.KEYWORD_ONLY, p.VAR_POSITIONAL) for p in wanted):
         raise ModelError(
             f"{owner}: {field} takes ({', '.join(str(p) for p in wanted)});"
-            f" it may take any of ({', '.join(arguments)}), by position"
+            f" it may take ({', '.join(arguments)}), by position"
         )
     places = tuple(arguments.index(p.name) for p in wanted)
     if places == tuple(range(len(arguments))):
@@ -169,10 +171,11 @@ def called(owner: str, field: str, f: Function, arguments: tuple[Any, ...], t: f
 
 
 def rotation(axis: ArrayLike, angle: float) -> Array:
-    """The unit quaternion of a turn by `angle` [rad] about `axis` [-], scalar first, shape (4,).
+    """Return the unit quaternion of a rotation by `angle` [rad] about `axis` [-], scalar first, shape (4,).
 
-    A ramp:
+    Example:
 
+        b = ss.WorldBuilder()
         b.body("ramp", ss.Plane(), quaternion=ss.rotation((0, 1, 0), 0.4), fixed=True)
     """
     return about(direction("rotation", "axis", axis), float(numbers("rotation", "angle", angle, ())))
@@ -192,7 +195,7 @@ def unit_quaternion(owner: str, value: ArrayLike) -> Array:
     """`value` scaled to length 1 [-], shape (4,); zero and what is not finite belong to no orientation."""
     given = numbers(owner, "quaternion", value, (4,))
     if not given.any():
-        raise ModelError(f"{owner}: quaternion is zero; (1, 0, 0, 0) is no rotation")
+        raise ModelError(f"{owner}: quaternion is zero; (1, 0, 0, 0) is the identity")
     if abs(math.hypot(*given) - 1.0) <= 4e-16:
         return given  # rounding is not scaled away, so that scaling twice changes nothing
     unit = given / np.abs(given).max()

@@ -24,11 +24,17 @@ largest single-precision number [m]."""
 
 @dataclass(frozen=True, eq=False)
 class HeightField(Endless):
-    """Ground below a surface over a rectangle centred in the frame; on fixed and kinematic bodies only.
+    """Terrain over a rectangle centred in the frame; for fixed and kinematic bodies only.
 
-    `heights[i, j]` stands at `x[i]`, `y[j]`; the numbers are evenly spaced and reach the rectangle's edges.
-    Places where nothing was measured (NaN, masked entries, the NoData value of a raster file) are refused;
-    with `nodata` its value is named, and `fill` [m] is the height that such places get.
+    `heights[i, j]` is the height [m] at `x[i]`, `y[j]`; both are evenly spaced up to the edges of the
+    rectangle. Missing heights (NaN, masked entries, the NoData value of a raster file) are errors unless
+    `fill` [m] gives a height for them; `nodata` is the value that marks them.
+
+    Example:
+
+        heights = 0.1 * np.sin(np.linspace(0.0, 6.0, 20))[:, None] * np.ones(20)
+        b = ss.WorldBuilder()
+        b.body("ground", ss.HeightField(heights, size=(4.0, 4.0)), fixed=True)
     """
 
     heights: Array

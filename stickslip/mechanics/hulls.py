@@ -30,10 +30,16 @@ class HasPoints(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ConvexHull:
-    """The smallest convex body that holds all points: of an array [m], shape (m, 3), or of a mesh.
+    """Convex hull of points: an array [m], shape (m, 3), or a mesh.
 
-    A mesh with triangles is the surface of a body. One that is not convex, or not closed, is refused, because
-    its hull is another body; `ConvexHull(mesh, hull=True)` takes the hull all the same.
+    hull   accept a mesh that is not convex or not closed, and use its hull. Without it such a mesh is an
+           error, because its hull is another body
+
+    Example:
+
+        tetrahedron = ss.ConvexHull([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+        b = ss.WorldBuilder()
+        b.body("stone", tetrahedron, position=(0, 0, 1), density=2600.0)
     """
 
     points: InitVar[ArrayLike | HasPoints]
@@ -99,9 +105,11 @@ def _extent(points: Array) -> tuple[Array, np.float64]:
     with np.errstate(over="ignore"):
         width = (high - low).max()
     if width == 0.0:
-        raise ModelError(f"ConvexHull: all {len(points)} points are the same point, so they have no volume")
+        raise ModelError(f"ConvexHull: all {len(points)} points coincide, so that they have no volume")
     if not 1e-60 < width < 1e60:
-        raise ModelError(f"ConvexHull: too large or too small to compute with: its points span {width} m")
+        raise ModelError(
+            f"ConvexHull: too large or too small for double precision: its points span {width} m"
+        )
     return middle, width
 
 

@@ -24,7 +24,7 @@ def check_inertia(owner: str, inertia: ArrayLike) -> Array:
         J = np.array(numbers(owner, "inertia", inertia, (3, 3)))
     largest = float(np.abs(J).max())
     if largest == 0.0:
-        raise ModelError(f"{owner}: inertia is zero; a body that turns needs one, or a shape and a density")
+        raise ModelError(f"{owner}: inertia is zero; give an inertia, or a shape and a density")
     unsymmetric = np.abs(J / largest - J.T / largest)
     if unsymmetric.max() > SLACK:
         i, j = (int(k) for k in np.unravel_index(int(np.argmax(unsymmetric)), (3, 3)))
@@ -39,8 +39,9 @@ def check_inertia(owner: str, inertia: ArrayLike) -> Array:
         )
     if low + mid < high * (1.0 - SLACK):
         raise ModelError(
-            f"{owner}: inertia is not that of any mass: its principal moments are {_shown(low, mid, high)}, "
-            "and the largest is more than the sum of the others"
+            f"{owner}: inertia is impossible for a rigid body: its principal moments are"
+            f" {_shown(low, mid, high)}, "
+            "and the largest exceeds the sum of the others"
         )
     J.flags.writeable = False
     return J

@@ -26,7 +26,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Input:
-    """A number or a vector that is set between steps: `Actuator("motor", "knee", Input(2.0))`."""
+    """Number or vector that is set between steps.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("wheel", ss.Cylinder(0.1, 0.02), position=(0, 0, 0))
+        b.joint("axle", "hinge", "wheel", point=(0, 0, 0), axis=(0, 0, 1))
+        b.force(ss.forces.Actuator("motor", "axle", ss.forces.Input(0.0)))
+        live = ss.live(b.build(), h=1e-2)
+        live.inputs["motor"] = 0.2
+        live.step()
+    """
 
     default: ArrayLike | None = None
     """What it is until it is set [unit of the field], shape of the field; None: 0."""
@@ -38,7 +49,7 @@ class Input:
 
 @dataclass(frozen=True, eq=False)
 class DeclaredInput:
-    """An input that a world has."""
+    """Description of an input of a world: name, unit and default."""
 
     name: str
     """That of its force, or of its kinematic body."""
@@ -58,7 +69,9 @@ def declared_inputs(forces: "Forces", motions: "Motions") -> dict[str, DeclaredI
     found: dict[str, DeclaredInput] = {}
     for one in _declared(forces, motions):
         if one.name in found:
-            raise ModelError(f"input {one.name!r}: a force and a kinematic body have this name; change one")
+            raise ModelError(
+                f"input {one.name!r}: a force and a kinematic body have the same name; rename one of them"
+            )
         found[one.name] = one
     return found
 
@@ -85,7 +98,7 @@ def with_inputs(world: "World", values: Mapping[str, ArrayLike]) -> "World":
         found = world.inputs.get(name)
         if found is None:
             known = alternatives(name, world.inputs, most=LISTED) if world.inputs else "this world has none"
-            raise UnknownNameError(f"no input {name!r}; {known}")
+            raise UnknownNameError(f"unknown input {name!r}; {known}")
         value = numbers(f"input {name!r}", "its value", given, found.default.shape)
         (forces if found.force >= 0 else motions)[max(found.force, found.motion)] = value
     made = changed(world)

@@ -34,9 +34,9 @@ def kind_and_places(
     if isinstance(joint, str) or not hasattr(joint, "kind"):
         return joint, places  # type: ignore[return-value]  # `joint_row` refuses what is no name
     if any(given is not None for given in places.values()):
-        raise ModelError(f"{owner}: {type(joint).__name__} has its own {', '.join(places)}")
+        raise ModelError(f"{owner}: {type(joint).__name__} determines its {', '.join(places)} itself")
     if getattr(joint, "length", None) is not None:
-        raise ModelError(f"{owner}: a distance joint of a world has its length at the start, or limits")
+        raise ModelError(f"{owner}: a distance joint of a world keeps its length at the start, or has limits")
     names = {"point": ("point", "first"), "axis": ("axis",), "second_point": ("second",)}
     own = {
         key: next((getattr(joint, n) for n in known if hasattr(joint, n)), None)
@@ -53,7 +53,7 @@ def joint_row(
     owner = f"joint {name!r}"
     names = [one.name.lower() for one in JointKind]
     if kind not in names:
-        raise ModelError(f"{owner}: no kind {kind!r} of joints; {alternatives(kind, names)}")
+        raise ModelError(f"{owner}: unknown kind {kind!r} of joints; {alternatives(kind, names)}")
     what = JointKind[kind.upper()]
     points = _points(owner, what, sides, point, second_point)
     axes = _axes(owner, what, points, axis)
@@ -74,8 +74,8 @@ def joint_row(
             lower[column], upper[column] = _stops(owner, prefix + "limits", stops, length)
             if column == TURNING and not upper[column] - lower[column] < TURN:
                 raise ModelError(
-                    f"{owner}: {prefix}limits of an angle need both stops, less than 2π apart:"
-                    " it is known only up to full turns"
+                    f"{owner}: {prefix}limits of an angle need both stops, less than 2π apart,"
+                    " because the angle is known only up to full turns"
                 )
     if what is JointKind.DISTANCE and dry.any():
         raise ModelError(f"{owner}: a distance joint has no friction")
@@ -102,7 +102,7 @@ def _points(
             for key, one, side in zip(keys, given, sides, strict=True)
         ]
         if (ends[0] == ends[1]).all():
-            raise ModelError(f"{owner}: its two points are the same, so that its line has no direction")
+            raise ModelError(f"{owner}: its two points coincide, so that its line has no direction")
         return ends[0], ends[1]
     if second_point is not None:
         raise ModelError(f"{owner}: only a distance joint has a second_point")
@@ -141,12 +141,12 @@ def _stops(owner: str, key: str, given: Any, start: float) -> tuple[float, float
         lower, upper = given
         low, high = -inf if lower is None else float(lower), inf if upper is None else float(upper)
     except (TypeError, ValueError):
-        raise ModelError(f"{owner}: {key} is {given!r}; give (lower, upper), None for no stop") from None
+        raise ModelError(f"{owner}: {key} is {given!r}; give (lower, upper), with None for no stop") from None
     if not low < high:
         raise ModelError(f"{owner}: {key} is ({low:g}, {high:g}); the lower stop must be below the upper")
     slack = 1e-12 * start  # a length that rounding puts past a stop is at the stop
     if not low - slack <= start <= high + slack:
-        raise ModelError(f"{owner}: it starts at {start:g}, outside of its {key} ({low:g}, {high:g})")
+        raise ModelError(f"{owner}: it starts at {start:g}, outside its {key} ({low:g}, {high:g})")
     return low, high
 
 

@@ -36,8 +36,17 @@ SYMMETRIC = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """Numbers of a world, each array flat or by rows as its line says. `pairs` (i, j), i <= j, of materials
-    are in the order of `Materials.pairs`."""
+    """Parameters of a world as arrays that can be changed and written back.
+
+    `pairs` (i, j), i <= j, of materials are in the order of `Materials.pairs`.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("floor", ss.Plane(), fixed=True)
+        b.body("ball", ss.Sphere(0.1), position=(0, 0, 0.1))
+        print(ss.mechanics.Parameters.of(b.build()).mu)
+    """
 
     gravity: Array
     """[m/s²], shape (3,)."""
@@ -92,7 +101,7 @@ class Parameters:
         taken: dict[str, Any] = {}
         for name, given in changes.items():
             if name not in self.names():
-                raise ModelError(f"no parameter {name!r}; {alternatives(name, self.names())}")
+                raise ModelError(f"unknown parameter {name!r}; {alternatives(name, self.names())}")
             shape = getattr(self, name).shape
             try:
                 value = np.array(given, float)
@@ -133,7 +142,7 @@ class Parameters:
         for k in np.flatnonzero(~dynamic).tolist():
             if self.mass[k] or self.inertia[k].any() or self.wrench[k].any():
                 raise ModelError(
-                    f"body {world.names[k]!r} is not dynamic: no mass, inertia or wrench moves it"
+                    f"body {world.names[k]!r} is not dynamic: mass, inertia and wrench have no effect on it"
                 )
         for name in COEFFICIENTS:
             if fault := coefficient_fault(name, getattr(self, name), "pair"):

@@ -128,11 +128,11 @@ def mass_and_inertia(
     """Of a dynamic body: from density, or from its mass, or as given (3 moments or 3 x 3, user's axes)."""
     if not isfinite(solid.volume):
         kinds = ", ".join(sorted({type(part).__name__ for part, _, _ in solid.parts}))
-        raise ModelError(f"{owner}: {kinds} has no mass; make it fixed, or give it a motion")
+        raise ModelError(f"{owner}: {kinds} has no mass; make the body fixed, or give it a motion")
     if mass is None and inertia is not None:
         raise ModelError(f"{owner}: inertia is given without a mass; give both")
     if not solid.parts and (mass is None or inertia is None):
-        raise ModelError(f"{owner}: without a shape it needs a mass and an inertia")
+        raise ModelError(f"{owner}: a body without a shape needs a mass and an inertia")
     if mass is not None:
         m = positive(owner, "mass", mass)
     else:

@@ -26,7 +26,7 @@ NO_ID: IntArray = np.zeros(0, np.int64)
 
 
 class Reading(NamedTuple):
-    """A step as sensors see it: where it began and ended, and what contacts and joints did in it."""
+    """Data of a step for sensors: its start and end, and the impulses of contacts and joints."""
 
     world: "World"
     state: State
@@ -90,10 +90,12 @@ class Sensing(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Sensor(Sensing):
-    """Something that you measure: `Sensor("height", lambda world, state: world.pose(state, "box")[0][2])`.
+    """Sensor with your own function: of (world, state), or of the `Reading` of the step.
 
-    A function of one argument is given the whole `Reading` of the step:
-    `Sensor("push", lambda reading: reading.r[:, 0].sum())`.
+    Example:
+
+        height = ss.sensors.Sensor("height", lambda world, state: world.pose(state, "box")[0][2])
+        push = ss.sensors.Sensor("push", lambda reading: reading.r[:, 0].sum())
     """
 
     function: Callable[["World", State], Any] | Callable[[Reading], Any]
@@ -122,7 +124,15 @@ def _takes_one(function: Callable[..., Any]) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class PositionSensor(Sensing):
-    """Where a point of a body is [m], shape (3,); by default its centre of mass."""
+    """Position of a point of a body [m], shape (3,); the default point is the centre of mass.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("ball", ss.Sphere(0.1), position=(0, 0, 1))
+        b.sensor(ss.sensors.PositionSensor("where", "ball"))
+        print(ss.simulate(b.build(), until=0.1, h=1e-2).sensors["where"][-1])
+    """
 
     body: str
     point: ArrayLike | None = None
@@ -135,7 +145,9 @@ class PositionSensor(Sensing):
 
 @dataclass(frozen=True, eq=False)
 class VelocitySensor(Sensing):
-    """The velocity of a point of a body [m/s], shape (3,), inertial; by default of its centre of mass."""
+    """Velocity of a point of a body in the inertial frame [m/s], shape (3,); the default point is the
+    centre of mass.
+    """
 
     body: str
     point: ArrayLike | None = None
@@ -148,9 +160,10 @@ class VelocitySensor(Sensing):
 
 @dataclass(frozen=True, eq=False)
 class JointSensor(Sensing):
-    """The coordinate of a joint and its rate [m, m/s or rad, rad/s], shape (2,).
+    """Coordinate of a joint and its rate [m, m/s or rad, rad/s], shape (2,).
 
-    Angles are from -π to π. A cylindrical joint shows its sliding, or its angle where `turn` is set.
+    Angles lie between -π and π. For a cylindrical joint the coordinate is its sliding, or its angle with
+    `turn`.
     """
 
     joint: str
@@ -166,7 +179,7 @@ class JointSensor(Sensing):
 
 @dataclass(frozen=True, eq=False)
 class DistanceSensor(Sensing):
-    """The distance of two points of bodies [m], shape (); by default of their centres of mass."""
+    """Distance between two points of bodies [m], shape (); the default points are the centres of mass."""
 
     first: str
     second: str | None = None

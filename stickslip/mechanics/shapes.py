@@ -16,7 +16,7 @@ from stickslip.state import Array, ModelError
 
 @runtime_checkable
 class Shape(Protocol):
-    """What a body needs to know of its shape, all in the shape's own frame."""
+    """Base class of shapes: volume, inertia and extent in the frame of the shape."""
 
     @property
     def volume(self) -> float:
@@ -70,14 +70,20 @@ def check_moments(shape: Shape) -> None:
         volume, moments = shape.volume, np.diag(shape.inertia)
     if not (0.0 < volume < math.inf and (moments > 0.0).all() and (moments < math.inf).all()):
         raise ModelError(
-            f"{type(shape).__name__}: too large or too small to compute with: its volume comes out as "
+            f"{type(shape).__name__}: too large or too small for double precision: its volume comes out as "
             f"{volume} m³ and its moments of inertia as {moments}"
         )
 
 
 @dataclass(frozen=True)
 class Sphere(Centred):
-    """A ball."""
+    """Ball around the origin of the frame.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("ball", ss.Sphere(0.1), position=(0, 0, 1), density=2700.0)
+    """
 
     radius: float
     """[m]."""
@@ -101,12 +107,25 @@ class Sphere(Centred):
 
 @dataclass(frozen=True)
 class Plane(Endless):
-    """The half-space z <= 0; its surface has the normal +z."""
+    """Half-space z <= 0; its surface has the normal +z. Fixed and kinematic bodies only.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("floor", ss.Plane(), fixed=True)
+        b.body("ramp", ss.Plane(), quaternion=ss.rotation((0, 1, 0), 0.4), fixed=True)
+    """
 
 
 @dataclass(frozen=True)
 class Cuboid(Centred):
-    """A box with its edges along the axes."""
+    """Box with edges along the axes, centred in the frame.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("brick", ss.Cuboid((0.2, 0.1, 0.05)), position=(0, 0, 1))
+    """
 
     size: tuple[float, float, float]
     """Full lengths of the edges along x, y, z [m]."""
@@ -132,7 +151,13 @@ class Cuboid(Centred):
 
 @dataclass(frozen=True)
 class Capsule(Centred):
-    """A cylinder along z with half a ball on either end."""
+    """Cylinder along z with a hemisphere at each end.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("rod", ss.Capsule(0.05, 0.4), position=(0, 0, 1))
+    """
 
     radius: float
     """[m]."""
@@ -164,7 +189,13 @@ class Capsule(Centred):
 
 @dataclass(frozen=True)
 class Cylinder(Centred):
-    """A cylinder along z with flat ends."""
+    """Cylinder along z with flat ends.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("wheel", ss.Cylinder(0.3, 0.05), position=(0, 0, 1))
+    """
 
     radius: float
     """[m]."""
@@ -193,7 +224,13 @@ class Cylinder(Centred):
 
 @dataclass(frozen=True)
 class Ellipsoid(Centred):
-    """An ellipsoid with its axes along x, y, z."""
+    """Ellipsoid with axes along x, y and z.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("pebble", ss.shapes.Ellipsoid((0.1, 0.08, 0.05)), position=(0, 0, 1))
+    """
 
     radii: tuple[float, float, float]
     """Half its widths along x, y, z [m]."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.kernels.steps.tables import JointTable
 from stickslip.mechanics.joints import number_of_joint, reaction
 from stickslip.mechanics.points import bind_point, number_of
 from stickslip.mechanics.sensors import BoundSensor, Reading, Sensing
@@ -41,7 +42,7 @@ class _Reaction(Sensing):
         """The sensor of forces (part 0) or of moments (part 1)."""
         owner = f"sensor {self.name!r}"
         if (self.joint is None) == (self.body is None) or (self.other is not None and self.body is None):
-            raise ModelError(f"{owner}: give a joint, or a body and perhaps another that touches it")
+            raise ModelError(f"{owner}: give a joint, or a body and optionally a second body that touches it")
         read: Callable[[Reading], Array]
         if self.joint is not None:
             j = number_of_joint(owner, world.joints, self.joint)
@@ -54,9 +55,14 @@ class _Reaction(Sensing):
 
 @dataclass(frozen=True, eq=False)
 class ForceSensor(_Reaction):
-    """A force in the inertial frame, mean over the step [N], shape (3,): of a joint on its first body, or of
-    all contacts on a body (with `other`: of those with that body alone), `ForceSensor("pin", joint="knee")`
-    or `ForceSensor("foot", body="foot", other="floor")`."""
+    """Mean force over the step in the inertial frame [N], shape (3,): of a joint on its first body, or of
+    all contacts on a body (with `other`: of those with that body only).
+
+    Example:
+
+        sensor = ss.sensors.ForceSensor("pin", joint="knee")
+        sensor = ss.sensors.ForceSensor("foot", body="foot", other="floor")
+    """
 
     def bind(self, world: "World") -> BoundSensor:
         return self._bound(world, 0)
@@ -64,8 +70,9 @@ class ForceSensor(_Reaction):
 
 @dataclass(frozen=True, eq=False)
 class TorqueSensor(_Reaction):
-    """A moment in the inertial frame, mean over the step [N m], shape (3,): of a joint on its first body
-    about the joint's point, or of all contacts on a body about its centre of mass."""
+    """Mean moment over the step in the inertial frame [N m], shape (3,): of a joint on its first body
+    about the point of the joint, or of all contacts on a body about its centre of mass.
+    """
 
     def bind(self, world: "World") -> BoundSensor:
         return self._bound(world, 1)
@@ -73,8 +80,17 @@ class TorqueSensor(_Reaction):
 
 @dataclass(frozen=True, eq=False)
 class ContactSensor(Sensing):
-    """How a body touches others, shape (3,): 1 if it does and 0 if not [-], the sum of the normal forces [N],
-    and the number of contacts that press [-]."""
+    """Contact of a body with others, shape (3,): 1 for contact and 0 otherwise [-], the sum of the normal
+    forces [N], and the number of loaded contacts [-].
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("floor", ss.Plane(), fixed=True)
+        b.body("foot", ss.Sphere(0.1), position=(0, 0, 0.1))
+        b.sensor(ss.sensors.ContactSensor("touch", "foot"))
+        print(ss.simulate(b.build(), until=0.1, h=1e-2).sensors["touch"][-1])
+    """
 
     body: str
     other: str | None = None
@@ -94,12 +110,11 @@ class ContactSensor(Sensing):
 
 @dataclass(frozen=True, eq=False)
 class Accelerometer(Sensing):
-    """Proper acceleration of a point of a body [m/s²], shape (3,), as instruments show it:
-    (v_end - v_start) / h - g in the frame that the body has in the middle of the step, by default of its
-    centre of mass.
+    """Proper acceleration of a point of a body [m/s²], shape (3,): (v_end - v_start) / h - g in the frame of
+    the body in the middle of the step. The default point is the centre of mass.
 
-    At rest it shows g upwards, in free fall 0; an impact in a step shows as its Δv / h. At the start of a run
-    it shows -g.
+    The sensor reads g upwards at rest and 0 in free fall; an impact in a step reads as its Δv / h. At the
+    start of a run it reads -g.
     """
 
     body: str
@@ -124,7 +139,7 @@ class Accelerometer(Sensing):
 
 @dataclass(frozen=True, eq=False)
 class Gyroscope(Sensing):
-    """Spin of a body in its own frame [rad/s], shape (3,)."""
+    """Angular velocity of a body in its own frame [rad/s], shape (3,)."""
 
     body: str
 
@@ -163,8 +178,7 @@ def _of_contacts(reading: Reading, i: int, other: int | None) -> tuple[Array, Ar
 
 def _of_joint(reading: Reading, j: int) -> tuple[Array, Array]:
     """Force [N] and moment about its point [N m] of joint j on its first body, shape (3,) each."""
-    force, moment, _ = reaction(
-        reading.world.joints.arrays, j, np.array([reading.h]), reading.state.q[None], reading.state.v[None],
-        np.array([0, reading.joint_r.size]), reading.joint_id, reading.joint_r,
-    )  # fmt: skip
-    return force[0], moment[0]
+    impulses = JointTable(np.array([0, reading.joint_r.size]), reading.joint_id, reading.joint_r)
+    q, v = reading.state.q[None], reading.state.v[None]
+    found = reaction(reading.world.joints.arrays, j, np.array([reading.h]), q, v, impulses)
+    return found.force[0], found.moment[0]

@@ -31,7 +31,7 @@ UNIT = 1e-6
 
 
 class BodyKind(IntEnum):
-    """How a body moves."""
+    """Kind of motion of a body: dynamic, kinematic or fixed."""
 
     DYNAMIC = 0
     """By forces and contacts."""
@@ -73,7 +73,18 @@ class Filters:
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """Bodies in space and all that acts between them; frozen. `start` is where they are at first."""
+    """Bodies with their joints, forces, sensors and contact laws; frozen. `start` is the initial state.
+
+    `WorldBuilder.build` makes worlds.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("floor", ss.Plane(), fixed=True)
+        b.body("ball", ss.Sphere(0.1), position=(0, 0, 1))
+        world = b.build()
+        print(world.names, world.mass)
+    """
 
     names: tuple[str, ...]
     """Of the bodies."""
@@ -117,7 +128,7 @@ class World:
             return self.number[name]
         except KeyError:
             raise UnknownNameError(
-                f"no body {name!r}; {alternatives(name, self.names, most=LISTED)}"
+                f"unknown body {name!r}; {alternatives(name, self.names, most=LISTED)}"
             ) from None
 
     def law(self, first: str, second: str, impact: str = "newton") -> NewtonImpact | PoissonImpact:
@@ -126,11 +137,11 @@ class World:
         impact: `newton`, or `poisson` for steps of SemiExplicitMoreauJean(impact="poisson").
         """
         if impact not in IMPACTS:
-            raise UnknownNameError(f"no impact {impact!r}; {alternatives(impact, IMPACTS)}")
+            raise UnknownNameError(f"unknown impact {impact!r}; {alternatives(impact, IMPACTS)}")
         names = self.materials.names
         for name in (first, second):
             if name not in names:
-                raise UnknownNameError(f"no material {name!r}; {alternatives(name, names, most=LISTED)}")
+                raise UnknownNameError(f"unknown material {name!r}; {alternatives(name, names, most=LISTED)}")
         return IMPACTS[impact].of(self.materials.law[names.index(first), names.index(second)])
 
     def pose(self, state: State, name: str) -> tuple[Array, Array]:

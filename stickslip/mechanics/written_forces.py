@@ -131,7 +131,7 @@ def written_force(name: str, body: str, point: Point, force: Any, moment: Any) -
     """A user's force on that body."""
     owner = f"body force {name!r} on body {body!r}"
     if force is None and moment is None:
-        raise ModelError(f"{owner}: neither force nor moment is given")
+        raise ModelError(f"{owner}: give a force or a moment")
     return WrittenForce(
         name,
         point,

@@ -21,7 +21,15 @@ DENSE, SPARSE = 300, 30
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BoxProblem:
-    """Find z in [lower, upper] with -(A z + b) in N_[lower, upper](z)."""
+    """Complementarity problem with bounds: find z in [lower, upper] with -(A z + b) in N_[lower, upper](z).
+
+    Use `lcp`, `mlcp` and `relay` of `ss.problem` for the common cases.
+
+    Example:
+
+        box = ss.BoxProblem([[2.0, 1.0], [1.0, 2.0]], [-1.0, 1.0], [0.0, 0.0], [np.inf, np.inf])
+        print(ss.solve(box).r)  # z of the linear complementarity problem
+    """
 
     A: np.ndarray | sp.csr_array
     """Matrix, any sign, symmetric or not [any unit], shape (n, n); an array or a SciPy matrix."""
@@ -87,13 +95,18 @@ class BoxProblem:
 
 
 def lcp(A: Any, b: ArrayLike) -> BoxProblem:
-    """Linear complementarity: 0 <= z ⟂ A z + b >= 0."""
+    """Return the linear complementarity problem 0 <= z ⟂ A z + b >= 0.
+
+    Example:
+
+        print(ss.solve(ss.problem.lcp([[2.0, 1.0], [1.0, 2.0]], [-1.0, 1.0])).r)
+    """
     n = np.size(b)
     return BoxProblem(A, b, np.zeros(n), np.full(n, np.inf))  # type: ignore[arg-type]
 
 
 def mlcp(A: Any, b: ArrayLike, free: ArrayLike) -> BoxProblem:
-    """Mixed linear complementarity: equations where `free` (bool, shape (n,)) is true."""
+    """Return a mixed linear complementarity problem: equations where `free` (bool, shape (n,)) is true."""
     mask = np.asarray(free, bool).reshape(-1)
     if mask.size != np.size(b):
         raise ProblemError(f"free has {mask.size} entries, expected {np.size(b)}, one per unknown")
@@ -101,7 +114,7 @@ def mlcp(A: Any, b: ArrayLike, free: ArrayLike) -> BoxProblem:
 
 
 def relay(A: Any, b: ArrayLike, lower: ArrayLike = -1.0, upper: ArrayLike = 1.0) -> BoxProblem:
-    """Relay: z in [lower, upper] and -(A z + b) in its normal cone."""
+    """Return a relay problem: z in [lower, upper] with -(A z + b) in its normal cone."""
     return BoxProblem(A, b, lower, upper)  # type: ignore[arg-type]
 
 

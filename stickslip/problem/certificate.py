@@ -49,7 +49,10 @@ EXHAUSTED = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """Weights of velocities that add up to closing, whatever the impulses. `check_certificate` judges it."""
+    """Proof that a problem has no solution: weights of velocities whose sum closes for all impulses.
+
+    `check_certificate` verifies it.
+    """
 
     y: Array
     """Weights of the contact velocities, impulses in equilibrium [N s], shape (n,)."""
@@ -93,7 +96,7 @@ class CertificateCheck:
         if self.closing <= 0.0:
             return "refused: the weighted velocities do not close"
         shown = ", ".join(map(str, self.contacts[:6])) + (", ..." if len(self.contacts) > 6 else "")
-        need = "no impulse at all would do" if self.beyond == np.inf else f"needs {self.beyond:.1e} times"
+        need = "no impulse is sufficient" if self.beyond == np.inf else f"needs {self.beyond:.1e} times"
         verdict = "accepted" if self.accepted else f"refused (below {BEYOND:.0e})"
         if self.beyond != np.inf:
             need = f"a solution {need} the natural impulse"
@@ -137,7 +140,7 @@ def weight_bounds(K: ProductSet) -> tuple[Array, Array]:
 def check_certificate(
     problem: ContactProblem | GlobalProblem | BoxProblem, certificate: Certificate
 ) -> CertificateCheck:
-    """Whether `certificate` proves that `problem` has no solution; everything is recomputed here."""
+    """Return whether `certificate` proves that `problem` has no solution; everything is recomputed."""
     if certificate.bases:
         return _check_bases(problem, certificate.bases)
     if isinstance(problem, BoxProblem):
@@ -177,7 +180,7 @@ def _check_bases(problem: ContactProblem | GlobalProblem | BoxProblem, bases: in
         problem = BoxProblem(problem.W.dense(), problem.u_free, lower, upper)
     if not isinstance(problem, BoxProblem):
         return CertificateCheck(
-            0.0, 0.0, (), "bases are examined of problems in local form, without friction"
+            0.0, 0.0, (), "bases can be examined only for problems in local form without friction"
         )
     if count_bases(problem) != bases:
         return CertificateCheck(
@@ -186,7 +189,7 @@ def _check_bases(problem: ContactProblem | GlobalProblem | BoxProblem, bases: in
     found = exhaust(problem, EXHAUSTED, bases, first=True)
     if not found.proves_none:
         why = (
-            "one of the complementary bases holds a solution"
+            "one of the complementary bases gives a solution"
             if found.solutions
             else (f"rounding leaves {found.undecided} of {bases} complementary bases undecided")
         )

@@ -17,7 +17,15 @@ from stickslip.state import IntArray as IntArray
 
 
 class ProblemError(ValueError):
-    """A problem that is not well posed as data: wrong shape, NaN, negative friction, ..."""
+    """Invalid data of a problem: a wrong shape, NaN, a negative friction coefficient, and the like.
+
+    Example:
+
+        try:
+            ss.ContactProblem(np.eye(3), [-1.0, 0.0, 0.0], ss.coulomb([-0.5]))
+        except ss.ProblemError as error:
+            print(error)
+    """
 
 
 def floats(name: str, value: ArrayLike, shape: tuple[int | None, ...] | None = None) -> Array:
@@ -106,6 +114,13 @@ def _shown(shape: tuple[Any, ...]) -> str:
     return "(" + ", ".join(str(s) for s in shape) + ("," if len(shape) == 1 else "") + ")"
 
 
+MOST_ADDED = 8192
+"""Numbers that BLAS adds up on one thread, whatever it is allowed: it divides sums of more than 10,000."""
+
+
 def all_finite(x: Array) -> bool:
-    """Whether all numbers are; the sum of their squares tells in one call, unless it is too large."""
-    return math.isfinite(x.dot(x)) or bool(np.isfinite(x).all())
+    """Whether all numbers are; the sum of their squares tells in one call, unless it is too large.
+
+    Of many numbers BLAS would add it up on several threads, which wait for each other longer than it takes.
+    """
+    return (x.size <= MOST_ADDED and math.isfinite(x.dot(x))) or bool(np.isfinite(x).all())

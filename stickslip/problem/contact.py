@@ -32,7 +32,7 @@ NO_JOINTS: Array = frozen(np.zeros(0))
 
 
 class Level(Enum):
-    """Which derivative of the gap a problem constrains; it fixes the units."""
+    """Derivative of the gap that a problem constrains; it determines the units."""
 
     VELOCITY = "velocity"
     ACCELERATION = "acceleration"
@@ -46,10 +46,15 @@ class Level(Enum):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ContactProblem:
-    """Find r with u = W r + u_free and K* ∋ u_hat ⟂ r ∈ K.
+    """Contact problem with the Delassus operator: find r with u = W r + u_free and K* ∋ u_hat ⟂ r ∈ K.
 
     At velocity level r is an impulse and u a velocity; at acceleration level a force and an
     acceleration; at position level an impulse times the step and a displacement.
+
+    Example:
+
+        problem = ss.ContactProblem(np.eye(3) / 2.0, [-0.07, 0.07, 0.0], ss.coulomb([0.5]))
+        print(ss.solve(problem).r)
     """
 
     W: Delassus
@@ -101,7 +106,16 @@ class ContactProblem:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GlobalProblem:
-    """Find v, r, lam with M v = f + H r + G lam, u = H' v + u_bias, G' v + g_bias = 0 and the law."""
+    """Contact problem with masses: find v, r, lam with M v = f + H r + G lam, u = H' v + u_bias and the law.
+
+    Bilateral constraints hold as G' v + g_bias = 0. `ss.problem.reduce_to_contacts` eliminates v.
+
+    Example:
+
+        M, f, H = 2.0 * np.eye(3), [-0.14, 0.14, 0.0], np.eye(3)
+        solution = ss.solve(ss.GlobalProblem(M, f, H, np.zeros(3), ss.coulomb([0.5])))
+        print(solution.v, solution.r)
+    """
 
     M: MassMatrix
     """Mass matrix [kg, kg m^2], shape (nv, nv): an array, a SciPy matrix, or (bodies, k, k)."""
@@ -129,7 +143,9 @@ class GlobalProblem:
         finite("f", self.f, lambda k: f"velocity {k[0]}")
         _set(self, "H", _map("H", self.H, self.M, K.size))
         if isinstance(self.H, ContactBlocks) and not np.array_equal(self.H.offset, K.offset):
-            raise ProblemError("H has contact blocks of other sizes than those of K; make it with the same K")
+            raise ProblemError(
+                "the contact blocks of H have other sizes than those of K; make H with the same K"
+            )
         _set(self, "u_bias", flat("u_bias", self.u_bias, K.size, f"{len(K)} contacts"))
         finite("u_bias", self.u_bias, lambda k: component_name(K, k[0]))
         p = np.size(self.g_bias)

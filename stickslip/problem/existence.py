@@ -28,7 +28,7 @@ BALANCED = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class Existence:
-    """What is known of the existence of a solution. `print` it for a sentence."""
+    """Result of the test for the existence of a solution; printing gives a sentence."""
 
     holds: bool
     """Whether the sufficient condition is shown: there is a solution."""
@@ -47,11 +47,16 @@ class Existence:
         if self.holds:
             margin = f"a motion opens every contact (margin {self.margin:.1e})"
             if self.reason:
-                return f"the condition holds, {margin}; but {self.reason}, which the theorem does not cover"
+                return (
+                    f"the condition holds, {margin}; but {self.reason}, and the theorem does not"
+                    " cover this case"
+                )
             return f"a solution exists: {margin}"
         if self.self_stress is not None:
             shown = ", ".join(map(str, self.contacts[:6])) + (", ..." if len(self.contacts) > 6 else "")
-            return f"not shown: contacts {shown} carry a self-stress, where the condition says nothing"
+            return (
+                f"not shown: contacts {shown} carry a self-stress, for which the condition is not conclusive"
+            )
         return f"not shown: {self.reason or 'no motion was found that opens every contact'}"
 
 

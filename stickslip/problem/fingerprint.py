@@ -12,9 +12,15 @@ from stickslip.problem.operator import BlockDelassus, BodyDelassus
 
 
 def fingerprint(problem: ContactProblem | GlobalProblem | BoxProblem) -> str:
-    """SHA-256 of the problem's numbers, bit for bit; stored zeros and the storage do not count.
+    """Return the SHA-256 hash of the numbers of a problem.
 
-    A matrix-free W is known by its rows over bodies: the product that they stand for is not formed.
+    Stored zeros and the storage of matrices do not affect the hash. A matrix-free W is identified by its rows
+    over bodies, without forming their product.
+
+    Example:
+
+        problem = ss.ContactProblem(np.eye(3), [-1.0, 0.0, 0.0], ss.coulomb([0.5]))
+        print(ss.fingerprint(problem)[:12])
     """
     digest = hashlib.sha256(type(problem).__name__.encode())
     for array in _arrays(problem):

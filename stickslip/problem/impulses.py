@@ -84,10 +84,12 @@ class ImpulseSet:
         """
         problem = solution.problem
         if isinstance(problem, NonlinearProblem):
-            raise ProblemError("impulses of a NonlinearProblem have no set of this kind: F is not affine")
+            raise ProblemError(
+                "the set of impulses of a NonlinearProblem is not defined, because F is not affine"
+            )
         if not solution.ok:
             raise ProblemError(
-                f"the answer has status {solution.status.name}; only a certified one has a set of impulses"
+                f"the answer has status {solution.status.name}; a set of impulses needs a certified answer"
             )
         if isinstance(problem, BoxProblem):
             problem = _as_contacts(problem)

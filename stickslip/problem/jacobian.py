@@ -7,17 +7,19 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from stickslip.kernels import blocks
+from stickslip.problem import parts
 from stickslip.problem.checks import Array, IntArray, ProblemError, finite, floats, frozen
 from stickslip.problem.operator import rows_to_sparse
+from stickslip.problem.parts import Graph
 from stickslip.problem.sets import ProductSet
 
 
 @dataclass(frozen=True, eq=False)
 class ContactBlocks:
-    """H of shape (nv, n) as, per contact, a pair of bodies and two blocks of rows of H'.
+    """Matrix H of shape (nv, n), stored for each contact as a pair of bodies and two blocks of rows of H'.
 
-    u = rows[:, 0] v_first + rows[:, 1] v_second (+ bias): the sign of the second side is in its
-    rows. A side that is fixed has body -1, and its rows are not read.
+    u = rows[:, 0] v_first + rows[:, 1] v_second (+ bias): the rows of the second side contain its sign. A
+    fixed side has body -1, and its rows are ignored.
     """
 
     bodies: IntArray
@@ -49,9 +51,7 @@ class ContactBlocks:
         sides = self.bodies.shape == (nb, 2) and self.rows.shape[1:2] == (2,)
         ends = self.offset.shape == (nb + 1,) and self.offset[0] == 0 and self.offset[-1] == n
         if not (sides and ends and self.rows.ndim == 3 and (np.diff(self.offset) > 0).all()):
-            raise ProblemError(
-                f"{name} has contact blocks that do not fit together; make them with contact_blocks"
-            )
+            raise ProblemError(f"{name} has inconsistent contact blocks; make them with contact_blocks")
         if self.rows.shape[2] == 0:
             raise ProblemError(f"{name} has contact blocks over bodies without velocities")
         if nb and self.bodies.min() < -1:
@@ -60,12 +60,16 @@ class ContactBlocks:
 
     def impulses(self, r: Array, count: int) -> Array:
         """H r: impulse on each of `count` bodies [N s, N m s], shape (count, k)."""
+        if parts.are_many(self.bodies, self.rows):
+            return parts.impulses(Graph.of(self, count).touching, self.offset, self.rows, r, count)
         w = np.empty((count, self.rows.shape[2]))
         blocks.blocks_to_bodies(self.bodies, self.offset, self.rows, r, w)
         return w
 
     def velocities(self, v: Array, bias: Array) -> Array:
         """H' v + bias [m/s], shape (n,), from body velocities of shape (count, k)."""
+        if parts.are_many(self.bodies, self.rows):
+            return parts.contact_velocities(self.bodies, self.offset, self.rows, v, bias)
         u = np.empty(self.size)
         blocks.bodies_to_blocks(self.bodies, self.offset, self.rows, v, bias, u)
         return u
@@ -76,7 +80,7 @@ class ContactBlocks:
 
 
 def contact_blocks(bodies: ArrayLike, rows: ArrayLike, K: ProductSet) -> ContactBlocks:
-    """Checked contact blocks for the blocks of K; `bodies` (nb, 2), `rows` (n, 2, k)."""
+    """Return checked contact blocks for the blocks of K; `bodies` has shape (nb, 2), `rows` (n, 2, k)."""
     pairs = np.array(bodies)
     if pairs.shape != (len(K), 2):
         raise ProblemError(f"bodies has shape {pairs.shape}, expected ({len(K)}, 2), one pair per contact")

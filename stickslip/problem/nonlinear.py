@@ -44,7 +44,9 @@ class JacobianError(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NonlinearProblem:
-    """Find z in [lower, upper] with -F(z) in N_[lower, upper](z)."""
+    """Nonlinear complementarity problem with bounds: find z in [lower, upper] with -F(z) in N_[lower,
+    upper](z).
+    """
 
     residual: Callable[[Array], ArrayLike]
     """F, from z to shape (n,)."""

@@ -14,7 +14,9 @@ import scipy.sparse as sp
 
 from stickslip.kernels import blocks
 from stickslip.kernels.blocks import BlockW
+from stickslip.problem import parts
 from stickslip.problem.checks import Array, IntArray, ProblemError, finite, floats, frozen, sparse
+from stickslip.problem.parts import Graph
 from stickslip.problem.sets import ProductSet
 
 
@@ -157,6 +159,10 @@ class BodyDelassus:
         return int(self.offset[-1])
 
     def apply(self, r: Array, bias: Array) -> Array:
+        if parts.are_many(self.bodies, self.rows):
+            near = Graph.of(self, self.count).touching
+            moved = parts.impulses(near, self.offset, self.rows, r, self.count)
+            return parts.contact_velocities(self.bodies, self.offset, self.rows, moved, bias)
         w, u = np.empty((self.count, self.rows.shape[2])), np.empty(self.size)
         blocks.blocks_to_bodies(self.bodies, self.offset, self.rows, r, w)
         blocks.bodies_to_blocks(self.bodies, self.offset, self.rows, w, bias, u)
@@ -212,7 +218,7 @@ def delassus(name: str, W: Any, K: ProductSet) -> Delassus:
         if W.size != K.size:
             raise ProblemError(f"{name} has {W.size} rows, expected {K.size} for {K!r}")
         if isinstance(W, BodyDelassus) and not np.array_equal(W.offset, K.offset):
-            raise ProblemError(f"{name} is matrix-free over blocks of other sizes than those of {K!r}")
+            raise ProblemError(f"{name} is matrix-free with block sizes that differ from those of {K!r}")
         return W
     if sp.issparse(W):
         check_shape(name, W.shape, K)

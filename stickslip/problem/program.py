@@ -31,7 +31,9 @@ from stickslip.problem.checks import (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConeProgram:
-    """min ½ x'P x + c'x with A x + b in a product of {0}, nonnegative and second-order cones."""
+    """Cone program: min ½ x'P x + c'x with A x + b in a product of {0}, nonnegative and second-order
+    cones.
+    """
 
     P: sp.csr_array
     """Curvature of the objective, symmetric, positive semidefinite [J / unit of x²], shape (n, n)."""
@@ -66,8 +68,8 @@ class ConeProgram:
         given = floats("second_order", self.second_order).reshape(-1)
         if not ((given >= 1.0) & (given == np.floor(given)) & (given < 2.0**53)).all():
             raise ProblemError(
-                f"second-order cones have sizes [{', '.join(f'{size:g}' for size in given)}];"
-                " each has 1 row or more, a whole number"
+                f"second-order cones have sizes [{', '.join(f'{size:g}' for size in given)}]; each"
+                " must be a whole number of at least 1 row"
             )
         cones = given.astype(np.int64)
         _set(self, "second_order", frozen(cones))
@@ -137,7 +139,7 @@ class ProgramResiduals:
 
 
 def judge_program(program: ConeProgram, x: ArrayLike, y: ArrayLike) -> ProgramResiduals:
-    """Examine x and the multipliers y on `program` itself, whoever found them."""
+    """Return the residuals of x and the multipliers y for `program`."""
     if not isinstance(program, ConeProgram):
         raise ProblemError(f"judge_program takes a ConeProgram, not {type(program).__name__}")
     with np.errstate(all="ignore"):  # what overflows is judged as such

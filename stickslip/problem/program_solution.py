@@ -14,7 +14,7 @@ PROOF = 1e-8
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ProgramSolution:
-    """The optimum of a cone program, certified, or the best point found and the reason why it is not."""
+    """Certified optimum of a cone program, or the best point with the reason why it is not certified."""
 
     problem: ConeProgram
     """The program as it was given."""
@@ -91,10 +91,10 @@ def judged_solution(
     elif said is Status.INFEASIBLE:
         reason = no_optimum(program, x, y)
         status = Status.INFEASIBLE if reason else Status.STALLED
-        reason = reason or f"{solver} takes the program for unsolvable, without proof: {message}"
+        reason = reason or f"{solver} reports that the program is infeasible, without proof: {message}"
     elif said.ok:
         status = Status.STALLED
-        reason = f"the judge measures {residuals.error:.1e}, and the last word of {solver} is {message!r}"
+        reason = f"the judge measures {residuals.error:.1e}, and the last message of {solver} is {message!r}"
     else:
         reason = f"{solver} says: {message}"
     with np.errstate(all="ignore"):
@@ -122,7 +122,7 @@ def no_optimum(program: ConeProgram, x: Array, y: Array) -> str:
         fall, s = float(c @ x), A @ x
         inside = _norm(s - nearest(program, s)) <= PROOF * steep * _norm(x)
         if fall < 0.0 and inside and size * float(x @ (P @ x)) <= -PROOF * fall * _norm(x):
-            return "the objective has no lower bound: it falls for ever along x"
+            return "the objective is unbounded below along x"
     return ""
 
 

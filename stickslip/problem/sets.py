@@ -51,7 +51,14 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class ProductSet:
-    """K as arrays, one entry per block. Build it with `coulomb`, `rolling`, ... and join with `+`."""
+    """Product set K of the blocks of a problem, as arrays. Build it with `coulomb`, `rolling`, ... and join
+    with `+`.
+
+    Example:
+
+        K = ss.coulomb([0.5, 0.3]) + ss.problem.free(6)
+        print(K)
+    """
 
     kind: IntArray
     """Kind of each block [-], shape (nb,): 0 free, 1 nonnegative, 2 interval, 3 friction."""
@@ -263,20 +270,20 @@ def _running(sizes: IntArray) -> IntArray:
 
 
 def free(*sizes: int) -> ProductSet:
-    """Bilateral blocks of the given sizes: `free(6)` is one block solved together."""
+    """Return bilateral blocks of the given sizes: `free(6)` is one block of six components."""
     sizes = tuple(count(f"size of free block {i}", size, 1) for i, size in enumerate(sizes))
     nb = len(sizes)
     return _set(cones.FREE, np.asarray(sizes), np.full(nb, -np.inf), np.full(nb, np.inf))
 
 
 def nonnegative(blocks: int) -> ProductSet:
-    """So many blocks r >= 0 of one component each."""
+    """Return `count` blocks r >= 0 of one component each."""
     nb = count("number of nonnegative blocks", blocks, 0)
     return _set(cones.NONNEGATIVE, np.ones(nb), np.zeros(nb), np.full(nb, np.inf))
 
 
 def interval(lower: ArrayLike, upper: ArrayLike) -> ProductSet:
-    """Blocks lower <= r <= upper of one component each [N s]; bounds may be infinite."""
+    """Return blocks lower <= r <= upper of one component each [N s]; bounds may be infinite."""
     low, high = (floats(n, np.atleast_1d(x)) for n, x in (("lower", lower), ("upper", upper)))
     if low.size != high.size and 1 not in (low.size, high.size):
         raise ProblemError(
@@ -293,28 +300,41 @@ def interval(lower: ArrayLike, upper: ArrayLike) -> ProductSet:
 
 
 def coulomb(mu: ArrayLike, dimension: int = 3) -> ProductSet:
-    """Coulomb contacts (r_N, r_T) with |r_T| <= mu r_N; `mu` [-], one per contact; 2D or 3D."""
+    """Return a set of Coulomb contacts (r_N, r_T) with |r_T| <= mu r_N.
+
+    mu         friction coefficients [-], one for each contact
+    dimension  3, or 2 for contacts in a plane
+
+    Example:
+
+        K = ss.coulomb([0.5, 0.3])
+        print(len(K), K.size)  # 2 contacts, 6 components
+    """
     if dimension not in (2, 3):
         raise ProblemError(f"dimension is {dimension}; Coulomb contacts have 2 or 3 components")
     return friction((dimension - 1,), np.reshape(floats("mu", mu), (-1, 1)), ("mu",))
 
 
 def rolling(mu: ArrayLike, mu_roll: ArrayLike) -> ProductSet:
-    """Contacts (r_N, r_T, r_R), 5 components, with sliding `mu` [-] and rolling `mu_roll` [m]."""
+    """Return contacts (r_N, r_T, r_R) with 5 components, with sliding friction `mu` [-] and rolling
+    friction `mu_roll` [m].
+    """
     return friction((2, 2), _columns(mu=mu, mu_roll=mu_roll), ("mu", "mu_roll"))
 
 
 def torsional(mu: ArrayLike, mu_spin: ArrayLike) -> ProductSet:
-    """Contacts (r_N, r_T, r_spin), 4 components, with sliding `mu` [-] and spinning `mu_spin` [m]."""
+    """Return contacts (r_N, r_T, r_spin) with 4 components, with sliding `mu` [-] and torsional friction
+    `mu_spin` [m].
+    """
     return friction((2, 1), _columns(mu=mu, mu_spin=mu_spin), ("mu", "mu_spin"))
 
 
 def friction(
     groups: Sequence[int], coefficients: ArrayLike, names: Sequence[str] | None = None
 ) -> ProductSet:
-    """Contacts of any friction family: group sizes, and `coefficients` of shape (nc, groups)."""
+    """Return contacts of any friction family: sizes of groups, and `coefficients` of shape (nc, groups)."""
     if not groups:
-        raise ProblemError("groups is empty; a friction cone has at least one group of components")
+        raise ProblemError("groups is empty; a friction cone needs at least one group of components")
     groups = tuple(count(f"size of group {k}", size, 1) for k, size in enumerate(groups))
     table = floats("coefficients", coefficients, (None, len(groups)))
     for k in range(len(groups)):

@@ -28,7 +28,7 @@ AnyProblem = Problem | NonlinearProblem
 
 
 class Verdict(StrEnum):
-    """What the judge's residuals prove of an answer, a step or a run; the later of two is the worse."""
+    """Verdict of the judge on an answer, a step or a run, from best to worst."""
 
     CERTIFIED = "certified"
     """Solved to its tolerance under the exact law."""
@@ -44,13 +44,19 @@ class Verdict(StrEnum):
 
 
 class Status(Enum):
-    """Why the solver stopped. The value is the sentence shown to the user."""
+    """Reason why a solver stopped. The value is the sentence that is shown to the user.
+
+    Example:
+
+        solution = ss.solve(ss.ContactProblem(np.eye(3), [-1.0, 0.0, 0.0], ss.coulomb([0.5])))
+        print(solution.status is ss.Status.SOLVED, solution.status.value)
+    """
 
     SOLVED = "residual below tolerance"
     MAX_ITERATIONS = "iteration limit reached; raise max_iterations or relax tolerance"
-    STALLED = "progress stopped above tolerance; relax it, or try another solver where there is one"
-    NOT_FINITE = "NaN or inf met on the way; check the scaling of W and u_free"
-    RELAXED = "solves the convex relaxation, which is not Coulomb's law where something slides"
+    STALLED = "progress stopped above the tolerance; relax the tolerance, or try another solver"
+    NOT_FINITE = "NaN or infinity during the iteration; check the scaling of W and u_free"
+    RELAXED = "solves the convex relaxation, which differs from Coulomb's law at sliding contacts"
     APPROXIMATE = (
         "solves an approximation of the law, such as a pyramid in place of the cone, but not the law"
     )
@@ -70,7 +76,16 @@ class Status(Enum):
 
 
 class SolverFailure(RuntimeError):  # noqa: N818 (a failure is not an error of the caller)
-    """Raised by `Solution.or_raise`; carries the best answer found."""
+    """Exception of `Solution.or_raise`; its `solution` is the best answer.
+
+    Example:
+
+        problem = ss.ContactProblem(np.eye(3), [-1.0, 0.5, 0.0], ss.coulomb([0.5]))
+        try:
+            ss.solve(problem, "fixed-point", max_iterations=1).or_raise()
+        except ss.SolverFailure as failure:
+            print(failure.solution.status.name)
+    """
 
     def __init__(self, solution: Any):
         self.solution = solution
@@ -103,7 +118,13 @@ class Stage(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution:
-    """A certified answer, or the best one found and the reason why it is not."""
+    """Certified answer of a solver, or the best iterate with the reason why it is not certified.
+
+    Example:
+
+        solution = ss.solve(ss.ContactProblem(np.eye(3), [-1.0, 0.0, 0.0], ss.coulomb([0.5])))
+        print(solution.ok, solution.r, solution.residuals.natural)
+    """
 
     problem: AnyProblem
     """The problem as it was given."""

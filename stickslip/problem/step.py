@@ -35,14 +35,16 @@ def velocity_step(
     g: ArrayLike | None = None,
     g_t: ArrayLike | None = None,
 ) -> GlobalProblem:
-    """The problem of the step: its v is the new velocity, its r and lam are impulses over the step.
+    """Return the problem of a time step: its v is the new velocity, its r and lam are impulses over the step.
 
-    `M`, `H`, `G`: as in GlobalProblem; G'v is how fast g grows (seen from q, G = (dg/dq L)').
-    `v`: velocity at the start [m/s, rad/s], shape (nv,). `force`: applied [N, N m], shape (nv,).
-    `h`: step [s], > 0. `gap`: of every block of K [m], shape (nb,): positive apart, negative in penetration;
-    it must be 0 for blocks that are no contacts (free, interval).
-    `g`: violation of the joints at the start [m], shape (p,), 0 if not given. `g_t`: its explicit time
-    derivative [m/s], shape (p,), 0 if not given.
+    M, H, G   as in GlobalProblem; G'v is the rate of g (G = (dg/dq L)')
+    v         velocity at the start [m/s, rad/s], shape (nv,)
+    force     applied force [N, N m], shape (nv,)
+    h         time step [s], > 0
+    gap       gap of every block of K [m], shape (nb,): positive apart, negative in penetration, 0 for blocks
+              that are not contacts (free, interval)
+    g         violation of the joints at the start [m], shape (p,), 0 if not given
+    g_t       its explicit time derivative [m/s], shape (p,), 0 if not given
     """
     h = _step(h)
     if not isinstance(K, ProductSet):
@@ -60,7 +62,7 @@ def velocity_step(
 def _step(h: float) -> float:
     value = float(flat("h", h, 1)[0])
     if not (value > 0.0 and np.isfinite(value)):
-        raise ProblemError(f"h is {value}; a step must be positive and finite")
+        raise ProblemError(f"h is {value}; a time step must be positive and finite")
     return value
 
 

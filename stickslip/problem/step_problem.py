@@ -30,13 +30,13 @@ an ellipsoid or a rim, above a plane, beside a line, and beside a ball or someth
 MODELS = ("cone", "pyramid", "impact")
 """Contact models by name: the nonlinear friction cone, four facets in its place, and no friction at all."""
 RELAXATIONS = {
-    "pyramid": "pyramids in the place of friction cones",
+    "pyramid": "pyramids in place of friction cones",
     "impact": "contacts without their friction",
 }
 """What those models that are not Coulomb's law put in its place where there is friction."""
 SMOOTHED = "the law smoothed with kappa = {:g}"
 """What a solver of steps that stops on the central path puts in the place of the exact law."""
-SPRINGS = "springs in the place of the laws"
+SPRINGS = "springs in place of the laws"
 """What compliant contact puts in the place of the exact law."""
 
 

@@ -28,11 +28,14 @@ has it."""
 
 @dataclass(frozen=True, eq=False)
 class Robot:
-    """A robot and its surroundings: bodies on joints, in reduced coordinates.
+    """Robot and its surroundings, loaded from MJCF or URDF: bodies with joints in reduced coordinates.
 
-    robot = ss.Robot.load("scene.xml")
-    run = ss.simulate(robot, until=2.0, h=0.002, start=robot.key("home"))
-    run.joint("knee").position
+    Example:
+
+        arm = ss.Robot.load('''<mujoco><worldbody><body><joint name="elbow" axis="0 1 0"/>
+          <geom type="capsule" fromto="0 0 0 .4 0 0" size=".03" mass="1"/></body></worldbody></mujoco>''')
+        run = ss.simulate(arm, until=0.1)
+        print(run.joint("elbow").position[-1])
     """
 
     model: Any = field(repr=False)
@@ -82,7 +85,7 @@ class Robot:
             model, said = _compiled(read, name)
         else:
             raise ModelError(
-                f"a robot is loaded from a path, a text, an MjSpec or an MjModel, not {type(source).__name__}"
+                f"Robot.load takes a path, a text, an MjSpec or an MjModel, not {type(source).__name__}"
             )
         return cls._of(model, said, name, restitution, limit_restitution, cone, read)
 
@@ -97,7 +100,9 @@ class Robot:
         if laws is None:
             return robot
         if laws.kind.shape != (model.ngeom,):
-            raise ModelError(f"laws of pairs are of {laws.kind.shape} geoms, and the model has {model.ngeom}")
+            raise ModelError(
+                f"the table of laws is for {laws.kind.shape} geoms, but the model has {model.ngeom}"
+            )
         return replace(robot, laws=laws)
 
     @classmethod
@@ -170,7 +175,7 @@ class Robot:
             return np.array([geoms.index(name)])
         if name not in bodies:
             known = alternatives(name, (*geoms, *bodies), most=LISTED)
-            raise UnknownNameError(f"no geom or body {name!r}; {known}")
+            raise UnknownNameError(f"unknown geom or body {name!r}; {known}")
         found = np.flatnonzero(self.model.geom_bodyid == bodies.index(name))
         if not found.size:
             raise ModelError(f"body {name!r} has no geoms")
@@ -210,7 +215,7 @@ class Robot:
         known = self.names("key")
         if name not in known:
             listed = alternatives(name, known, most=LISTED) if known else "the model has none"
-            raise UnknownNameError(f"no key {name!r}; {listed}")
+            raise UnknownNameError(f"unknown key {name!r}; {listed}")
         k, m = known.index(name), self.model
         mocap = np.concatenate([m.key_mpos[k].reshape(-1), m.key_mquat[k].reshape(-1)])
         # Keys know nothing of the bodies of the world.
@@ -273,7 +278,7 @@ class Robot:
             f" {m.nu} controls, {m.ngeom} geoms, {m.nsensor} sensors, {m.neq} equality constraints"
         ]
         if self.world is not None:
-            parts.append(f"with {len(self.world.names)} bodies of a world around it")
+            parts.append(f"with {len(self.world.names)} bodies around it")
         if m.nkey:
             parts.append(f"keys: {', '.join(self.names('key'))}")
         parts += [f"not used: {sentence}" for sentence in self.unused]

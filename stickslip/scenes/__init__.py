@@ -53,19 +53,29 @@ SCENES = {
 
 
 def names(kind: str | None = None) -> list[str]:
-    """Names of the scenes, or of those of a kind: `problem` or `run`."""
+    """Return the names of the scenes, or of those of a kind: `problem` or `run`.
+
+    Example:
+
+        print(ss.scenes.names("problem"))
+    """
     return sorted(name for name in SCENES if kind is None or kind_of(name) == kind)
 
 
 def kind_of(name: str) -> str:
-    """`problem` for a scene that is one contact problem, `run` for one that runs."""
+    """Return `problem` for a scene that is a single contact problem, `run` for one that is simulated."""
     return PROBLEM if current_name(name).endswith("-problem") else RUN
 
 
 def make(name: str, **given: Any) -> Any:
-    """The scene `name`: a GlobalProblem where it is a problem, a Scenario where it runs.
+    """Return the scene `name`: a GlobalProblem for a scene of kind problem, a Scenario for one of kind run.
 
-    An unknown name is an UnknownNameError, an unknown parameter a TypeError.
+    An unknown name raises an UnknownNameError, an unknown parameter a TypeError.
+
+    Example:
+
+        wall = ss.scenes.make("wall-problem", rows=3)
+        print(ss.solve(wall).status.name)
     """
     scene = function(name)
     known = defaults(scene)
@@ -80,30 +90,34 @@ def make(name: str, **given: Any) -> Any:
 
 
 def parameters(name: str) -> dict[str, Any]:
-    """Parameters of the scene `name` and their defaults."""
+    """Return the parameters of the scene `name` with their defaults."""
     return defaults(function(name))
 
 
 def meanings(name: str) -> dict[str, str]:
-    """What the parameters of the scene `name` are, as its docstring says: lines `parameter: meaning`."""
+    """Return the meanings of the parameters of the scene `name`, from the lines `parameter: meaning` of
+    its docstring.
+    """
     return documented(function(name))
 
 
 def summary(name: str) -> str:
-    """What the scene `name` is, in a line."""
+    """Return a one-line description of the scene `name`."""
     if kind_of(name) == PROBLEM:
         return (getdoc(function(name)) or "").partition("\n")[0]
     return str(make(name).summary)
 
 
 def function(name: str) -> Callable[..., Any]:
-    """The function that makes the scene `name`."""
+    """Return the function that makes the scene `name`."""
     module, _, made = SCENES[current_name(name)].partition(":")
     return getattr(import_module(module), made)
 
 
 def scheme_name(scene: "Scenario", scheme: str | None = None) -> str:
-    """Name of the scheme that runs a scene: its own, or `scheme` if that can; a ValueError where not."""
+    """Return the name of the scheme of a scene: its default, or `scheme`; a ValueError if that does not
+    apply.
+    """
     from stickslip.mechanics.world import World
     from stickslip.schemes import registry
 
@@ -119,7 +133,9 @@ def scheme_name(scene: "Scenario", scheme: str | None = None) -> str:
 
 
 def scheme_of(scene: "Scenario", scheme: str | None = None, **given: Any) -> Any:
-    """The scheme that runs a scene, with the scene's options for its own and those given."""
+    """Return the scheme of a scene, with the options of the scene for its default scheme and the given
+    options.
+    """
     from stickslip.schemes import registry
 
     chosen = scheme_name(scene, scheme)
@@ -128,8 +144,8 @@ def scheme_of(scene: "Scenario", scheme: str | None = None, **given: Any) -> Any
 
 
 def current_name(name: str) -> str:
-    """The name that a scene has today; an old one warns, an unknown one is an UnknownNameError."""
+    """Return the current name of a scene; an old name warns, an unknown one raises an UnknownNameError."""
     found = name if name in SCENES else current("scene", name, OLD)
     if found not in SCENES:
-        raise UnknownNameError(f"no scene {name!r}; {alternatives(name, sorted(SCENES))}")
+        raise UnknownNameError(f"unknown scene {name!r}; {alternatives(name, sorted(SCENES))}")
     return found

@@ -28,7 +28,14 @@ FIRST = 0.01
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adaptive(Options):
-    """How far positions may be off per pair of steps, and between which lengths steps may be."""
+    """Options of adaptive steps: the error in position of each pair of steps, and bounds of the step length.
+
+    Example:
+
+        ball = ss.Lagrangian("ball", M=1.0, q0=1.0, F_ext=-9.81)
+        steps = ss.schemes.Adaptive(tolerance=1e-5, h_max=0.05)
+        run = ss.simulate(ss.NonsmoothSystem([ball]), until=0.2, adaptive=steps)
+    """
 
     tolerance: float = option(
         1e-5, "error of an entry of q, or of x, in a pair of steps, in its unit", low=0.0, open_low=True

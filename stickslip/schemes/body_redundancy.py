@@ -83,7 +83,7 @@ def conflict_reason(
     most = float(vain.max())
     almost = small & (sigma > SAME * sigma[0])
     if most > ASKED * float(np.abs(bias[held]).max()):
-        blame, what = vain, f"prescribe contradicting motions, by {most:.3g} m/s"
+        blame, what = vain, f"prescribe contradictory motions, by {most:.3g} m/s"
     elif almost.any():
         blame = np.abs(U[:, almost]).max(axis=1)
         what = (

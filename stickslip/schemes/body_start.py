@@ -108,4 +108,4 @@ def not_finite(world: World, state: State, F: Array, i: int) -> ModelError:
         return ModelError(f"{name}: v is {state.v[6 * i : 6 * i + 6]}, which is not finite")
     if F.shape[1] and not np.isfinite(F[:, i]).all():
         return ModelError(f"{name}: the force on it is {F[:, i].sum(axis=0)}, which is not finite")
-    return ModelError(f"{name}: its velocity outgrows all numbers; take a smaller step")
+    return ModelError(f"{name}: its velocity outgrows all numbers; use a smaller step")

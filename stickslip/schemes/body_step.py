@@ -69,9 +69,9 @@ class BodyPart:
 
 
 class BodyScheme(Protocol):
-    """A scheme that carries worlds: a frozen set of options and two verbs.
+    """Protocol of schemes for worlds: a frozen set of options with the methods `begin` and `step`.
 
-    Runs give both verbs one `PreparedWorld`, so that what steps make of a world is made once.
+    Runs pass one `PreparedWorld` to both, so that data derived from the world are computed once.
     """
 
     def begin(self, world: "PreparedWorld", state: State, h: float) -> Memory:

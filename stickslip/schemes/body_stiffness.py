@@ -15,8 +15,8 @@ from stickslip.state import Array, IntArray
 
 FAULTS = (
     "",
-    "dampers give energy: they are too stiff for a step of this length; take a smaller h",
-    "springs make energy: they are too stiff for a step of this length; take a smaller h",
+    "dampers give energy: they are too stiff for a step of this length; use a smaller h",
+    "springs make energy: they are too stiff for a step of this length; use a smaller h",
 )
 """What is wrong, by the kernel's code."""
 

@@ -116,7 +116,7 @@ class Bodies:
 
 
 class PreparedWorld:
-    """A world and what its steps share; each part is made on first use, once."""
+    """World with data that its steps share; each part is computed once, on first use."""
 
     def __init__(self, world: World, like: "PreparedWorld | None" = None):
         """like: another, of a world with the same shapes, materials, filters and joints; what says where

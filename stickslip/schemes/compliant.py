@@ -225,7 +225,7 @@ class _Part:
         if not good:
             run.reason = (
                 f"Newton's loop of the springs failed at t = {t:.9g} s down to substeps of {h:.2e} s;"
-                " take a smaller step or softer springs"
+                " use a smaller step or softer springs"
             )
         run.substeps += 1
         run.q, run.v = found.q, found.v

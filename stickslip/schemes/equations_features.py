@@ -170,9 +170,9 @@ class FeatureSearch:
         if self.slots > MOST_SLOTS:
             raise ModelError(
                 f"the world has {len(pairs)} pairs of shapes or more that may meet, with {self.slots}"
-                f" contacts, too many to be equations (at most {MOST_SLOTS}), one interaction each; take"
-                " scheme='moreau-jean-semi-explicit' or 'variational', or let bodies through each other:"
-                " apart(first, second)"
+                f" contacts, too many for equations (at most {MOST_SLOTS}), which have one"
+                " interaction for each; use"
+                " scheme='moreau-jean-semi-explicit' or 'variational', or exclude pairs: apart(first, second)"
             )
         self.pair = np.repeat(np.arange(len(pairs)), count)
         """Pair of each slot [-], shape (slots,)."""

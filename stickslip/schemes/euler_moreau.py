@@ -27,8 +27,8 @@ class EulerMoreau(MarchingScheme):
     """Implicit time-stepping for first-order systems with nonsmooth laws.
 
     With relation "end" and gamma < 1 the scheme needs the input r_0 before the first step. It is taken from
-    a first step with gamma = 1, which is kept for nothing else: r_0 is then right to O(h), and the order
-    of the scheme is kept. Where the start is inconsistent (x must jump), take gamma = 1.
+    an additional first step with gamma = 1. r_0 is then accurate to O(h), and the order of the scheme is
+    kept. Use gamma = 1 where the start is inconsistent (x must jump).
     """
 
     level = Level.POSITION

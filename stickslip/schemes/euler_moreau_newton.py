@@ -138,26 +138,26 @@ def carried(
         except ModelError as fault:
             if newton == 1 and not isinstance(fault, _SingularStepError):
                 raise
-            return Carried(point, solves, newton, f"Newton's loop cannot go on: {fault}")
+            return Carried(point, solves, newton, f"Newton's loop failed: {fault}")
         s = linear.correction(point.R)
         x, lam, y = point.x - s, point.lam, point.y
         if part.K is not None:
             b = point.y - linear.C @ s - linear.A @ point.lam
             if not np.isfinite(b).all():
-                return Carried(point, solves, newton, f"Newton's loop cannot go on: {step.fault(point)}")
+                return Carried(point, solves, newton, f"Newton's loop failed: {step.fault(point)}")
             solution = solver.solve(part.problem(linear.A, b), guess=point.lam)
             solves, lam, y = (solution,), solution.r, solution.u
             x = x + linear.reach @ (lam - point.lam)
         following = step.at(x, lam)
         if not step.finite(following):
-            return Carried(point, solves, newton, f"Newton's loop cannot go on: {step.fault(following)}")
+            return Carried(point, solves, newton, f"Newton's loop failed: {step.fault(following)}")
         point = following
         error = step.error(point, y, linear)
         if error <= tolerance:
             return Carried(point, solves, newton)
     reason = (
         f"Newton's loop of {part.names} has an error of {error:.2e} after {limit} iterations,"
-        f" the tolerance is {tolerance:.0e}; take a smaller step"
+        f" the tolerance is {tolerance:.0e}; use a smaller step"
     )
     return Carried(point, solves, limit, reason)
 

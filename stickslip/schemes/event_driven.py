@@ -39,8 +39,8 @@ LARGEST = 1e300
 class EventDriven(MarchingScheme):
     """Event-driven integration of systems of either order, with their laws and guards.
 
-    A step of length h passes through all events inside it, so h only says where the motion is sampled. The
-    law of an interaction is stated on accelerations while it is closed, on velocities at impacts.
+    A step of length h passes through all events inside it, so that h only sets the sampling of the motion.
+    The law of an interaction is stated on accelerations while it is closed, on velocities at impacts.
     """
 
     level = Level.ACCELERATION

@@ -336,8 +336,8 @@ class Decisions:
         """Sliding on, the forces would grow without bound."""
         if not self.at.options.jam or self.jammed == self.at.t:
             self.at.fail(
-                f"at t = {self.at.t:.12g} s, sliding of {piece.one.name!r} runs into Painlevé's paradox: the"
-                " matrix of its forces turns singular, and they grow without bound"
+                f"at t = {self.at.t:.12g} s, sliding of {piece.one.name!r} reaches Painlevé's"
+                " paradox: the matrix of its forces becomes singular, and they grow without bound"
             )
             return
         group = next(group for group in self.at.groups if piece.one in group)

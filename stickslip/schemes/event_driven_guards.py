@@ -129,8 +129,8 @@ class Guards:
             return
         if here >= min(KEPT, STALLED) or len(at.events) >= options.max_events:
             at.fail(
-                f"at t = {t:.12g} s, guard {guard.name!r} fires again and again; its jump must lead to where"
-                " its function does not pass zero at once"
+                f"at t = {t:.12g} s, guard {guard.name!r} fires repeatedly; after its jump the"
+                " function must not pass zero at once"
             )
             return
         at.q, at.v, z = guard.jumped(t, at.q, at.v, at.z)
@@ -151,8 +151,8 @@ class Guards:
             depth = -own.min() if piece.unilateral else np.abs(own).max()
             if piece.kind != cones.INTERVAL and depth > INSIDE and not at.waiting[piece.number]:
                 raise ModelError(
-                    f"interaction {piece.one.name!r}: at t = {at.t:.9g} s, the jump of a guard leaves y ="
-                    f" {own}, which its law does not allow; let it lead where the law holds"
+                    f"interaction {piece.one.name!r}: at t = {at.t:.9g} s, the jump of a guard leads"
+                    f" to y = {own}, which violates its law"
                 )
         self.decisions.undecided = True
         self.decisions.begin()

@@ -108,7 +108,7 @@ class Run:
                 self.at.system.explain(self.at.t, self.at.q, self.at.v, self.at.z)
                 self._explain_masses(flow, float(integrator.t), np.array(integrator.y))
                 raise ModelError(
-                    f"event-driven: at t = {integrator.t:.9g} s, {options.method} cannot go on: {message}"
+                    f"event-driven: at t = {integrator.t:.9g} s, {options.method} failed: {message}"
                 )
             if look.g.size:
                 at = _Path(integrator, previous, eager=len(flow.open) < look.g.size)
@@ -141,7 +141,7 @@ class Run:
             largest = np.abs(body.mass(self.at.t, self.at.q[place.q], self.at.z[place.z])).max()
             if not np.isfinite(M).all() or np.linalg.eigvalsh(M)[0] <= VANISHED * largest:
                 raise ModelError(
-                    f"system {body.name!r}: at t = {t:.9g} s, M turns singular or is not positive definite"
+                    f"system {body.name!r}: at t = {t:.9g} s, M becomes singular or is not positive definite"
                 )
 
     def _arrive(self, flow: Flow | SwitchedFlow, t: float, state: Array) -> None:

@@ -192,6 +192,6 @@ def refuse(system: NonsmoothSystem, weights: dict[str, float], form: str) -> Non
             )
         if form == "global":
             raise ModelError(
-                f"interaction {one.name!r} is compliant, which the global form cannot state;"
-                " take form='reduced'"
+                f"interaction {one.name!r} is compliant, which the global form cannot express; use"
+                " form='reduced'"
             )

@@ -196,6 +196,6 @@ def inverse(name: str, t: float, A: Array) -> Array:
     if found is None or (np.isfinite(A).all() and not np.isfinite(found).all()):
         raise ModelError(
             f"system {name!r}: at t = {t:.9g} s, the iteration matrix M - hθ dF/dv - h²θ² dF/dq T is"
-            " singular; check M and the Jacobians of the forces, or take a smaller h"
+            " singular; check M and the Jacobians of the forces, or use a smaller h"
         )
     return np.asarray(found)

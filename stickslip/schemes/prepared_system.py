@@ -21,7 +21,7 @@ NEIGHBOURS = 512
 
 
 class PreparedSystem:
-    """A system and what its steps share; each part is made on first use, once."""
+    """System with data that its steps share; each part is computed once, on first use."""
 
     def __init__(self, system: NonsmoothSystem | Family):
         """system: the system; or a family, of which it is the system at the family's numbers."""

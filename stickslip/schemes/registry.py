@@ -78,7 +78,7 @@ def entry(name: str) -> Entry:
     if name not in _TABLE:
         name = current("scheme", name, SCHEMES_OF_WORLDS)
     if name not in _TABLE:
-        raise UnknownNameError(f"no scheme {name!r}; {alternatives(name, names())}")
+        raise UnknownNameError(f"unknown scheme {name!r}; {alternatives(name, names())}")
     return _TABLE[name]
 
 
@@ -126,9 +126,7 @@ def remade(name: str, options: Mapping[str, Any]) -> Scheme:
             return chosen({key: remade(one["scheme"], one["options"]) for key, one in options.items()})
         return make(name, **options)
     except (KeyError, TypeError, ValueError):
-        raise ModelError(
-            f"the scheme {name} cannot be made again from its options: give scheme=..."
-        ) from None
+        raise ModelError(f"the scheme {name} cannot be restored from its options; give scheme=...") from None
 
 
 def chosen(scheme: SchemeChoice) -> Scheme:
@@ -136,7 +134,7 @@ def chosen(scheme: SchemeChoice) -> Scheme:
     if isinstance(scheme, str):
         if entry(scheme).order in (BODIES, ROBOTS):
             carried = {BODIES: "worlds of bodies", ROBOTS: "robots"}[entry(scheme).order]
-            raise ModelError(f"the scheme {scheme} carries {carried}, not systems")
+            raise ModelError(f"the scheme {scheme} applies to {carried}, not to systems")
         return make(scheme)
     if isinstance(scheme, Mapping):
         module, name = COMPOSITE
@@ -148,7 +146,7 @@ def chosen(scheme: SchemeChoice) -> Scheme:
     if isinstance(scheme, type) or not all(map(callable, verbs)):
         name, _ = described(scheme)
         if not isinstance(scheme, type) and name in _TABLE and entry(name).order == BODIES:
-            raise ModelError(f"the scheme {name} carries worlds of bodies, not systems")
+            raise ModelError(f"the scheme {name} applies to worlds of bodies, not to systems")
         raise ModelError(
             f"scheme is {scheme!r}; expected a name ({', '.join(names())}), a scheme such as MoreauJean(),"
             " or one of them per system: {'ball': 'moreau-jean'}"
@@ -167,7 +165,7 @@ def chosen_for_system(scheme: SchemeChoice | None, system: NonsmoothSystem) -> S
         order = {name: "first" if name in first else "second" for name in system.number}
         each = ", ".join(f"{name!r}: {DEFAULTS[order[name]]!r}" for name in order)
         raise ModelError(
-            f"some systems are of first order and some of second: name a scheme for each, scheme={{{each}}}"
+            f"the systems have first and second order; name a scheme for each, scheme={{{each}}}"
         )
     return make(DEFAULTS["first" if system.flows else "second"])
 
@@ -198,13 +196,13 @@ def _carriers() -> str:
         for one in _TABLE.values()
         if one.order not in ("first", ROBOTS) and one.name not in FOR_BODIES
     ]
-    return f"worlds are carried by {', '.join((*FOR_BODIES, *known))}"
+    return f"worlds accept {', '.join((*FOR_BODIES, *known))}"
 
 
 def _check_for_bodies(line: Entry) -> None:
     if line.order in ("first", ROBOTS):
         carried = "robots" if line.order == ROBOTS else "systems of first order"
-        raise ModelError(f"the scheme {line.name} carries {carried}, not worlds; {_carriers()}")
+        raise ModelError(f"the scheme {line.name} applies to {carried}, not to worlds; {_carriers()}")
 
 
 def _for_bodies(name: str, options: Mapping[str, Any]) -> BodyScheme:
@@ -219,7 +217,7 @@ def chosen_for_robots(scheme: Any) -> Any:
     """The scheme for robots that a name or a scheme stands for."""
     name = DEFAULT_ROBOTS if scheme is None else scheme if isinstance(scheme, str) else described(scheme)[0]
     if entry(name).order != ROBOTS:
-        raise ModelError(f"the scheme {name} does not carry robots; they are carried by {DEFAULT_ROBOTS}")
+        raise ModelError(f"the scheme {name} does not apply to robots; use {DEFAULT_ROBOTS}")
     return entry(name).make() if scheme is None or isinstance(scheme, str) else scheme
 
 
@@ -233,9 +231,7 @@ def remade_for_bodies(name: str, options: Mapping[str, Any]) -> BodyScheme:
     try:
         return _for_bodies(name, options)
     except (KeyError, TypeError, ValueError):
-        raise ModelError(
-            f"the scheme {name} cannot be made again from its options: give scheme=..."
-        ) from None
+        raise ModelError(f"the scheme {name} cannot be restored from its options; give scheme=...") from None
 
 
 def _plain(value: Any) -> Any:

@@ -13,7 +13,7 @@ from stickslip.schemes.robot_prepared import PreparedRobot
 from stickslip.schemes.step import Memory
 from stickslip.state import Array, State
 
-NOT_FINITE = "from t = {:.9g} s on the velocities of the robot are not finite; take a smaller h"
+NOT_FINITE = "from t = {:.9g} s on the velocities of the robot are not finite; use a smaller h"
 
 
 def as_held(values: NamedTuple) -> Held:

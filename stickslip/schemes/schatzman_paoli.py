@@ -135,7 +135,7 @@ class SchatzmanPaoli(SystemScheme):
             guess = multipliers
         else:
             reason = (
-                f"Newton's loop left {error:.2e} m after {self.max_newton} iterations; take a smaller step"
+                f"Newton's loop left {error:.2e} m after {self.max_newton} iterations; use a smaller step"
             )
         return _Found(
             d, multipliers, tangent.pushed(multipliers), tangent.value / layout.factor, forecast, active,
@@ -211,6 +211,4 @@ def _explain(system: NonsmoothSystem, around: Around, d: Array) -> None:
     v = (1.0 - theta) * state.v + theta * around.velocity(finite)
     system.explain(state.t + theta * around.h, moved(system, state.q, theta * finite), v, around.z)
     system.explain(state.t + around.h, moved(system, state.q, d), state.v, around.z)
-    raise ModelError(
-        f"at t = {state.t:.9g} s, the step of {around.h:.3g} s is not finite; take a smaller one"
-    )
+    raise ModelError(f"at t = {state.t:.9g} s, the step of {around.h:.3g} s is not finite; use a smaller one")

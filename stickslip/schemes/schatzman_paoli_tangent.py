@@ -176,7 +176,7 @@ class Tangent:
                 body.explain(t, *of)
                 raise ModelError(
                     f"system {body.name!r}: at t = {t:.9g} s, the iteration matrix M + h² θ K + h θ C / 2 is"
-                    " singular; take a smaller step"
+                    " singular; use a smaller step"
                 ) from None
             self.A_inverse.append((to, inverse))
             self.drop[to] = inverse @ F

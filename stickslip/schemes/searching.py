@@ -55,7 +55,7 @@ def searched_step(
     else:
         step = replace(
             step, reason=f"at t = {state.t:.9g} s contacts were met {MOST_LOOKS} times that were not looked"
-            " for; take a smaller h",
+            " for; use a smaller h",
         )  # fmt: skip
     measures = dict(step.measures)
     if CONTACT_WORK not in measures:

@@ -55,8 +55,8 @@ def check_start(system: NonsmoothSystem | PreparedSystem, state: State, h: float
             if bad.any():
                 k = int(np.argmax(np.where(bad, np.abs(y), -1.0)))
                 raise ModelError(
-                    f"interaction {one.name!r}: at t = {state.t:.9g} s, the start is outside of what its law"
-                    f" allows: y[{k}] is {y[k]:.6g}, and the law wants {wanted}; begin where it holds{remedy}"
+                    f"interaction {one.name!r}: at t = {state.t:.9g} s, the start violates its law:"
+                    f" y[{k}] is {y[k]:.6g}, and the law requires {wanted}; start where it holds{remedy}"
                 )
 
 

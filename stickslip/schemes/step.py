@@ -56,7 +56,7 @@ Selector = Callable[[Solution], tuple[Solution, BoolArray]]
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened at one instant of a step."""
+    """Event at one instant of a step."""
 
     t: float
     """When [s]."""
@@ -118,8 +118,9 @@ class _Of(Generic[Value]):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Step:
-    """A step and all that was done in it: what every step leaves, and a part by the kind of the model, whose
-    attributes are also read from the step itself (`step.y`, `step.contacts`)."""
+    """Result of one step: common fields, and a part for the kind of the model, whose attributes can also be
+    read from the step itself (`step.y`, `step.contacts`).
+    """
 
     state: State
     """At the end of the step."""
@@ -242,9 +243,9 @@ class Step:
 
 
 class Scheme(Protocol):
-    """A way through time: a frozen set of options and three verbs.
+    """Protocol of schemes for systems: a frozen set of options with the methods `begin`, `step` and `levels`.
 
-    Runs give all verbs one `PreparedSystem`, so that what steps make of a system is made once.
+    Runs pass one `PreparedSystem` to all of them, so that data derived from the system are computed once.
     """
 
     def begin(self, system: PreparedSystem, state: State, h: float) -> Memory:

@@ -44,7 +44,7 @@ class SystemScheme(Options, Scheme):
         prepared = PreparedSystem.of(system)
         for guard in () if self.takes_guards else prepared.system.guards:
             raise ModelError(
-                f"guard {guard.name!r} is for the scheme event-driven, which finds where it passes zero;"
+                f"guard {guard.name!r} needs the scheme event-driven, which locates its zeros;"
                 f" {type(self).__name__} does not"
             )
         memory, search = self._begin(prepared, state, h), prepared.part(_search)
@@ -113,8 +113,8 @@ def require_closed(one: Bound, y: Array, t: float, remedy: str = "") -> None:
     opened = float(np.abs(y[one.law.K.bilateral]).max(initial=0.0))
     if opened > APART:
         raise ModelError(
-            f"interaction {one.name!r}: at t = {t:.9g} s, y is {opened:.3g} away from 0, where its law wants"
-            f" it; begin where it holds{remedy}"
+            f"interaction {one.name!r}: at t = {t:.9g} s, y is {opened:.3g}, but its law requires 0;"
+            f" start where it holds{remedy}"
         )
 
 
@@ -123,7 +123,7 @@ def explain_step(system: NonsmoothSystem, state: State, z: Array, t: float, q: A
     system.explain(state.t, state.q, state.v, z)
     if np.isfinite(q).all() and np.isfinite(v).all():
         system.explain(t, q, v, z)
-    raise ModelError(f"the step from t = {state.t:.9g} s is not finite; take a smaller h")
+    raise ModelError(f"the step from t = {state.t:.9g} s is not finite; use a smaller h")
 
 
 def edge_impulse(system: NonsmoothSystem, state: State, z: Array, before: float) -> Array | None:

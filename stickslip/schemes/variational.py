@@ -142,7 +142,7 @@ def carried(
         keys = before.candidates.key[before.chosen | missed]
         margin = max(margin, 1.5 * reach)
     else:
-        lost = f"{MOST_LOOKS} times contacts were met that were not looked for; take a smaller h"
+        lost = f"{MOST_LOOKS} times contacts were met that were not looked for; use a smaller h"
     before, answer = made.before, made.answer
     lost = answer.lost or lost or _turns_far(node, answer.v)
     lost = lost or _sinks(node, before, answer.solution, answer.gaps, made.reach)
@@ -164,7 +164,7 @@ def _attempt(node: Node, before: Posed, solver: Solver) -> Attempt:
         assert solution.v is not None
         v[node.bodies.dynamic] = solution.v.reshape(-1, 6)
         if not np.isfinite(v).all() or not np.isfinite(solution.r).all():
-            solution, lost = None, "the solver found no finite answer; the step is one without impulses"
+            solution, lost = None, "the solver found no finite answer; the step was made without impulses"
     if solution is None:
         lost = _fly(node, v) or lost
     v[np.abs(v) < NOTHING] = 0.0
@@ -256,7 +256,7 @@ def _sinks(node: Node, before: Posed, solution: Solution | None, gaps: Array, re
     first, second = (node.world.names[b] for b in before.contacts.body[int(np.argmin(told))])
     bounces = bool(before.problem.contacts.bounce.any())
     why = "; what bounces has no room for it in a step" if bounces else ""
-    return f"bodies {first!r} and {second!r} end {deep:.2g} m inside each other{why}; take a smaller h"
+    return f"bodies {first!r} and {second!r} end {deep:.2g} m inside each other{why}; use a smaller h"
 
 
 def _allowed(node: Node, solution: Solution | None, reach: float) -> float:
@@ -297,7 +297,7 @@ def _fly(node: Node, v: Array) -> str:
     bad = kernels.fly(node.bodies.arrays, node.p, node.h, v)
     if bad < 0:
         return ""
-    return f"body {node.world.names[bad]!r} spins too fast for a step of this length; take a smaller h"
+    return f"body {node.world.names[bad]!r} spins too fast for a step of this length; use a smaller h"
 
 
 def _turns_far(node: Node, v: Array) -> str:
@@ -310,7 +310,7 @@ def _turns_far(node: Node, v: Array) -> str:
     k = int(np.argmax(turn))
     degrees = 2.0 * np.degrees(np.arctan(0.5 * turn[k]))
     name = node.world.names[int(node.bodies.dynamic[k])]
-    return f"body {name!r} turns by {degrees:.0f}° in one step; take a smaller h"
+    return f"body {name!r} turns by {degrees:.0f}° in one step; use a smaller h"
 
 
 def _reach(node: Node, v: Array) -> float:

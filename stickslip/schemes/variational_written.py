@@ -280,7 +280,7 @@ class _Passage:
             else:
                 now.reasons.append(
                     f"system {node.body.name!r}: Newton stopped after {scheme.max_newton} iterations with a"
-                    f" correction of {off / size:.1e} of the velocity; take a smaller step"
+                    f" correction of {off / size:.1e} of the velocity; use a smaller step"
                 )
             now.v[node.place.v] = v
             now.q[node.place.q] = node.end(v)
@@ -341,7 +341,7 @@ class _Passage:
         if late or (solution.ok and not found.ok):
             now.reasons.append(
                 f"at t = {now.state.t:.9g} s the step was not found in {iterations} tangent problems"
-                f" (residual {now.solves[-1].residuals.error:.1e}); take a smaller step"
+                f" (residual {now.solves[-1].residuals.error:.1e}); use a smaller step"
             )
 
     def _mine(self) -> BoolArray:
@@ -403,7 +403,7 @@ def _solved(A: Array, b: Array, node: Node, t: float) -> Array:
         node.body.explain(t, node.q, node.v, node.z)
         raise ModelError(
             f"system {node.body.name!r}: at t = {t:.9g} s, the iteration matrix is singular;"
-            " take a smaller step"
+            " use a smaller step"
         ) from None
 
 
@@ -416,7 +416,7 @@ def _positive(A: Array, node: Node, t: float) -> Array:
         node.body.explain(t, node.q, node.v, node.z)
         raise ModelError(
             f"system {node.body.name!r}: at t = {t:.9g} s, the symmetric part of M - h/2 ∂F/∂v is not"
-            " positive definite; take a smaller step"
+            " positive definite; use a smaller step"
         ) from None
     return S
 

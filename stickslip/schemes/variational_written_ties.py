@@ -109,8 +109,8 @@ def refuse(system: NonsmoothSystem, q: Array, z: Array, t: float) -> None:
         who = f"interaction {one.name!r}"
         if one.mechanical.compliant:
             raise ModelError(
-                f"{who} is compliant (y depends on lam); variational has rigid contacts and joints, see"
-                " moreau-jean"
+                f"{who} is compliant (y depends on lam); variational needs rigid contacts and joints;"
+                " use moreau-jean"
             )
         if one.mechanical.has_input:
             raise ModelError(
@@ -126,6 +126,6 @@ def refuse(system: NonsmoothSystem, q: Array, z: Array, t: float) -> None:
         deepest = float(y[one.law.normals].min(initial=0.0))
         if deepest < -APART:
             raise ModelError(
-                f"{who}: at t = {t:.9g} s, the gap is {deepest:.3g}; the first step would throw"
-                " it open; begin where gaps are not negative"
+                f"{who}: at t = {t:.9g} s, the gap is {deepest:.3g}; the first step would open it"
+                " suddenly; start where gaps are not negative"
             )

@@ -42,9 +42,9 @@ class Begun:
 def begun_new(scheme: Any, state: State, h: Stride | None, prepared: Any) -> Begun:
     """A run of a prepared model that begins at `state`."""
     if h is None:
-        raise ModelError("h is missing: simulate(model, until=..., h=...)")
+        raise ModelError("h is missing: give h=..., the length of a step [s]")
     if isinstance(h, tuple) and h[0] < state.t:
-        raise ModelError(f"grid begins at {h[0]:g} s, before the start, t = {state.t:g} s")
+        raise ModelError(f"grid starts at {h[0]:g} s, before the start, t = {state.t:g} s")
     return _begun(scheme, state, h, prepared)
 
 
@@ -92,7 +92,6 @@ def begun_world(
         what = "of a system" if isinstance(start, Checkpoint) else type(start).__name__
         raise ModelError(
             f"start is {what}; expected a checkpoint of a world, such as trajectory.checkpoint(), or a State"
-            " to begin with"
         )
     start.model.check_same(model)
     checked_state(world, start.state)
@@ -138,8 +137,8 @@ def begun_system(
     if not isinstance(start, Checkpoint) or not isinstance(start.model, Model):
         what = "of a world" if isinstance(start, Checkpoint) else type(start).__name__
         raise ModelError(
-            f"start is {what}; expected a checkpoint of a system, such as trajectory.checkpoint(-1), or a"
-            " State to begin with"
+            f"start is {what}; expected a checkpoint of a system, such as trajectory.checkpoint(-1),"
+            " or a State"
         )
     # The scheme is asked nothing about a system that may not be its own; levels do not matter here.
     start.model.check_same(Model.of(system, (Level.VELOCITY,) * len(system.interactions)))

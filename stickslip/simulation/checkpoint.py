@@ -10,7 +10,15 @@ from stickslip.state import Array, State
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """All that a run needs to go on, bit for bit, as if it had not been interrupted."""
+    """State of a run from which it continues bit for bit, as if it had not been interrupted.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("ball", ss.Sphere(0.1), position=(0, 0, 1))
+        run = ss.simulate(b.build(), until=0.1, h=1e-2)
+        more = ss.simulate(b.build(), until=0.2, start=run.checkpoint())
+    """
 
     state: State
     """Where everything is."""

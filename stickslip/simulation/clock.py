@@ -81,7 +81,7 @@ class Clock:
             return cls(t, length("h", stride))
         later = tuple(one for one in stride if one > t)
         if not later:
-            raise ModelError(f"grid ends at {stride[-1]:g} s; it must go on after the start, t = {t:g} s")
+            raise ModelError(f"grid ends at {stride[-1]:g} s; it must extend beyond the start, t = {t:g} s")
         return cls(t, later[0] - t, grid=(t, *later))
 
     def anew(self, t: float) -> "Clock":
@@ -154,7 +154,7 @@ def stride(h: float | None, grid: ArrayLike | None, adaptive: Adaptive | None) -
     given = {"h": h, "grid": grid, "adaptive": adaptive}
     names = [name for name, value in given.items() if value is not None]
     if len(names) > 1:
-        raise ModelError(f"{' and '.join(names)} are given; each of them says how long steps are: give one")
+        raise ModelError(f"{' and '.join(names)} are given; each of them defines the step lengths: give one")
     if adaptive is not None and not isinstance(adaptive, Adaptive):
         raise ModelError(f"adaptive is {adaptive!r}; expected Adaptive(tolerance=...) of ss.schemes")
     return h if grid is None and adaptive is None else adaptive or checked_grid(grid)
@@ -195,7 +195,7 @@ def checked_end(until: float | None, t: float, clock: Clock) -> float:
             raise ModelError("until is missing: simulate(model, until=..., h=...)")
         until = clock.grid[-1]
     if not isinstance(until, Real) or isinstance(until, bool) or not math.isfinite(until) or until <= t:
-        raise ModelError(f"until is {until!r}; the end must be a time after the start, t = {t:g} s")
+        raise ModelError(f"until is {until!r}; it must be later than the start, t = {t:g} s")
     return float(until)
 
 
@@ -203,12 +203,14 @@ def ends(clock: Clock, t: float, until: float) -> tuple[int, float]:
     """Index of the end of the last full step, and the length of a shortened one after it [s]."""
     until = checked_end(until, t, clock)
     if clock.adaptive is not None:
-        raise ModelError("the steps of the start are adaptive, so that their number is not known; give h")
+        raise ModelError("the steps of the start are adaptive, so that their number is unknown; give h")
     if clock.grid:
         return _ends_of_grid(clock, until)
     steps = (until - clock.origin) / clock.h
     if not steps < MOST_STEPS or t + clock.h == t:
-        raise ModelError(f"h is {clock.h:g}; steps that short do not move time between {t:g} and {until:g} s")
+        raise ModelError(
+            f"h is {clock.h:g}; steps this short do not change the time between {t:g} and {until:g} s"
+        )
     last = round(steps)
     if abs(steps - last) <= SAME * max(1.0, steps * 1e-6):
         return last, 0.0
@@ -233,19 +235,22 @@ def checked_clock(clock: Clock, t: float) -> None:
         return
     if clock.grid and not 0 <= clock.index < len(clock.grid) - 1:
         raise ModelError(
-            f"the grid of the start ends at {clock.grid[-1]:.9g} s, and so does its run; give another, or h"
+            f"the grid of the start ends at {clock.grid[-1]:.9g} s, and so does its run; give another"
+            " grid, or h"
         )
     if not abs(clock.at(clock.index) - t) <= SAME * clock.h + ROUNDING * max(abs(t), abs(clock.origin)):
         raise ModelError(
             f"the clock of the start is at {clock.at(clock.index):.9g} s after {clock.index} steps, its state"
-            f" at {t:.9g} s; take a checkpoint as a trajectory gives it"
+            f" at {t:.9g} s; use a checkpoint of a trajectory"
         )
 
 
 def every(record: int) -> int:
     """Every how many steps to record, checked."""
     if not isinstance(record, Integral) or isinstance(record, bool) or record < 1:
-        raise ModelError(f"record is {record!r}; every how many steps is a whole number from 1")
+        raise ModelError(
+            f"record is {record!r}; the number of steps between records must be a whole number from 1"
+        )
     return min(int(record), int(MOST_STEPS))
 
 
@@ -259,12 +264,12 @@ def choice(name: str, value: str, known: tuple[str, ...]) -> str:
 def pause(flush: Any) -> float:
     """The time between two writes to a file, checked [s]."""
     if not isinstance(flush, Real) or isinstance(flush, bool) or not float(flush) >= 0.0:
-        raise ModelError(f"flush is {flush!r}; a time between two writes is 0 s or more")
+        raise ModelError(f"flush is {flush!r}; the time between two writes must be 0 s or more")
     return float(flush)
 
 
 def length(name: str, h: float) -> float:
     """The length of a step, checked [s]."""
     if not isinstance(h, Real) or isinstance(h, bool) or not math.isfinite(h) or h <= 0.0:
-        raise ModelError(f"{name} is {h!r}; a step must be positive and finite")
+        raise ModelError(f"{name} is {h!r}; a time step must be positive and finite")
     return float(h)

@@ -43,10 +43,10 @@ HEADINGS = (
 
 @dataclass(frozen=True, eq=False)
 class WorldContacts:
-    """The contacts of all records, one after another: those of record k are rows offset[k] to offset[k + 1].
+    """Contacts of all records, concatenated: those of record k are rows offset[k] to offset[k + 1].
 
-    They are those that entered the problem of the last step of the record, where they were then; the start
-    has none.
+    They are the contacts of the problem of the last step of the record, at their positions in that step. The
+    start has none.
     """
 
     offset: IntArray
@@ -143,7 +143,9 @@ class WorldContacts:
 
 @dataclass(frozen=True, eq=False)
 class ContactTable:
-    """Contact forces per body, a row for each body of each contact of each record; prints its first rows."""
+    """Table of contact forces: one row for each body of each contact of each record. Printing shows the
+    first rows.
+    """
 
     t: Array
     """Time of the record [s], shape (m,)."""

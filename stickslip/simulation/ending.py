@@ -41,4 +41,4 @@ def _attach(error: BaseException, done: Any) -> None:
         error.trajectory = done  # type: ignore[attr-defined]
     said = isinstance(error, ModelError | SimulationFailure) or getattr(error, "__notes__", None)
     if done is not None and not said:
-        error.add_note(f"the run ended at t = {done.t[-1]:.9g} s; .trajectory holds what was done")
+        error.add_note(f"the run ended at t = {done.t[-1]:.9g} s; .trajectory contains the steps before")

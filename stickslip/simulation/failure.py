@@ -18,7 +18,18 @@ class Missed(Exception):  # noqa: N818
 
 
 class SimulationFailure(RuntimeError):  # noqa: N818 (a failure is not an error of the caller)
-    """A step missed its tolerance, and the run was told to stop at that; what was done is kept."""
+    """Exception of a step that missed its tolerance; `trajectory` contains the records before it.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("floor", ss.Plane(), fixed=True)
+        b.body("box", ss.Cuboid((1, 1, 1)), position=(0, 0, 0.5), velocity=(1, 0, 0))
+        try:
+            ss.simulate(b.build(), until=0.1, h=1e-2, solver=ss.solvers.FixedPoint(max_iterations=1))
+        except ss.SimulationFailure as failure:
+            print(failure)
+    """
 
     def __init__(self, t: float, step: Step, trajectory: Any, more: str = ""):
         self.t, self.step, self.trajectory = t, step, trajectory
@@ -31,7 +42,7 @@ class SimulationFailure(RuntimeError):  # noqa: N818 (a failure is not an error 
             f" natural_scaled {one.residuals.natural_scaled:.2e}, tolerance {one.tolerance:.0e})"
             for one in bad[:1]
         )
-        kept = '"accept" or "halve" goes on, and .trajectory holds what was done'
+        kept = '"accept" or "halve" continues, and .trajectory contains the steps before'
         goes_on = '"accept" goes on' if trajectory is None else kept
         super().__init__(
             f"the step of h = {step.h:.6g} s from t = {t:.9g} s missed its tolerance{more}: {reason};"

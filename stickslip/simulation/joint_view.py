@@ -7,6 +7,7 @@ import numpy as np
 
 from stickslip.kernels.bodies.joints import joint_coordinate
 from stickslip.kernels.bodies.layout import JointArrays
+from stickslip.kernels.steps.tables import JointTable
 from stickslip.mechanics.joints import (
     COLUMNS,
     SLIDING,
@@ -21,7 +22,7 @@ from stickslip.mechanics.world import World
 from stickslip.names import LISTED, alternatives
 from stickslip.robots.robot import Robot
 from stickslip.simulation.world_model import WorldModel
-from stickslip.state import Array, IntArray, ModelError, State, UnknownNameError
+from stickslip.state import Array, ModelError, State, UnknownNameError
 
 
 class JointState(NamedTuple):
@@ -41,17 +42,18 @@ def joint_state(model: Any, kept: Any, state: State, name: str, turn: bool) -> J
             raise AttributeError(f"joint {name!r} has several coordinates; see live.data.joint({name!r})")
         return JointState(float(state.q[q.start]), float(state.v[v.start]))
     if not isinstance(model, World):
-        raise AttributeError(f"no joint {name!r}: this is a run of systems")
+        raise AttributeError(f"unknown joint {name!r}: this is a run of systems")
     j, column = column_of(f"joint {name!r}", model.joints, name, turn)
     return JointState(*coordinate(model.joints, j, column, state.q, state.v))
 
 
 @dataclass(frozen=True, eq=False)
 class JointView:
-    """One joint of a trajectory: the first body against the second, along or about the axis of the second.
+    """Motion and forces of one joint in a run: the first body relative to the second, along or about its
+    axis.
 
-    `speed` and `effort` belong to the coordinate of the joint, of a cylindrical one to its sliding; its
-    turning has `turn_speed` and `turn_effort`. What a joint does not leave free is None.
+    `speed` and `effort` belong to the coordinate of the joint; for a cylindrical joint to its sliding, while
+    `turn_speed` and `turn_effort` belong to its rotation. Quantities that the joint constrains are None.
     """
 
     name: str
@@ -78,15 +80,14 @@ class JointView:
 
 
 def joint_view(
-    model: WorldModel, name: str, t: Array, h: Array, q: Array, v: Array, joint_r: Array,
-    joint_offset: IntArray, joint_id: IntArray,
-) -> JointView:  # fmt: skip
+    model: WorldModel, name: str, t: Array, h: Array, q: Array, v: Array, impulses: JointTable
+) -> JointView:
     """The joint of that name over the n records of a trajectory, whose columns the arguments are."""
     if name not in model.joints:
         known = alternatives(name, model.joints, most=LISTED) if model.joints else "there are no joints"
-        raise UnknownNameError(f"no joint {name!r}; {known}")
+        raise UnknownNameError(f"unknown joint {name!r}; {known}")
     j = model.joints.index(name)
-    if not model.joint_frame[j].any() or (joint_id < 0).any():
+    if not model.joint_frame[j].any() or (impulses.id < 0).any():
         raise ModelError(
             f"joint {name!r}: the trajectory does not tell its axes, or which impulses are its own; it is"
             " from before they were kept, or its scheme gives no joint_id: make the run anew"
@@ -98,7 +99,7 @@ def joint_view(
         y, rate = np.empty(t.size), np.empty(t.size)
         joint_coordinate(arrays, j, column, q, v, y, rate)
         place[column], speed[column] = (_unwrapped(t, y, rate) if column == TURNING else y), rate
-    force, moment, effort = reaction(arrays, j, h, q, v, joint_offset, joint_id, joint_r)
+    force, moment, effort = reaction(arrays, j, h, q, v, impulses)
     columns = COLUMNS.get(kind, ())
     first = columns[0] if columns else None
     second = columns[1] if len(columns) > 1 else None

@@ -56,7 +56,9 @@ from stickslip.systems.system import NonsmoothSystem
 
 
 class Live:
-    """A run that is being made: `step` goes on, and the rest says where it is."""
+    """Run that advances on request by `step`; its properties describe the current state. `ss.live` makes
+    it.
+    """
 
     def __init__(
         self, model: NonsmoothSystem | World | Robot, *, solver: Solver, h: Stride | None = None,
@@ -166,7 +168,7 @@ class Live:
         """Of a robot: MuJoCo's data at the state reached. Controls, applied forces and poses of mocap bodies
         may be written between steps."""
         if not isinstance(self._prepared, PreparedRobot):
-            raise AttributeError("data is MuJoCo's, of a robot: this is another kind of model")
+            raise AttributeError("data belongs to robots; this model is not a robot")
         if self._prepared.at is not self.state:
             self._prepared.place(self.state)
         return self._prepared.data
@@ -230,7 +232,7 @@ class Live:
                     self._tidy()
                 return state
         if (type(n) is not int and not isinstance(n, Integral)) or isinstance(n, bool) or n < 1:
-            raise ModelError(f"n is {n!r}; how many steps is a whole number from 1")
+            raise ModelError(f"n is {n!r}; the number of steps must be a whole number from 1")
         try:
             with Interrupts() as interrupts:
                 self._settle(interrupts)
@@ -277,7 +279,9 @@ class Live:
     def reset(self, start: Checkpoint | State | None = None) -> None:
         """Go back to the start, or to a checkpoint, with the inputs of then; what was recorded is let go."""
         if self._writer is not None:
-            raise ModelError("this run is written to a file and cannot go back; begin another with live(...)")
+            raise ModelError(
+                "this run is written to a file and cannot be reset; start another one with live(...)"
+            )
         self._begin(self._start if start is None else start)
 
     def to(

@@ -45,7 +45,7 @@ def simulate(
                 raise
             # A memory from a file may be anything; the scheme met what it never leaves there.
             name = registry.described(live.scheme)[0]
-            raise ModelError(f"the memory of the start is not one that {name} leaves: {error}") from None
+            raise ModelError(f"the memory of the start does not come from {name}: {error}") from None
         except Missed as missed:
             raise SimulationFailure(missed.t, missed.step, so_far(), missed.more) from None
 

@@ -117,7 +117,7 @@ class Model:
                 return part, slice(q, q + part.nq), slice(v, v + part.nv), slice(z, z + part.nz)
             q, v, z = q + part.nq, v + part.nv, z + part.nz
         known = alternatives(name, (part.name for part in self.systems), most=LISTED)
-        raise UnknownNameError(f"no system {name!r}; {known}")
+        raise UnknownNameError(f"unknown system {name!r}; {known}")
 
     def interaction(self, name: str) -> tuple[InteractionPart, slice, slice]:
         """An interaction, and its slices of components and of blocks; an UnknownNameError otherwise."""
@@ -125,7 +125,7 @@ class Model:
             if part.name == name:
                 return part, components, blocks
         known = alternatives(name, (part.name for part in self.interactions), most=LISTED)
-        raise UnknownNameError(f"no interaction {name!r}; {known}")
+        raise UnknownNameError(f"unknown interaction {name!r}; {known}")
 
     @cached_property
     def places(self) -> tuple[tuple[InteractionPart, slice, slice], ...]:
@@ -170,14 +170,15 @@ class Model:
         ):
             if list(ours) != list(theirs):
                 raise ModelError(
-                    f"the start is of another model: its {what} are {', '.join(ours) or 'none'};"
+                    f"the start belongs to another model: its {what} are {', '.join(ours) or 'none'};"
                     f" here they are {', '.join(theirs) or 'none'}"
                 )
             for name, facts in ours.items():
                 for key, value in facts.items():
                     if value != theirs[name][key]:
                         raise ModelError(
-                            f"the start is of another model: the {key} of {what[:-1]} {name!r} is {value};"
+                            f"the start belongs to another model: the {key} of {what[:-1]} {name!r}"
+                            f" is {value};"
                             f" here it is {theirs[name][key]}"
                         )
 

@@ -19,7 +19,7 @@ PACE = "pace of adaptive steps"
 """Name in a memory of what the next pair begins with."""
 
 UNFIT = {
-    "event-driven": "has an error estimate of its own, rtol and atol",
+    "event-driven": "controls its own error by rtol and atol",
     **dict.fromkeys(
         ("schatzman-paoli", "variational", "variational-bodies"),
         "states its law on positions: whenever an impact was, one step and two end at the same gap, and their"
@@ -30,7 +30,7 @@ UNFIT = {
 
 
 class Pace(NamedTuple):
-    """How adaptive steps went so far."""
+    """Statistics of adaptive steps."""
 
     h: float
     """Length of the next step, unless the end comes first [s]."""
@@ -68,7 +68,7 @@ def checked(memory: Memory, clock: Clock) -> None:
         return
     found = memory.get(PACE)
     if found is None or found.shape != (3,) or not clock.adaptive.h_min <= found[0] <= clock.adaptive.h_max:
-        raise ModelError("the memory of the start is not one that adaptive steps leave")
+        raise ModelError("the memory of the start does not come from adaptive steps")
 
 
 def read(memory: Memory) -> Pace | None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """A row of a `Trajectory`; residual and penetration are the worst since the record before."""
+    """One row of a `Trajectory`. Residual and penetration are the worst since the record before."""
 
     t: float
     """Time [s]."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.kernels.steps.tables import JointTable
 from stickslip.mechanics.world import World
 from stickslip.rotations import turned
 from stickslip.schemes.step import Event, Memory, frozen_state
@@ -38,10 +39,17 @@ CARRIED = ("contact_work", "dissipated", "work", "lifted", "balance", "kinetic",
 
 @dataclass(frozen=True, eq=False)
 class Trajectory(Columns, RunVerdict):
-    """The recorded instants of a run, row 0 being the start. All arrays are over the n instants.
+    """Records of a run; row 0 is the start. All arrays have one row for each of the n records.
 
-    Between two records iterations, impulses and energies add up, the worst residual, penetration, opening and
-    correction count, and everything else is that of the last step.
+    Iterations, impulses and energies are sums over the steps since the record before; residuals, penetration,
+    opening and correction are the worst of these steps; all other columns belong to the last step.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("ball", ss.Sphere(0.1), position=(0, 0, 1))
+        run = ss.simulate(b.build(), until=0.1, h=1e-2)
+        print(run.verdict, run.t[-1], run.body("ball").position[-1])
     """
 
     model: Any
@@ -94,10 +102,12 @@ class Trajectory(Columns, RunVerdict):
     def __getitem__(self, which: slice) -> "Trajectory":
         """The trajectory of some records; its columns are read when they are asked for."""
         if not isinstance(which, slice):
-            raise TypeError(f"run[{which!r}]: take records by a slice, or one of them by run.at(k)")
+            raise TypeError(f"run[{which!r}]: select records by a slice, or one record by run.at(k)")
         chosen = (range(len(self)) if self.records is None else self.records)[which]
         if not len(chosen):
-            raise IndexError(f"run[{which.start}:{which.stop}:{which.step}] has no record of {len(self)}")
+            raise IndexError(
+                f"run[{which.start}:{which.stop}:{which.step}] selects none of the {len(self)} records"
+            )
         if chosen.step < 0:
             raise IndexError("the records of a run are in order of time: give a positive step")
         given = {name: _rows_of(value, which) for name, value in self.given.items()}
@@ -163,7 +173,9 @@ class Trajectory(Columns, RunVerdict):
         """
         found = self.model.source
         if found is None:
-            raise ModelError("the file of this run does not hold its model: it was written before files did")
+            raise ModelError(
+                "the file of this run does not contain its model: it was written by an earlier version"
+            )
         return found() if callable(found) else found
 
     @property
@@ -173,13 +185,13 @@ class Trajectory(Columns, RunVerdict):
 
     def system(self, name: str) -> SystemView:
         """One system by name: .q, .v, .z, or .x in first order."""
-        self._must_be(Model, f"no system {name!r}: this is a run of a world; see body({name!r})")
+        self._must_be(Model, f"unknown system {name!r}: this is a run of a world; see body({name!r})")
         part, q, v, z = self.model.system(name)
         return SystemView(name, self.q[:, q], self.v[:, v], self.z[:, z], part.integrated)
 
     def interaction(self, name: str) -> InteractionView:
         """One interaction by name: .r, .u, .y, .active, .states, .unique."""
-        self._must_be(Model, f"no interaction {name!r}: this is a run of a world; see contacts")
+        self._must_be(Model, f"unknown interaction {name!r}: this is a run of a world; see contacts")
         part, components, blocks = self.model.interaction(name)
         u = self.u[:, components]
         single = self.index[1:] - self.index[:-1] == 1
@@ -192,7 +204,7 @@ class Trajectory(Columns, RunVerdict):
 
     def body(self, name: str) -> BodyView:
         """One body by name: .position, .quaternion, .velocity, .spin, .centre, .centre_velocity."""
-        self._must_be(WorldModel, f"no body {name!r}: this is a run of systems; see system({name!r})")
+        self._must_be(WorldModel, f"unknown body {name!r}: this is a run of systems; see system({name!r})")
         k = self.model.body(name)
         q, v = self.poses, self.twists
         x, p = q[:, 7 * k : 7 * k + 3], q[:, 7 * k + 3 : 7 * k + 7]
@@ -214,12 +226,13 @@ class Trajectory(Columns, RunVerdict):
     def joint(self, name: str) -> JointView | CoordinateView:
         """One joint by name: .angle or .position, .speed, .force and .moment on the first body, .effort. Of a
         robot .position, .speed and .effort."""
+        impulses = JointTable(self.joint_offset, self.joint_id, self.joint_r)
         if isinstance(self.model, RobotModel):
-            joints = (self.joint_r, self.joint_offset, self.joint_id)
-            return coordinate_view(self.model, name, self.h, self.q, self.v, *joints)
-        self._must_be(WorldModel, f"no joint {name!r}: this is a run of systems; see interaction({name!r})")
-        columns = (self.t, self.h, self.q, self.v, self.joint_r, self.joint_offset, self.joint_id)
-        return joint_view(self.model, name, *columns)
+            return coordinate_view(self.model, name, self.h, self.q, self.v, impulses)
+        self._must_be(
+            WorldModel, f"unknown joint {name!r}: this is a run of systems; see interaction({name!r})"
+        )
+        return joint_view(self.model, name, self.t, self.h, self.q, self.v, impulses)
 
     def at(self, k: int) -> Record:
         """Record k by itself; negative k count from the end."""
@@ -263,7 +276,7 @@ class Trajectory(Columns, RunVerdict):
             memory = memory_at(self, k)
         if memory is None:
             if self.number(k) != len(self.store) - 1:
-                raise IndexError(f"record {k}: this run goes on from its last record, {n - 1}, alone")
+                raise IndexError(f"record {k}: this run continues only from its last record, {n - 1}")
             memory = self.memory
         t, index = float(self.t[k]), int(self.index[k])
         clock = replace(self.clock, index=index) if index >= 0 else self.clock.anew(t)

@@ -126,7 +126,7 @@ class WorldModel:
             return self.names.index(name)
         except ValueError:
             known = alternatives(name, self.names, most=LISTED)
-            raise UnknownNameError(f"no body {name!r}; {known}") from None
+            raise UnknownNameError(f"unknown body {name!r}; {known}") from None
 
     def lightest(self, pairs: IntArray) -> Array:
         """Mass of the lighter body of each pair; inf where neither can be moved [kg], shape (k,)."""

@@ -56,7 +56,7 @@ class Lookout:
         if self._overlaps:
             told.append(
                 f"bodies overlap by up to {self._deepest:.1e} m at the end of {self._overlaps} steps, the"
-                f" first at t = {self._first:.9g} s: with the contacts found there they had no answer"
+                f" first at t = {self._first:.9g} s: with these contacts the step has no solution"
             )
         return tuple(told)
 
@@ -78,7 +78,7 @@ class Lookout:
             speed = state.v.reshape(-1, 6)[self._bodies, :3] @ self._up
             below = (x @ self._up < self._bottom) & (speed < 0.0) & ~self._noted
             if below.any():
-                self._note(below, state.t, "fell below everything that could stop it")
+                self._note(below, state.t, "fell below all fixed bodies")
 
     def _note(self, rows: BoolArray, t: float, what: str) -> None:
         self._noted |= rows

@@ -87,7 +87,7 @@ PIVOTED, FEW_BASES = 500, 1 << 14
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Auto(Options):
-    """Looks at the problem, starts with what fits, goes on with what is left; for every kind of block."""
+    """Default solver: tries several methods in turn, selected by the problem; for every kind of block."""
 
     takes_steps: ClassVar[bool] = True
     """Whether `solve` takes a StepProblem whole."""

@@ -165,7 +165,7 @@ def accelerated(trail: Trail) -> None:
 def _newton(trail: Trail) -> None:
     """Proximal Newton from the best so far; in small steps of its weight where sweeps over bodies have come
     near."""
-    weight = _weight(AHEAD * trail.error) if trail.is_swept else 1e-3
+    weight = prox_newton.weight_at(AHEAD * trail.error) if trail.is_swept else 1e-3
     _proximal(trail, trail.best, weight, 150, QUICK)
 
 
@@ -230,7 +230,7 @@ def _start_from(trail: Trail, find: Callable[[], Start]) -> None:
     attempt = Attempt(r, Status.STALLED, found.factors, *spent, operations=found.operations)
     trail.note(attempt, Stage(found.name, found.factors, found.operations, error))
     if trail.goes_on:
-        _proximal(trail, r, _weight(error), 400, CENTRED)
+        _proximal(trail, r, prox_newton.weight_at(error), 400, CENTRED)
 
 
 def _interior_point(trail: Trail) -> None:
@@ -243,17 +243,12 @@ def _interior_point(trail: Trail) -> None:
     )
     trail.note(found, stage_of("ipm", found, found.operations))
     if trail.goes_on:
-        _proximal(trail, found.r, _weight(trail.whole.tried[-1].error), 150, QUICK)
+        _proximal(trail, found.r, prox_newton.weight_at(trail.whole.tried[-1].error), 150, QUICK)
 
 
 def _patience(trail: Trail) -> None:
     """Proximal Newton from the best so far, in small changes of its weight."""
     _proximal(trail, trail.best, 1e-3, 1200, PATIENT)
-
-
-def _weight(error: float) -> float:
-    """Proximal weight to start with from a point of this error."""
-    return min(max(error, 1e-6), 1e-3)
 
 
 Stages = tuple[Callable[[Trail], None], ...]

@@ -23,7 +23,7 @@ from stickslip.solvers.watch import Watch
 
 def facets_option(default: int = 0, without: str = "0 keeps the cone") -> Any:
     """The sides of pyramids, of solvers that can put them in the place of cones."""
-    doc = f"sides of the pyramid in the place of each cone, 3 or more, even or odd; {without}"
+    doc = f"sides of the pyramid in place of each cone, 3 or more, even or odd; {without}"
     return option(default, doc, low=0)
 
 
@@ -39,7 +39,7 @@ def as_box(name: str, problem: Problem, facets: int = 0) -> Conversion[Any] | No
         return None
     if facets and problem.K.group_size.size:
         return _as_pyramids(name, problem, facets)
-    refuse_unknown_blocks(name, problem, "; or facets=4, which puts a pyramid in the place of each cone")
+    refuse_unknown_blocks(name, problem, "; or facets=4, which replaces each cone by a pyramid")
     if isinstance(problem, ContactProblem):
         return contacts_to_box(problem)
     reduced = reduce_to_contacts(problem)

@@ -39,14 +39,14 @@ FINEST = 1e-17
 """Finest tolerance that a method is asked for: below, all is rounding."""
 FAR = 1e12
 """Square of a ratio of impulses to load up to which nothing is lost in rounding."""
-OUTGROWN = "impulses outgrow every bound while contacts still close: there seems to be no solution"
+OUTGROWN = "impulses grow without bound while contacts still close: the problem seems to have no solution"
 CLOSES = (
     "norms are below tolerance, but contacts close at {:.2g} of the largest free velocity (at most {:.2g} is"
-    " allowed): there may be no solution, or bodies of very unlike masses need a smaller tolerance"
+    " allowed): there may be no solution, or bodies with large mass ratios need a smaller tolerance"
 )
 SINGLE = (
     "norms are below tolerance, but a single contact misses its law by {:.2g} on its own scale (at most"
-    " {:.2g} is allowed): bodies of very unlike masses need a smaller tolerance"
+    " {:.2g} is allowed): bodies with large mass ratios need a smaller tolerance"
 )
 NO_HISTORY: Array = frozen(np.zeros((0, 3)))
 
@@ -328,7 +328,7 @@ def _proved(
     elif status is Status.INFEASIBLE:
         return (
             Status.STALLED,
-            "progress stopped; the method takes the problem for unsolvable, without proof",
+            "progress stopped; the method reports that the problem is infeasible, without proof",
             None,
         )
     return status, reason, None
@@ -344,7 +344,7 @@ def _relaxed(exact: Residuals, relaxed: Residuals, tolerance: float) -> tuple[St
     if relaxed.solved(tolerance):
         return Status.RELAXED, (
             f"solves the convex relaxation to {relaxed.error:.2e}, but Coulomb's law only to"
-            f" {exact.error:.2e}: they differ where something slides"
+            f" {exact.error:.2e}: they differ at sliding contacts"
         )
     return Status.STALLED, (
         f"the convex relaxation is solved to {relaxed.error:.2e} only on the problem as given,"
@@ -359,7 +359,9 @@ def _why_not(residuals: Residuals, tolerance: float, problem: AnyProblem, r: Arr
         if residuals.approach <= bound:
             return SINGLE.format(residuals.local, bound)
         return CLOSES.format(residuals.approach, bound) if _ordinary(problem, r) else OUTGROWN
-    return "the converted problem is solved, but rounding keeps the original above tolerance"
+    return (
+        "the converted problem is solved, but rounding keeps the residual of the original above the tolerance"
+    )
 
 
 def refuse_unknown_blocks(name: str, problem: ContactProblem | GlobalProblem, advice: str = "") -> None:

@@ -391,7 +391,7 @@ class ConePoint:
                 return Step(sigma, alpha_p, alpha_d)
             self.v, self.r, self.y, self.z = before
             self._look()
-            return "the Newton step has lost its digits: it moves away from the equations of motion"
+            return "the Newton step is inaccurate: it moves away from the equations of motion"
         return Step(sigma, alpha_p, alpha_d)
 
     def answer(self) -> Answer:

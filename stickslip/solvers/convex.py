@@ -120,5 +120,5 @@ def convex_method(name: str, problem: ConvexProblem) -> ConvexMethod:
 
         return Splitting(problem)
     if name not in METHODS:
-        raise UnknownNameError(f"no convex method {name!r}; {alternatives(name, METHODS)}")
+        raise UnknownNameError(f"unknown convex method {name!r}; {alternatives(name, METHODS)}")
     return Descent(name, problem)

@@ -26,7 +26,7 @@ BASES = 1 << 18
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Enumeration(BoxSolver):
-    """All complementary bases one after the other: finds a solution, or proves that there is none."""
+    """Enumeration of all complementary bases: finds a solution, or proves that there is none."""
 
     name: ClassVar[str] = "enumerate"
     max_iterations: int = iterations_option(BASES, "complementary bases")
@@ -51,7 +51,7 @@ class Enumeration(BoxSolver):
             status = Status.STALLED
             reason = (
                 f"rounding leaves {found.undecided} of {found.total} complementary bases undecided,"
-                " and the others hold no solution"
+                " and the others give no solution"
             )
         return Attempt(
             z, status, found.examined, seconds, compilation.seconds, reason=reason, certificate=certificate

@@ -53,7 +53,9 @@ class _Motions:
 
 
 def prove_existence(problem: ContactProblem | GlobalProblem) -> Existence:
-    """Whether `problem` is sure to have a solution, by the sufficient condition; print the result."""
+    """Return whether a sufficient condition proves that `problem` has a solution; printing gives a
+    sentence.
+    """
     if not isinstance(problem, ContactProblem | GlobalProblem):
         raise ProblemError(f"prove_existence takes contact and global problems, not {type(problem).__name__}")
     if problem.contacts == 0 and not (isinstance(problem, GlobalProblem) and problem.g_bias.size):
@@ -61,7 +63,9 @@ def prove_existence(problem: ContactProblem | GlobalProblem) -> Existence:
     with np.errstate(all="ignore"):  # what overflows shows nothing
         doubt = _doubt(problem.W) if isinstance(problem, ContactProblem) else _doubt_of_mass(problem)
         if doubt is None:
-            why = "W is far from symmetric and positive semidefinite, where the condition says nothing"
+            why = (
+                "W is far from symmetric and positive semidefinite, for which the condition is not conclusive"
+            )
             return Existence(False, reason=why)
         motions = _global_motions(problem) if isinstance(problem, GlobalProblem) else _motions(problem)
         if not (np.isfinite(motions.B.data).all() and np.isfinite(motions.b).all()):

@@ -145,8 +145,8 @@ class External(Options):
     def _refuse(self, K: ProductSet) -> None:
         if self.linear and not self.facets and (K.group_size > 1).any():
             raise ProblemError(
-                f"{self.name} takes linear rows only, not the cones of 3D friction; give facets of 3 or more"
-                " for pyramids in their place"
+                f"{self.name} takes linear rows only, not the cones of 3D friction; give facets of 3"
+                " or more to use pyramids"
             )
 
 

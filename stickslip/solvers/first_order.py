@@ -26,7 +26,7 @@ from stickslip.solvers.convex import ConvexMethod, ConvexProblem, Descent
 from stickslip.solvers.factors import Singular
 from stickslip.solvers.watch import Watch
 
-STUCK = "an iteration changed nothing, yet the residual is above tolerance"
+STUCK = "an iteration changed nothing, but the residual is above the tolerance"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

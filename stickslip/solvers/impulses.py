@@ -21,11 +21,11 @@ POLISH = ProximalNewton(tolerance=1e-13, max_iterations=20, sweeps=0)
 
 
 def least_impulses(solution: Solution) -> Solution:
-    """The same answer with the impulses of least norm, judged again; `selection` is then `least`.
+    """Return the answer with the impulses of least norm, judged again; its `selection` is then `least`.
 
-    Its velocities are those of the answer, or those of the polished one, which differ by less than the
-    tolerance. Where nothing is certified the answer comes back with its own impulses and a reason. So do, as
-    they are, answers that are not certified themselves and those of nonlinear problems.
+    Its velocities differ from those of the answer by less than the tolerance. If the impulses of least norm
+    are not certified, the answer is returned with its own impulses and a reason. Answers that are not
+    certified, and those of nonlinear problems, are returned unchanged.
     """
     if not solution.ok or isinstance(solution.problem, NonlinearProblem) or not solution.problem.size:
         return solution
@@ -50,7 +50,7 @@ def least_among(solution: Solution, sets: Iterable[tuple[Solution, ImpulseSet]])
 
 
 def unique_impulses(solution: Solution) -> BoolArray:
-    """Whether the impulse of each block is the same in all certified answers [-], shape (nb,)."""
+    """Return for each block whether its impulse is the same in all certified answers [-], shape (nb,)."""
     return impulse_set(solution).unique
 
 

@@ -219,7 +219,7 @@ def _iterate(run: _Watched, restarts: int = 0) -> None:
         short = short + 1 if run.advance() < least else 0
         mark, still = (watch.error, 0) if watch.error <= 0.5 * mark else (mark, still + 1)
         if short >= MOST_SHORT and watch.status is None:
-            watch.stop(Status.STALLED, "the iterates jam at the cones")
+            watch.stop(Status.STALLED, "the iterates stall at the boundary of the cones")
         if still >= MOST_STILL and point.kappa <= late and not point.inside and watch.status is None:
             watch.stop(Status.STALLED, f"the residual has not halved for {still} iterations")
         if watch.status is Status.STALLED and restarts:

@@ -81,17 +81,17 @@ class Lemke(BoxSolver):
                     watch.stop(
                         Status.STALLED,
                         "Lemke ended on a ray; A is positive semidefinite, so that there is no solution to"
-                        " within rounding, but no certificate is accepted",
+                        " within rounding, but no certificate was accepted",
                     )
             if not watch.goes_on:
                 return
         ended = f"Lemke ended on a ray with {rays} of {self.attempts} covering vectors"
         if reached:
-            ended = f"pivots came to a solution, but rounding keeps its error at {watch.error:.1e}"
+            ended = f"the pivots ended at a solution, but rounding limits its error to {watch.error:.1e}"
         elif rays == self.attempts:
             ended += f"; {PROVES_NOTHING}"
         else:
-            ended += "; with the others the pivots lost their digits, so this proves nothing"
+            ended += "; with the others the pivots lost accuracy, so this proves nothing"
         watch.stop(Status.STALLED, ended)
 
     def _cover(self, table: "_Table", k: int) -> Array:

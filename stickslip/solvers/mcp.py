@@ -130,9 +130,7 @@ class _Search:
                 form = write(name)
                 self._plain(form, form.guess(self.watch.best))
         if self.watch.goes_on:
-            self.watch.stop(
-                Status.STALLED, "every phase of Newton's iteration came to rest where nothing is solved"
-            )
+            self.watch.stop(Status.STALLED, "every phase of Newton's iteration stalled without a solution")
 
     def _zero(self, form: _Form) -> Array:
         problem = self.watch.problem

@@ -63,7 +63,7 @@ class NewtonMin(BoxSolver):
                 _descend(law, watch, z, self.with_min)
             if not watch.goes_on:
                 return
-        watch.stop(Status.STALLED, f"Newton stood still from each of {self.starts} starts")
+        watch.stop(Status.STALLED, f"Newton stalled from each of {self.starts} starts")
 
 
 class FischerBurmeisterOnBox(NewtonMin):

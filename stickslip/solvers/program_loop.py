@@ -116,7 +116,7 @@ class ProgramLoop:
             least, worse = (error, 0) if error < least else (least, worse + 1)
             finest = options.interior or share <= LEAST_ACCURACY
             if (change <= STILL and finest) or since >= PATIENCE:
-                last = f"{options.name} reached {watch.error:.0e}, its last word is {found.message!r}"
+                last = f"{options.name} reached {watch.error:.0e}, its last message is {found.message!r}"
                 return watch.stop(Status.STALLED, last)
             if error > SLOW * before or change <= STILL:  # is it the loop, or the program in it?
                 share = max(TIGHTENING * share, LEAST_ACCURACY)
@@ -205,7 +205,7 @@ def answer_of(
     """
     given = units.scaled(program) if options.scale else program
     if max(map(_norm, (given.P.data, given.c, given.A.data, given.b))) > WIDEST:
-        beyond = f"not asked: numbers beyond {WIDEST:g} in the program; a bound that is none is inf"
+        beyond = f"not called: the program has numbers beyond {WIDEST:g}; use inf for a missing bound"
         return ProgramAnswer(np.zeros(program.size), np.zeros(program.rows), Status.NOT_FINITE, 0, beyond)
     best, least, iterations = None, np.inf, 0
     for asked in ASKED if options.interior else (tolerance,):
@@ -225,7 +225,7 @@ def answer_of(
         status = Status.STALLED
     x, y = units.back(best.x, best.y) if options.scale else (best.x, best.y)
     if _finite(x, y) and units.extent(x, y) > OUTGROWN:
-        status, message = Status.INFEASIBLE, f"{message}, with impulses that outgrow every bound"
+        status, message = Status.INFEASIBLE, f"{message}, with impulses that grow without bound"
     return ProgramAnswer(x, y, status, iterations, message)
 
 

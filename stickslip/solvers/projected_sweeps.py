@@ -30,13 +30,13 @@ class ProjectedGaussSeidel(BoxSolver):
     max_iterations: int = iterations_option(20_000, "sweeps")
     relaxation: float = option(
         1.0,
-        "of the rows: above 1 is SOR, below 1 is damped",
+        "relaxation of the rows: above 1 over-relaxation (SOR), below 1 damping",
         low=0.0,
         high=2.0,
         open_low=True,
         open_high=True,
     )
-    symmetric: bool = option(False, "sweep there and back again, which counts as one")
+    symmetric: bool = option(False, "sweep forward and backward, which counts as one sweep")
 
     patience: ClassVar[int] = PATIENCE
 
@@ -51,8 +51,8 @@ class ProjectedGaussSeidel(BoxSolver):
             i = int(bad[0])
             watch.stop(
                 Status.STALLED,
-                f"row {i} has diagonal {diagonal[i]:.3g}, which Gauss-Seidel would divide by; it must be"
-                " positive: take lemke or newton-min",
+                f"row {i} has diagonal {diagonal[i]:.3g}, which Gauss-Seidel would divide by; it must"
+                " be positive: use lemke or newton-min",
             )
         A = problem.A if isinstance(problem.A, sp.csr_array) else sp.csr_array(problem.A)
         rows = A.indptr.astype(np.int64), A.indices.astype(np.int64), A.data, diagonal

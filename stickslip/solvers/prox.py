@@ -88,7 +88,7 @@ def proximal(
                 progress(int(control[kernel.NEWTON]), float(control[kernel.BEST]))
         seconds = time.perf_counter() - start
     status = STATUS.get(float(control[kernel.STATE]), Status.MAX_ITERATIONS)
-    reason = "no outer step halved the residual for long" if status is Status.STALLED else ""
+    reason = "no outer step has halved the residual recently" if status is Status.STALLED else ""
     found = Attempt(
         vectors[kernel.KEEP].copy(), status, int(control[kernel.NEWTON]),
         seconds - compilation.seconds, compilation.seconds, history[: int(control[kernel.LOOKS])].copy(),

@@ -161,8 +161,10 @@ def entry(name: str) -> Entry:
         methods = next(spec for spec in _PEERS.options if spec.name == "method").metadata["choices"]
         if (method := name.removeprefix(PEER)) in methods:
             return replace(_PEERS, name=name, method=method)
-        raise UnknownNameError(f"no solver {name!r}; {alternatives(name, [PEER + each for each in methods])}")
-    raise UnknownNameError(f"no solver {name!r}; {alternatives(name, names())}")
+        raise UnknownNameError(
+            f"unknown solver {name!r}; {alternatives(name, [PEER + each for each in methods])}"
+        )
+    raise UnknownNameError(f"unknown solver {name!r}; {alternatives(name, names())}")
 
 
 def accepted(name: str) -> frozenset[str]:
@@ -213,7 +215,7 @@ def chosen(solver: Any, options: Mapping[str, Any] | None, **usual: Any) -> Solv
         return made
     if options:
         who = solver.__name__ if isinstance(solver, type) else type(solver).__name__
-        raise TypeError(f"{who} has its options already; give it {', '.join(options)} itself")
+        raise TypeError(f"{who} has its options already; set {', '.join(options)} when you make it")
     own: Solver = solver
     return own
 

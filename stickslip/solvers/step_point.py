@@ -131,11 +131,11 @@ class StepInteriorPoint(Options):
             return Status.APPROXIMATE, f"{relaxed}, solved to {own:.1e} in its own terms"
         status = STATUS[state]
         if status is Status.SOLVED:
-            seen = f"the judge measures {residuals.error:.2e} where the method saw {own:.2e}"
+            seen = f"the judge measures {residuals.error:.2e} where the method computed {own:.2e}"
             return Status.STALLED, seen
         if status is Status.STALLED:
             instead = f" ({relaxed})" if relaxed else ""
-            return status, f"steps came to a halt at {residuals.error:.2e}{instead}"
+            return status, f"the steps became too small at {residuals.error:.2e}{instead}"
         return status, ""
 
 

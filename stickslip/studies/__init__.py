@@ -27,17 +27,17 @@ STUDIES: dict[str, str] = {
 
 
 def names() -> list[str]:
-    """Names of the studies."""
+    """Return the names of the studies."""
     return sorted(STUDIES)
 
 
 def load(name: str) -> "StudyModule":
-    """The module of the study `name`; unknown names are an UnknownNameError that lists the known."""
+    """Return the module of the study `name`; an unknown name raises an UnknownNameError."""
     if name not in STUDIES:
-        raise UnknownNameError(f"no study {name!r}; {alternatives(name, names())}")
+        raise UnknownNameError(f"unknown study {name!r}; {alternatives(name, names())}")
     return cast("StudyModule", import_module(STUDIES[name]))
 
 
 def options(name: str) -> list[str]:
-    """What the study `name` takes beside `quick` and `progress`: the keywords of its `run`."""
+    """Return the options of the study `name`: the keywords of its `run` besides `quick` and `progress`."""
     return [each for each in signature(load(name).run).parameters if each not in ("quick", "progress")]

@@ -133,23 +133,34 @@ def bifurcation(
     name: str = "parameter",
     progress: Progress | None = None,
 ) -> Bifurcation:
-    """What a driven system or world settles to at each value of a parameter: a bifurcation diagram.
+    """Return the bifurcation diagram of a driven system or world over a parameter.
 
-    make        the model at a value of the parameter
-    values      values of the parameter, in the order in which they are taken
-    period      of what drives it [s], or a function that gives it at a value; any time between sections where
-                nothing does
-    observe     a number or several of the run over one period, whose last record is its end: a function, or
-                several by name; `lambda run: run.q[-1, 0]` unless given
-    transient   periods that are dropped at each value
-    samples     periods that are kept
-    steps       steps of time in a period
-    follow      whether each value begins where the one before ended; otherwise where its model starts
+    make        function of the parameter that returns the model
+    values      values of the parameter, in the order of the computation
+    period      period of the excitation [s], or a function of the parameter that returns it; any time between
+                sections for a model without excitation
+    observe     function of the run over one period, whose last record is the end of the period, that returns
+                a number or several; or several functions by name; `lambda run: run.q[-1, 0]` unless given
+    transient   number of periods dropped at each value
+    samples     number of periods kept
+    steps       number of time steps in a period
+    follow      whether each value starts from the end of the previous one; otherwise from the start of its
+                model
     scheme, solver, tolerance   as of `simulate`
-    name        of the parameter, with its unit
-    progress    called with what is done, how many values are done, and how many there are
+    name        name of the parameter, with its unit
+    progress    function of a text, the number of values done, and the number of all values
 
-    The same arguments give the same bytes. What is wrong at a value carries a note that names it.
+    The same arguments give the same bytes. Exceptions carry a note with the value of the parameter.
+
+    Example:
+
+        def bouncing(e):
+            ball = ss.Lagrangian("ball", M=1.0, q0=0.1, F_ext=lambda t: -9.81 + 5.0 * np.sin(20.0 * t))
+            floor = ss.Interaction("floor", "ball", ss.Scleronomous(lambda q: q), ss.NewtonImpact(e=e))
+            return ss.NonsmoothSystem([ball], [floor])
+
+
+        diagram = ss.bifurcation(bouncing, [0.1, 0.2], period=np.pi / 10, transient=2, samples=3, steps=20)
     """
     if not callable(make):
         raise ModelError(f"make is {make!r}; expected a function that gives the model at a value")

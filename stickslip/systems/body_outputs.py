@@ -53,7 +53,7 @@ class BodyOutput(ByRows):
 
     def __init__(self, to: Binding, kind: str, sizes: tuple[int, ...]):
         if (to.nq, to.nv) not in ((7, 6), (14, 12)):
-            raise ModelError(f"{to.owner}: {kind} is between Newton-Euler bodies, one or two")
+            raise ModelError(f"{to.owner}: {kind} connects one or two Newton-Euler bodies")
         if to.law.size not in sizes:
             wanted = " or ".join(str(s) for s in sizes)
             raise ModelError(

@@ -48,12 +48,18 @@ class Pushing(ABC):
 
 
 class Coupling:
-    """A force between systems: `Coupling("spring", ("a", "b"), lambda q: [q[1] - q[0], q[0] - q[1]])`.
+    """Smooth force between systems, a function of any of (t, q, v, z).
 
-    q, v and z are those of what is named, one after the other: systems, bodies of a world, and its joints,
-    whose q is their coordinate [m, rad] and whose force is along it [N, N m]. A first-order system has its
-    state x in the place of v, and its force is added to its rate. Functions may take any of (t, q, v, z);
-    Jacobians that are not given are differences.
+    q, v and z are those of the named systems, concatenated: systems, bodies of a world, and its joints, whose
+    q is their coordinate [m, rad] and whose force acts along it [N, N m]. For a first-order system v is its
+    state x, and the force is added to the side of its rate. Jacobians that are not given are computed by
+    differences.
+
+    Example:
+
+        a, c = (ss.LagrangianLinear(name, M=1.0, q0=[x]) for name, x in (("a", 0.0), ("c", 1.0)))
+        bond = ss.systems.Coupling("bond", ("a", "c"), lambda q: 4.0 * (q[1] - q[0]) * np.array([1.0, -1.0]))
+        run = ss.simulate(ss.NonsmoothSystem([a, c], couplings=[bond]), until=0.1, h=1e-2)
     """
 
     def __init__(
@@ -63,7 +69,7 @@ class Coupling:
         self.name = name
         self.systems: tuple[str, ...] = (systems,) if isinstance(systems, str) else tuple(systems)
         if not self.systems or len(set(self.systems)) < len(self.systems):
-            raise ModelError(f"{self.owner} names no system, or one twice: {', '.join(self.systems)}")
+            raise ModelError(f"{self.owner} must name systems, each once: {', '.join(self.systems)}")
         if force is None:
             raise ModelError(f"{self.owner}: force is missing")
         self.force, self.dforce_dq, self.dforce_dv = force, dforce_dq, dforce_dv
@@ -144,8 +150,8 @@ class Integrated:
         mass = getattr(flow, "M", None)
         if isinstance(mass, Quantity) and mass.constant is None:
             raise ModelError(
-                f"system {flow.name!r}: M is a function; couplings and mechanical systems take first-order"
-                " systems whose M is constant"
+                f"system {flow.name!r}: M is a function; couplings with mechanical systems need"
+                " first-order systems with constant M"
             )
         self.name, self.flow = flow.name, flow
         self.start = Start(np.zeros(flow.start.q.size), flow.start.q, flow.start.z)
@@ -286,7 +292,7 @@ class Joined:
             if not worst <= derivatives.AGREEMENT:
                 raise ModelError(
                     f"system {self.name!r}: at t = {t:.9g} s, the derivative of the forces by"
-                    f" {MOTION[which]} is {worst:.3g} away from differences"
+                    f" {MOTION[which]} differs by {worst:.3g} from finite differences"
                 )
             own = max(own, worst)
         return own

@@ -63,7 +63,7 @@ def relative_degree(
     system: NonsmoothSystem, interaction: str, *, t: float = 0.0, q: ArrayLike | None = None,
     v: ArrayLike | None = None, lam: ArrayLike | None = None,
 ) -> RelativeDegree:  # fmt: skip
-    """The relative degree of an interaction at a state, that of the start and lam = 0 unless given."""
+    """Return the relative degree of an interaction at a state; that of the start and lam = 0 unless given."""
     model = linearised(system, interaction, t=t, q=q, v=v, lam=lam)
     n, m = model.A.shape[0], model.D.shape[0]
     markov = _markov(model)
@@ -71,7 +71,7 @@ def relative_degree(
     rows = tuple(int(np.argmax(own)) if own.any() else None for own in diagonals.T)
     degree = next((k for k, parameter in enumerate(markov) if parameter.any()), None)
     if degree is None:
-        reason = f"none up to {n}: D, CB, ..., CA^{n - 1}B are zero; lam never reaches y at this state"
+        reason = f"none up to {n}: D, CB, ..., CA^{n - 1}B are zero; lam does not act on y at this state"
         return RelativeDegree(interaction, None, tuple(markov), reason, rows)
     name = "D" if degree == 0 else "C" + {1: "", 2: "A"}.get(degree, f"A^{degree - 1}") + "B"
     known = tuple(markov[: degree + 1])
@@ -100,7 +100,7 @@ def linearised(
     """A, B, C, D of an interaction and its systems at a state; mechanical ones as first-order, x = (q, v)."""
     if interaction not in system.interaction:
         raise ModelError(
-            f"there is no interaction {interaction!r}; {alternatives(interaction, system.interaction)}"
+            f"unknown interaction {interaction!r}; {alternatives(interaction, system.interaction)}"
         )
     one = system.interaction[interaction]
     owner = f"interaction {interaction!r}"

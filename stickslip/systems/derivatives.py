@@ -56,7 +56,7 @@ def jacobian(
     `of` does not depend on it, and otherwise by central differences."""
     if of is None:
         if given is not None:
-            raise ModelError(f"{owner}: {name} is given, but what it is the derivative of is not")
+            raise ModelError(f"{owner}: {name} is given without the quantity that it is the derivative of")
         return None
     rows = of.shape[0]
     shape = (rows,) if which == 0 else (rows, size)

@@ -212,7 +212,7 @@ def inputs(
     """T(q) u as one quantity; T is the identity unless given. `at` is where u is asked for its size."""
     if u is None:
         if T is not None:
-            raise ModelError(f"{owner}: T is given, but u is not")
+            raise ModelError(f"{owner}: T is given without u")
         return None
     size = returned(owner, "u", u, arguments, at)
     carried = needed(quantity(owner, "u", u, (size,), arguments, allowed))
@@ -237,7 +237,7 @@ def input_jacobian(
     label, argument = f"du_d{arguments[which]}", arguments[which]
     if of is None:
         if given is not None:
-            raise ModelError(f"{owner}: {label} is given, but u is not")
+            raise ModelError(f"{owner}: {label} is given without u")
         return None
     n = of.product.shape[0]
     if given is None:

@@ -11,18 +11,30 @@ from stickslip.systems.system import NonsmoothSystem
 
 
 class Family:
-    """`Family(make, length=1.0, masses=[1.0, 2.0])`: the systems make(length=..., masses=...).
+    """Family of systems that depend on numbers: `Family(make, length=1.0, masses=[1.0, 2.0])`.
 
-    `make` is given numbers as they were given here, floats or arrays, and returns a `NonsmoothSystem`, always
-    with the same systems and interactions. What is differentiated by these numbers is the step; where a run
-    starts is its own input.
+    `make(length=..., masses=...)` receives the numbers as floats or arrays, and returns a `NonsmoothSystem`,
+    always with the same systems and interactions. Derivatives with respect to these numbers are those of the
+    step; the start of a run is a separate input.
+
+    Example:
+
+        def pendulum(length):
+            rod = ss.Lagrangian("rod", M=length**2, q0=1.0, F_int=lambda q: 9.81 * length * np.sin(q))
+            return ss.NonsmoothSystem([rod])
+
+
+        family = ss.systems.Family(pendulum, length=0.5)
+        print(family)
     """
 
     def __init__(self, make: Callable[..., NonsmoothSystem], **numbers: ArrayLike):
         if not callable(make):
-            raise ModelError(f"make is {make!r}; expected a function that makes a NonsmoothSystem of numbers")
+            raise ModelError(
+                f"make is {make!r}; expected a function of numbers that returns a NonsmoothSystem"
+            )
         if not numbers:
-            raise ModelError("a family has at least one number: Family(make, length=1.0)")
+            raise ModelError("a family needs at least one number: Family(make, length=1.0)")
         self.make = make
         self.numbers: dict[str, Array] = {name: _numbers(name, value) for name, value in numbers.items()}
         """The numbers at which it is differentiated, by name [any]."""
@@ -43,13 +55,13 @@ class Family:
         given = {name: value if value.ndim else float(value) for name, value in numbers.items()}
         found = self.make(**given)
         if not isinstance(found, NonsmoothSystem):
-            raise ModelError(f"make gives {type(found).__name__}; a family is of NonsmoothSystems")
+            raise ModelError(f"make returns {type(found).__name__}; it must return a NonsmoothSystem")
         return found
 
     def _checked(self, system: NonsmoothSystem) -> NonsmoothSystem:
         if _layout(system) != _layout(self.system):
             raise ModelError(
-                "make gives systems or interactions whose names or sizes change with the numbers"
+                "make returns systems or interactions whose names or sizes depend on the numbers"
             )
         return system
 

@@ -20,9 +20,16 @@ TAKES = ("t", "x", "z")
 
 
 class FirstOrder(Written):
-    """M ẋ = f(t, x, z) + T(x) u + r. Every function may take any of (t, x, z), and u the rate `xdot` too.
+    """First-order system M ẋ = f(t, x, z) + T(x) u + r.
 
-    Derivatives df_dx, du_dx and du_dxdot may be given; otherwise they are by central differences.
+    Every function may take any of (t, x, z), and u also the rate `xdot`. Derivatives df_dx, du_dx and
+    du_dxdot may be given; otherwise they are computed by central differences.
+
+    Example:
+
+        pair = ss.FirstOrder("oscillator", f=lambda x: [x[1], -x[0]], x0=[1.0, 0.0])
+        run = ss.simulate(ss.NonsmoothSystem([pair]), until=1.0, h=1e-2)
+        print(run.system("oscillator").x[-1])
     """
 
     coordinates = "x"
@@ -93,7 +100,7 @@ class FirstOrder(Written):
             if np.abs(change).max(initial=0.0) <= 1e-14 * np.abs(xdot).max(initial=0.0):
                 return xdot
         if self.driven:
-            raise ModelError(f"{self.owner}: at t = {t:.9g} s, no ẋ is found that its input u agrees with")
+            raise ModelError(f"{self.owner}: at t = {t:.9g} s, no ẋ is consistent with the input u")
         return xdot
 
     @property
@@ -116,7 +123,13 @@ class FirstOrder(Written):
 
 
 class FirstOrderLinear(FirstOrder):
-    """M ẋ = A x + b + T u + r; A and b constant or functions of (t, z)."""
+    """Linear first-order system M ẋ = A x + b + T u + r; A and b are constants or functions of (t, z).
+
+    Example:
+
+        circuit = ss.FirstOrderLinear("circuit", A=[[0.0, 1.0], [-1.0, 0.0]], x0=[1.0, 0.0])
+        run = ss.simulate(ss.NonsmoothSystem([circuit]), until=1.0, h=1e-2)
+    """
 
     def __init__(
         self, name: str, *, A: Given, x0: ArrayLike, b: Given | None = None, M: Given | None = None,

@@ -20,7 +20,7 @@ STATE, MULTIPLIER = 1, 2
 
 @dataclass(frozen=True, eq=False)
 class FirstOrderRelation:
-    """y = h(t, x, lam), r = g(t, x, lam), fully nonlinear (Siconos Developer's Notes 2017, (9.1))."""
+    """Nonlinear relation y = h(t, x, lam), r = g(t, x, lam) (Siconos Developer's Notes 2017, (9.1))."""
 
     h: Given
     """Outputs y [any], shape (m,); takes any of (t, x, lam, z)."""
@@ -41,7 +41,7 @@ class FirstOrderRelation:
 
 @dataclass(frozen=True, eq=False)
 class FirstOrderType1:
-    """y = h(t, x), r = g(t, lam) (Siconos Developer's Notes 2017, (9.2))."""
+    """Relation y = h(t, x), r = g(t, lam) (Siconos Developer's Notes 2017, (9.2))."""
 
     h: Given
     """Outputs y [any], shape (m,); takes any of (t, x, z)."""
@@ -59,7 +59,7 @@ class FirstOrderType1:
 
 @dataclass(frozen=True, eq=False)
 class FirstOrderType2:
-    """y = h(t, x, lam), r = g(t, lam) (Siconos Developer's Notes 2017, (9.3))."""
+    """Relation y = h(t, x, lam), r = g(t, lam) (Siconos Developer's Notes 2017, (9.3))."""
 
     h: Given
     """Outputs y [any], shape (m,); takes any of (t, x, lam, z)."""
@@ -79,9 +79,9 @@ class FirstOrderType2:
 
 @dataclass(frozen=True, eq=False)
 class FirstOrderLinearRelation:
-    """y = C x + D lam + F z + e, r = B lam (Siconos Developer's Notes 2017, (9.4)).
+    """Relation y = C x + D lam + F z + e, r = B lam (Siconos Developer's Notes 2017, (9.4)).
 
-    Each is a constant or a function of any of (t, z).
+    Each matrix is a constant or a function of any of (t, z).
     """
 
     C: Given

@@ -14,7 +14,7 @@ from stickslip.systems.first_order import FirstOrder
 
 
 def to_first_order(system: SecondOrderDynamics) -> FirstOrder:
-    """The same system with state x = (q, v): Lagrangian, linear or Newton-Euler."""
+    """Return the system with state x = (q, v): Lagrangian, linear or Newton-Euler."""
     start, nq = system.start, system.start.q.shape[0]
 
     def f(t: float, x: Array, z: Array) -> Array:

@@ -29,14 +29,20 @@ ROUNDING = 8.0 * float(np.finfo(float).eps)
 
 
 class Guard:
-    """What happens where a function of the state of some systems, given by name, passes zero.
+    """Event at a zero of a function of the state of some systems, given by name, with an optional jump.
 
-    function   of any of (t, q, v, z), or of (t, x, z) where all of its systems are of first order; q, v and z
-               are those of its systems, one after the other
-    jump       what becomes of q, v, z or x: a constant or a function of the same arguments for each, which
-               are those before the jump; the rest stays as it is. Nothing jumps where none is given: the
-               instant is found and told as an event
+    function   function of any of (t, q, v, z), or of (t, x, z) if all systems are of first order; q, v and z
+               are those of its systems, concatenated
+    jump       new values of q, v, z or x: a constant or a function of the same arguments for each, evaluated
+               before the jump; other quantities are unchanged. Without a jump the event is only located and
+               reported
     direction  `falling`, `rising` or `both`
+
+    Example:
+
+        heater = ss.FirstOrder("room", f=lambda x, z: -x + z, x0=[18.0], z0=[25.0])
+        off = ss.systems.Guard("off", ("room",), lambda x: x[0] - 20.0, jump={"z": 0.0}, direction="rising")
+        run = ss.simulate(ss.NonsmoothSystem([heater], guards=[off]), until=1.0, h=0.1, scheme="event-driven")
     """
 
     def __init__(
@@ -47,11 +53,15 @@ class Guard:
         owner = f"guard {name!r}"
         self.systems: tuple[str, ...] = (systems,) if isinstance(systems, str) else tuple(systems)
         if not self.systems or len(set(self.systems)) < len(self.systems):
-            raise ModelError(f"{owner}: its systems are {self.systems}; name one or more, each once")
+            raise ModelError(f"{owner}: its systems are {self.systems}; give one or more names, each once")
         if not callable(function):
-            raise ModelError(f"{owner}: its function is {function!r}; give a function that passes zero")
+            raise ModelError(
+                f"{owner}: its function is {function!r}; give a function whose zero is the event"
+            )
         if jump is not None and not isinstance(jump, Mapping):
-            raise ModelError(f"{owner}: jump is {jump!r}; give what becomes of each, {{'v': lambda v: -v}}")
+            raise ModelError(
+                f"{owner}: jump is {jump!r}; give a function for each quantity, {{'v': lambda v: -v}}"
+            )
         self.jump = dict(jump or {})
         if direction not in DIRECTIONS:
             raise ModelError(f"{owner}: direction is {direction!r}; {alternatives(direction, DIRECTIONS)}")
@@ -187,25 +197,25 @@ class Edges:
             return float(self._next(t))
         except (TypeError, ValueError) as error:
             raise ModelError(
-                f"edges: at t = {t:.9g} s, expected the next time, got an error: {error}"
+                f"edges: at t = {t:.9g} s, the function of the next time raised an error: {error}"
             ) from None
 
     @staticmethod
     def _checked(t: float, found: float) -> float:
         if not found > t:
-            raise ModelError(f"edges: at t = {t:.9g} s, the next is {found:.9g} s; give one that is later")
+            raise ModelError(f"edges: at t = {t:.9g} s, the next is {found:.9g} s; give a later time")
         return found
 
 
 def checked_guards(guards: Iterable[Guard]) -> tuple[Guard, ...]:
     """Guards, each with a name of its own."""
     if isinstance(guards, Guard) or not isinstance(guards, Iterable):
-        raise ModelError("guards: give a list, of one where there is one")
+        raise ModelError("guards: give a list")
     found = tuple(guards)
     for one in found:
         if not isinstance(one, Guard):
             raise ModelError(f"guards: {one!r} is not a Guard")
     for name in (one.name for one in found):
         if not isinstance(name, str) or not name or sum(one.name == name for one in found) > 1:
-            raise ModelError(f"a guard is named {name!r}; names are text, not empty, and each is given once")
+            raise ModelError(f"a guard is named {name!r}; names must be non-empty text, and unique")
     return found

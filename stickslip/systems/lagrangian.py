@@ -16,10 +16,15 @@ from stickslip.systems.quantities import MOTION, Given, Quantity, needed, quanti
 
 
 class Lagrangian(Written):
-    """A mechanical system in generalised coordinates. Every function may take any of (t, q, v, z).
+    """Mechanical system in generalised coordinates. Every function may take any of (t, q, v, z).
 
-    Forces that depend on q or v may be given Jacobians (dN_dq, ...); otherwise they are differentiated by
-    central differences. `check_jacobians` compares those given with differences.
+    Jacobians of forces that depend on q or v may be given (dN_dq, ...); otherwise they are computed by
+    central differences. `check_jacobians` compares given Jacobians with differences.
+
+    Example:
+
+        ball = ss.Lagrangian("ball", M=1.0, q0=1.0, F_ext=-9.81)
+        run = ss.simulate(ss.NonsmoothSystem([ball]), until=0.1, h=1e-2)
     """
 
     def __init__(
@@ -55,7 +60,7 @@ class Lagrangian(Written):
             ("F_int", self.F_int, (dF_int_dq, dF_int_dv)),
         ):
             if of is None and any(g is not None for g in given):
-                raise ModelError(f"{owner}: a Jacobian of {key} is given, but {key} is not")
+                raise ModelError(f"{owner}: a Jacobian of {key} is given without {key}")
             for which, one in enumerate(given, 1):
                 label = f"d{key}_d{MOTION[which]}"
                 found = derivatives.jacobian(owner, label, one, of, which, n, MOTION)
@@ -132,7 +137,15 @@ class Lagrangian(Written):
 
 
 class LagrangianLinear(Lagrangian):
-    """M v̇ + C v + K q = F_ext(t) + p with constant matrices (Siconos Developer's Notes 2017, (2.19))."""
+    """Linear mechanical system M v̇ + C v + K q = F_ext(t) + p with constant matrices.
+
+    Source: Siconos Developer's Notes 2017, (2.19).
+
+    Example:
+
+        mass = ss.LagrangianLinear("mass", M=1.0, K=4.0, q0=[1.0])
+        run = ss.simulate(ss.NonsmoothSystem([mass]), until=1.0, h=1e-2)
+    """
 
     def __init__(
         self, name: str, *, M: ArrayLike, q0: ArrayLike, v0: ArrayLike = 0.0,
@@ -151,7 +164,7 @@ class LagrangianLinear(Lagrangian):
         for key, value in matrices.items():
             if callable(value):
                 raise ModelError(
-                    f"{owner}: {key} is a function; a linear system has constants (see Lagrangian)"
+                    f"{owner}: {key} is a function; a linear system takes constants (see Lagrangian)"
                 )
             constant[key] = np.asarray(needed(quantity(owner, key, value, (n, n), MOTION)).constant)
         self.C, self.K = constant["C"], constant["K"]

@@ -15,7 +15,13 @@ from stickslip.systems.relations import Binding, MechanicalOutput
 
 @dataclass(frozen=True, eq=False)
 class Scleronomous:
-    """y = y(q), p = (dy/dq)' lam (Siconos Developer's Notes 2017, (10.6))."""
+    """Relation y = y(q) with forces p = (dy/dq)' lam (Siconos Developer's Notes 2017, (10.6)).
+
+    Example:
+
+        gap = ss.Scleronomous(lambda q: q[0] - 0.1, dy_dq=[[1.0]])
+        floor = ss.Interaction("floor", "ball", gap, ss.NewtonImpact())
+    """
 
     y: Given
     """Outputs [m, rad], shape (m,) or, with `dy_dq`, gaps only; takes any of (q, z)."""
@@ -28,7 +34,7 @@ class Scleronomous:
 
 @dataclass(frozen=True, eq=False)
 class Rheonomous:
-    """y = y(t, q), p = (∂y/∂q)' lam: a moving constraint (Siconos Developer's Notes 2017, (10.5))."""
+    """Moving constraint y = y(t, q), p = (∂y/∂q)' lam (Siconos Developer's Notes 2017, (10.5))."""
 
     y: Given
     """Outputs [m, rad], shape (m,) or, with `dy_dq`, gaps only; takes any of (t, q, z)."""
@@ -43,7 +49,7 @@ class Rheonomous:
 
 @dataclass(frozen=True, eq=False)
 class CompliantRelation:
-    """y = y(t, q, lam), p = (∂y/∂q)' lam: a contact or joint that yields under its force lam [N].
+    """Relation y = y(t, q, lam), p = (∂y/∂q)' lam: a contact or joint that yields under its force lam [N].
 
     `y=lambda q, lam: q + lam / k` is a unilateral spring of stiffness k.
     """
@@ -63,7 +69,7 @@ class CompliantRelation:
 
 @dataclass(frozen=True, eq=False)
 class LagrangianNonlinear:
-    """y = h(t, q, lam), p = g(t, q, lam), where the forces are not those of ∂h/∂q."""
+    """Relation y = h(t, q, lam), p = g(t, q, lam), with forces that do not follow from ∂h/∂q."""
 
     h: Given
     """Outputs [m, rad], shape (m,); takes any of (t, q, lam, z)."""
@@ -84,7 +90,7 @@ class LagrangianNonlinear:
 
 @dataclass(frozen=True, eq=False)
 class LagrangianLinearRelation:
-    """y = C q + e + F z + D lam, p = C' lam (Siconos Developer's Notes 2017, (10.7))."""
+    """Relation y = C q + e + F z + D lam, p = C' lam (Siconos Developer's Notes 2017, (10.7))."""
 
     C: ArrayLike
     """[-, m], shape (m, nq)."""

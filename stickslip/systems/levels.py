@@ -23,8 +23,9 @@ STEP = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class IndexSets:
-    """What a system's interactions are like at one state; components and blocks are those of all
-    interactions in order."""
+    """Levels and index sets of the interactions of a system at one state; components and blocks are those of
+    all interactions in order.
+    """
 
     y: tuple[Array, Array, Array]
     """y[0], its rate y[1] and the rate of that, y[2], under the given multipliers [m, m/s, m/s², or any],
@@ -46,12 +47,12 @@ def index_sets(
     system: NonsmoothSystem, state: State | None = None, *, lam: ArrayLike | None = None,
     gap_tolerance: float = 1e-9, velocity_tolerance: float = 1e-10,
 ) -> IndexSets:  # fmt: skip
-    """Levels and index sets of a system at a state, that of the start unless given.
+    """Return the levels and index sets of a system at a state; that of the start unless given.
 
-    lam                 multipliers under which y[0], y[1] and y[2] are taken, forces in mechanics [N], shape
-                        (size,); 0 unless given: the motion that no contact holds
-    gap_tolerance       a gap up to this is closed [m]
-    velocity_tolerance  a gap whose rate is at most this neither approaches nor separates [m/s]
+    lam                 multipliers for which y[0], y[1] and y[2] are computed, forces in mechanics [N], shape
+                        (size,); 0 unless given: the motion without contact forces
+    gap_tolerance       largest gap of a closed contact [m]
+    velocity_tolerance  largest rate of a gap that neither closes nor opens [m/s]
     """
     if not isinstance(system, NonsmoothSystem):
         raise ModelError(f"system is a {type(system).__name__}; expected a NonsmoothSystem")

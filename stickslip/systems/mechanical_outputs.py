@@ -67,8 +67,8 @@ class Holonomic(ByRows):
         found = derivatives.jacobian(self.to.owner, name, None, self.given, which, shape[-1], OUTPUT)
         if found is not None and self.gaps_only:
             raise ModelError(
-                f"{self.to.owner}: {name} is missing; {self.given.name} gives gaps only,"
-                f" its {self.m} rates need {name}"
+                f"{self.to.owner}: {name} is missing; {self.given.name} defines gaps only; its"
+                f" {self.m} rates need {name}"
             )
         return found
 
@@ -160,7 +160,7 @@ class Linear(ByRows):
         for name, (given, shape) in shapes.items():
             if callable(given):
                 raise ModelError(
-                    f"{to.owner}: {name} is a function; a linear relation has constants (see Scleronomous)"
+                    f"{to.owner}: {name} is a function; a linear relation takes constants (see Scleronomous)"
                 )
             one = quantity(to.owner, name, given, shape, OUTPUT)
             if one is not None:

@@ -26,13 +26,20 @@ ROUNDING = 1e-9
 
 
 class NewtonEuler(Written):
-    """A rigid body in space. Every function may take any of (t, q, v, z).
+    """Rigid body in space with position and quaternion. Every function may take any of (t, q, v, z).
 
-    `force` acts at the centre of mass. C and K give a linear internal wrench C v + K q (11.71). Forces and
-    moments that depend on q or v may be given Jacobians; otherwise they are differentiated by differences.
+    `force` acts at the centre of mass. C and K define a linear internal wrench C v + K q (11.71). Jacobians
+    of forces and moments that depend on q or v may be given; otherwise they are computed by differences.
 
-    `frame` is that of the spin in v, in v0, in what functions are given, and of the moments of C v + K q: of
-    the body, or inertial, where Moreau-Jean then keeps the spatial momentum J ω to rounding.
+    `frame` is the frame of the angular velocity in v, in v0 and in the arguments of functions, and of the
+    moments of C v + K q: that of the body, or the inertial one, for which Moreau-Jean conserves the spatial
+    angular momentum to rounding.
+
+    Example:
+
+        q0 = [0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0]  # position, quaternion
+        top = ss.NewtonEuler("top", mass=1.0, inertia=[1.0, 2.0, 2.5], q0=q0, v0=[0, 0, 0, 0.1, 3.0, 0])
+        run = ss.simulate(ss.NonsmoothSystem([top]), until=0.1, h=1e-2)
     """
 
     def __init__(
@@ -201,7 +208,7 @@ class NewtonEuler(Written):
 
     def _matrix(self, name: str, given: ArrayLike | None, shape: tuple[int, int]) -> Array | None:
         if callable(given):
-            raise ModelError(f"{self.owner}: {name} is a function; use force and moment for that")
+            raise ModelError(f"{self.owner}: {name} is a function; use force and moment instead")
         found = quantity(self.owner, name, given, shape, MOTION)
         return None if found is None else found.constant
 
@@ -231,8 +238,9 @@ def _inertia(name: str, given: ArrayLike) -> Array:
     low, mid, high = np.linalg.eigvalsh(inertia).tolist()
     if low + mid < high * (1.0 - ROUNDING):
         raise ModelError(
-            f"{owner}: inertia is not that of any mass: its principal moments are {low:.6g}, {mid:.6g},"
-            f" {high:.6g}, and the largest is more than the sum of the others"
+            f"{owner}: inertia is impossible for a rigid body: its principal moments are {low:.6g},"
+            f" {mid:.6g},"
+            f" {high:.6g}, and the largest exceeds the sum of the others"
         )
     return inertia
 

@@ -26,7 +26,14 @@ _ENDS = ("first", "second")
 
 @dataclass(frozen=True, eq=False)
 class BallJoint:
-    """Two bodies share a point: 3 components."""
+    """Joint that keeps a point of two bodies together: 3 components.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("rod", ss.Capsule(0.02, 0.4), position=(0, 0, -0.2))
+        b.joint("pivot", ss.joints.BallJoint((0, 0, 0)), "rod")
+    """
 
     kind: ClassVar[str] = "ball"
 
@@ -39,7 +46,9 @@ class BallJoint:
 
 @dataclass(frozen=True, eq=False)
 class FixedJoint:
-    """Two bodies move as one: 6 components, of which the last three are of orientation [rad]."""
+    """Joint that fixes two bodies to each other: 6 components, of which the last three are of orientation
+    [rad].
+    """
 
     kind: ClassVar[str] = "fixed"
 
@@ -52,7 +61,14 @@ class FixedJoint:
 
 @dataclass(frozen=True, eq=False)
 class HingeJoint:
-    """Two bodies share a point and an axis: 5 components."""
+    """Joint that keeps a point and an axis of two bodies together: 5 components.
+
+    Example:
+
+        b = ss.WorldBuilder()
+        b.body("door", ss.Cuboid((0.8, 0.04, 2.0)), position=(0.4, 0, 1))
+        b.joint("hinge", ss.joints.HingeJoint((0, 0, 1), (0, 0, 1)), "door", limits=(-1.5, 1.5))
+    """
 
     kind: ClassVar[str] = "hinge"
 
@@ -69,7 +85,9 @@ class HingeJoint:
 
 @dataclass(frozen=True, eq=False)
 class SliderJoint:
-    """A body slides along an axis of the other and does not turn: 5 components, the first two of position."""
+    """Joint that lets a body slide along an axis of the other without rotation: 5 components, two of
+    position.
+    """
 
     kind: ClassVar[str] = "slider"
 
@@ -85,7 +103,7 @@ class SliderJoint:
 
 @dataclass(frozen=True, eq=False)
 class DistanceJoint:
-    """Two points keep their distance, a rod with a ball at each end: 1 component."""
+    """Joint that keeps the distance of two points, like a rod with a ball joint at each end: 1 component."""
 
     kind: ClassVar[str] = "distance"
 
@@ -100,7 +118,7 @@ class DistanceJoint:
         start = float(np.linalg.norm(np.subtract(*(vector(to.owner, n, getattr(self, n), 3) for n in _ENDS))))
         length = start if self.length is None else float(vector(to.owner, "length", self.length, 1)[0])
         if not (length > 0.0 and start > 0.0):
-            raise ModelError(f"{to.owner}: the length of a DistanceJoint is positive, and its points differ")
+            raise ModelError(f"{to.owner}: a DistanceJoint needs a positive length and two different points")
         return Joint(to, "DistanceJoint", (_Part(to, DISTANCE, 1, 0, self.first, None, self.second, length),))
 
 
@@ -129,7 +147,7 @@ class _Part:
         """Holds so many components of place and turn; point, on the second body `second` if given, and axes,
         rows of its frame, by default those of the first body, inertial at the start."""
         if to.nq not in (7, 14):
-            raise ModelError(f"{to.owner}: joints are between Newton-Euler bodies, one or two")
+            raise ModelError(f"{to.owner}: a joint connects one or two Newton-Euler bodies")
         self.owner, self.kind, self.place, self.turn, self.length = to.owner, kind, place, turn, length
         sides = poses(to.q0)
         first = vector(to.owner, "point" if second is None else _ENDS[0], point, 3)

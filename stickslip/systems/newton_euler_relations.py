@@ -24,7 +24,7 @@ from stickslip.systems.relations import Binding, MechanicalOutput
 
 @dataclass(frozen=True, eq=False)
 class Touch:
-    """Where two bodies touch, or would."""
+    """Contact point and normal of two bodies that touch, or would touch."""
 
     gap: float
     """Signed distance [m]."""
@@ -52,10 +52,10 @@ class Geometry(ABC):
 
 @dataclass(frozen=True, eq=False)
 class BodyContact:
-    """Contact whose gap, normal and point are functions of q, that of the first body and then the second.
+    """Contact of one or two bodies whose gap, normal and point are functions of q, first body first.
 
-    A surface that moves by itself (a conveyor, a shaken table) has its velocity in `surface_velocity`; where
-    the gap takes t that is needed.
+    `surface_velocity` is the velocity of a surface that moves by itself (a conveyor, a shaken table); it is
+    required where the gap depends on t.
     """
 
     gap: Given
@@ -75,7 +75,7 @@ class BodyContact:
 
 @dataclass(frozen=True, eq=False)
 class PointOnPlane:
-    """A point of a body above the fixed plane {x: normal · x = offset}."""
+    """Contact of a point of a body with the fixed plane {x: normal · x = offset}."""
 
     point: ArrayLike
     """In the body frame [m], shape (3,)."""
@@ -90,7 +90,7 @@ class PointOnPlane:
 
 @dataclass(frozen=True, eq=False)
 class SpherePlane:
-    """A sphere fixed to a body above the fixed plane {x: normal · x = offset}."""
+    """Contact of a sphere of a body with the fixed plane {x: normal · x = offset}."""
 
     radius: float
     """[m]."""
@@ -108,7 +108,7 @@ class SpherePlane:
 
 @dataclass(frozen=True, eq=False)
 class SphereSphere:
-    """Spheres fixed to two bodies, or one fixed to a body and one to the world."""
+    """Contact of spheres of two bodies, or of a sphere of a body and a sphere fixed in space."""
 
     radius_first: float
     """[m]."""
@@ -169,7 +169,7 @@ class AbovePlane(Geometry):
 
     def __init__(self, to: Binding, center: ArrayLike, radius: float, normal: ArrayLike, offset: float):
         if to.nq != 7:
-            raise ModelError(f"{to.owner}: contact with a fixed plane is of one body")
+            raise ModelError(f"{to.owner}: contact with a fixed plane takes one body")
         place, given = vector(to.owner, "center", center, 3), vector(to.owner, "normal", normal, 3)
         size = float(np.linalg.norm(given))
         if not size > 0.0:
@@ -213,7 +213,7 @@ class _Given(Geometry):
         self.second = quantity(to.owner, "second", given.second, (3,), OUTPUT, takes)
         self.velocity = quantity(to.owner, "surface_velocity", given.surface_velocity, (3,), OUTPUT, takes)
         if "t" in self.gap.wanted and self.velocity is None:
-            raise ModelError(f"{to.owner}: surface_velocity is missing; the gap moves with time")
+            raise ModelError(f"{to.owner}: surface_velocity is missing, although the gap depends on time")
         found = (self.gap, self.normal, self.point, self.second, self.velocity)
         self.quantities = tuple(one for one in found if one is not None)
         self._lam = np.zeros(to.law.size)

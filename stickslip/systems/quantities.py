@@ -176,7 +176,7 @@ def _wanted(
         parameters = signature(getattr(given, "py_func", given)).parameters.values()
     except (TypeError, ValueError):
         raise ModelError(
-            f"{owner}: the arguments of {name} cannot be read; wrap it in a lambda that names them"
+            f"{owner}: the signature of {name} cannot be inspected; wrap it in a lambda with named arguments"
         ) from None
     open_ = [p for p in parameters if p.default is Parameter.empty and p.kind is not p.VAR_KEYWORD]
     wanted = tuple(p.name for p in open_)
@@ -184,7 +184,7 @@ def _wanted(
     if wanted != order or any(p.kind is p.KEYWORD_ONLY for p in open_):
         raise ModelError(
             f"{owner}: {name} takes ({', '.join(str(p) for p in open_)});"
-            f" it may take any of ({', '.join(allowed)}), in that order and by position"
+            f" it may take ({', '.join(allowed)}), in that order and by position"
         )
     return wanted
 

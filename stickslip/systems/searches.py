@@ -66,7 +66,7 @@ def search_of(system: NonsmoothSystem) -> Search | None:
     """What finds the contacts of a system; None where it has no slots."""
     found = {id(one): one for one in (relation.search for relation in _slots(system).values())}
     if len(found) > 1:
-        raise ModelError("a system has contacts of two worlds; make one world of them")
+        raise ModelError("a system has contacts of two worlds; combine them in one world")
     return next(iter(found.values()), None)
 
 

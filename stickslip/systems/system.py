@@ -29,21 +29,24 @@ UNIT = 1e-6
 
 
 class Interaction:
-    """Ties a relation and a law to systems, by their names: `Interaction("floor", "ball", relation, law)`."""
+    """Relation and law between one or several systems, which are given by name.
+
+    Example:
+
+        floor = ss.Interaction("floor", "ball", ss.Scleronomous(lambda q: q), ss.NewtonImpact(e=0.9))
+    """
 
     def __init__(self, name: str, systems: str | Sequence[str], relation: Relation, law: Law):
         self.name = name
         if not isinstance(systems, Iterable):
-            raise ModelError(f"interaction {name!r}: its systems are given by their names")
+            raise ModelError(f"interaction {name!r}: give its systems by name")
         self.systems: tuple[str, ...] = (systems,) if isinstance(systems, str) else tuple(systems)
         self.relation, self.law = relation, law
         if not self.systems:
             raise ModelError(f"interaction {name!r} names no system")
         for system in self.systems:
             if not isinstance(system, str):
-                raise ModelError(
-                    f"interaction {name!r}: its systems are given by their names, not {system!r}"
-                )
+                raise ModelError(f"interaction {name!r}: give its systems by name, not {system!r}")
         if len(set(self.systems)) < len(self.systems):
             raise ModelError(f"interaction {name!r} names a system twice: {', '.join(self.systems)}")
         if not isinstance(law, Law):
@@ -146,13 +149,20 @@ class Bound:
 
 
 class NonsmoothSystem:
-    """Systems, interactions and couplings, checked and laid out: the value that `simulate` takes.
+    """Systems, interactions and couplings, checked: the model that `simulate` takes.
 
-    Interactions and couplings name systems, and `ports` of them: coordinates that are made of theirs.
+    Interactions and couplings refer to systems by name, and to `ports`: coordinates that are functions of
+    theirs.
 
-    guards   where the state jumps, for the event-driven scheme
-    edges    times at which functions of time jump [s], in order, or a function of t that gives the next one:
-             steps end at them, and no scheme asks for what is beyond
+    guards   jumps of the state, for the event-driven scheme
+    edges    times at which functions of time jump [s], in increasing order, or a function of t that returns
+             the next one; steps end at them, and no scheme evaluates functions beyond
+
+    Example:
+
+        ball = ss.Lagrangian("ball", M=1.0, q0=1.0, F_ext=-9.81)
+        floor = ss.Interaction("floor", "ball", ss.Scleronomous(lambda q: q), ss.NewtonImpact(e=0.9))
+        print(ss.NonsmoothSystem([ball], [floor]))
     """
 
     def __init__(
@@ -367,8 +377,8 @@ class NonsmoothSystem:
         output = interaction.relation.bound(to)
         if isinstance(output, FirstOrderOutput) != orders.pop():
             raise ModelError(
-                f"interaction {interaction.name!r}: {type(interaction.relation).__name__} is a relation of"
-                f" the other order than its systems {', '.join(interaction.systems)}"
+                f"interaction {interaction.name!r}: {type(interaction.relation).__name__} has another"
+                f" order than its systems {', '.join(interaction.systems)}"
             )
         return Bound(
             interaction.name, interaction.relation, law, output, numbers, where["q"], where["v"], where["z"],
@@ -379,8 +389,8 @@ class NonsmoothSystem:
         first = [isinstance(self.members[name].dynamics, FirstOrderDynamics) for name in names]
         if any(first) and not all(first):
             raise ModelError(
-                f"{owner} ties first-order and second-order systems together: {', '.join(names)}; tie them by"
-                " a Coupling, or write the mechanical ones as first-order systems"
+                f"{owner} connects first-order with second-order systems: {', '.join(names)}; connect"
+                " them by a Coupling, or write the mechanical ones as first-order systems"
             )
 
     def _reached(self, interaction: Interaction, before: Sequence[Bound]) -> Bound:
@@ -395,8 +405,8 @@ class NonsmoothSystem:
         if isinstance(output, FirstOrderOutput):
             if not all(isinstance(self.members[name].dynamics, Integrated) for name in reach.names):
                 raise ModelError(
-                    f"{owner}: {type(interaction.relation).__name__} is a relation of the other order than"
-                    f" its systems {', '.join(interaction.systems)}"
+                    f"{owner}: {type(interaction.relation).__name__} has another order than its"
+                    f" systems {', '.join(interaction.systems)}"
                 )
             law = law_of_rates(owner, law)
             output = OfRates(owner, output, reach.nq, law.size, z0)
@@ -442,7 +452,7 @@ class NonsmoothSystem:
 
 def _tuple(what: str, values: Iterable[Thing]) -> tuple[Thing, ...]:
     if not isinstance(values, Iterable):
-        raise ModelError(f"{what} is {_called(values)}; give a list, of one where there is one")
+        raise ModelError(f"{what} is {_called(values)}; give a list")
     return tuple(values)
 
 
@@ -469,6 +479,6 @@ def _length(part: slice) -> int:
 def _unique(what: str, names: Sequence[str]) -> None:
     for name in names:
         if not isinstance(name, str) or not name:
-            raise ModelError(f"a {what} is named {name!r}; names are text and not empty")
+            raise ModelError(f"a {what} is named {name!r}; names must be non-empty text")
         if names.count(name) > 1:
             raise ModelError(f"two {what}s are named {name!r}")

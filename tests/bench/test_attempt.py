@@ -57,7 +57,8 @@ def test_a_record_says_what_the_judge_says_and_all_options(path):
     assert record.options["tolerance"] == 1e-8
     assert record.repetitions == LIMITS.best_of
     assert record.iterations >= 1
-    assert record.seconds > 0.0
+    assert 0.0 < record.seconds <= record.median_seconds <= record.longest_seconds
+    assert 0.0 <= record.cpu_seconds <= record.median_cpu_seconds <= record.longest_cpu_seconds
     assert RunRecord.from_json(json.loads(json.dumps(record.as_json()))).key == record.key
 
 
@@ -82,11 +83,11 @@ def replace_limits(**changes):
     ("name", "outcome", "words"),
     [
         ("Good", Outcome.SOLVED, ""),
-        ("Liar", Outcome.MISSED, "it claims to have solved it, but the judge finds an error of"),
+        ("Liar", Outcome.MISSED, "it reports a solution, but the judge finds an error of"),
         ("Modest", Outcome.SOLVED, "the judge accepts it, the solver itself says STALLED: no idea"),
         ("NotNumbers", Outcome.RAISED, "its r holds NaN or inf"),
         ("WrongShape", Outcome.RAISED, "its r has shape (4,), expected (3,)"),
-        ("Nothing", Outcome.RAISED, "it gave back a NoneType, neither a Solution nor an array r"),
+        ("Nothing", Outcome.RAISED, "it returned a NoneType, which is neither a Solution nor an array r"),
         ("Raises", Outcome.RAISED, "RuntimeError: this is not my day"),
         ("RaisesUnspeakably", Outcome.RAISED, "UnspeakableError"),
         ("Leaves", Outcome.RAISED, "SystemExit: goodbye"),

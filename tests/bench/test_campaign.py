@@ -292,5 +292,5 @@ def test_chosen_problems():
     assert [e.name for e in chosen(folder, (), 2).entries] == ["b", "c"]
     assert [e.name for e in chosen(folder, ["stack"], 1).entries] == ["c"]
     assert chosen(folder).path(folder.entries[0]) == folder.path(folder.entries[0])
-    with pytest.raises(ValueError, match=r"no family 'tower'.*there are: stack, pile"):
+    with pytest.raises(ValueError, match=r"unknown family 'tower'.*there are: stack, pile"):
         chosen(folder, ["tower"])

@@ -136,5 +136,5 @@ def test_two_problems_of_one_name_are_told_apart():
 def test_what_cannot_be_asked():
     with pytest.raises(ValueError, match="no table"):
         combine([])
-    with pytest.raises(ValueError, match=r"no difference is called 'weather'; known: precision"):
+    with pytest.raises(ValueError, match=r"unknown difference 'weather'; known: precision"):
         combine([table("a")], allow=["weather"])

@@ -127,7 +127,7 @@ def test_a_run_takes_it_in_every_step(own):
 def test_names_are_those_given_before_the_place(tmp_path, problem):
     (tmp_path / "mine.py").write_text(SOURCE)
     assert OwnSolver.of(f"best={tmp_path / 'mine.py'}:Mine").solve(problem).solver == "best"
-    with pytest.raises(ValueError, match="there is no file"):
+    with pytest.raises(ValueError, match="does not exist"):
         OwnSolver.of(f"{tmp_path / 'nothing.py'}:Mine")
     with pytest.raises(ValueError, match="there is a solver nsgs already"):
         OwnSolver.of(f"nsgs={tmp_path / 'mine.py'}:Mine")

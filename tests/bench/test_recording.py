@@ -149,12 +149,12 @@ def test_a_scene_that_fails_leaves_what_it_met(tmp_path: Path, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("name", "given", "how", "words"),
     [
-        ("stcak", {}, {"every": 1}, "no scene 'stcak'; known: arch"),
+        ("stcak", {}, {"every": 1}, "unknown scene 'stcak'; known: arch"),
         ("stack", {"bodeis": 2}, {"every": 1}, "no parameter 'bodeis'"),
         ("stack", {}, {"every": 0}, "every is 0"),
         ("stack", {}, {"every": 1, "most": 0}, "most is 0"),
         ("stack", {}, {"every": 1, "start": -1.0}, "start is -1.0"),
-        ("stack", {}, {"every": 1, "solver": "sledge"}, "no solver 'sledge'"),
+        ("stack", {}, {"every": 1, "solver": "sledge"}, "unknown solver 'sledge'"),
     ],
 )
 def test_what_cannot_be_recorded_is_named(name, given, how, words) -> None:

@@ -11,7 +11,7 @@ from stickslip.extras import MissingPackage
 from stickslip.problem.solution import Verdict
 from stickslip.solvers import registry
 
-present = pytest.mark.skipif(not find_siconos(), reason="Siconos is absent")
+present = pytest.mark.skipif(not find_siconos(), reason="Siconos was not found")
 
 
 def sliding() -> ss.World:
@@ -49,13 +49,13 @@ def test_other_problems_go_through_their_own_solvers():
 def test_where_siconos_is_absent_it_is_said(monkeypatch):
     monkeypatch.setattr(module, "find_siconos", lambda: Found(None, "", ("python3: no module",)))
     for solver in ("siconos-lemke", SiconosSolver(method="lemke")):
-        with pytest.raises(MissingPackage, match=r"Siconos is absent: .*; tried python3: no module"):
+        with pytest.raises(MissingPackage, match=r"Siconos was not found; .*; tried python3: no module"):
             ss.solve(ss.problem.lcp([[1.0]], [-1.0]), solver)
     for verb in (
         lambda **how: ss.simulate(sliding(), until=0.02, **how),
         lambda **how: ss.live(sliding(), **how),
     ):
-        with pytest.raises(MissingPackage, match="siconos-nsgs: Siconos is absent"):
+        with pytest.raises(MissingPackage, match="siconos-nsgs: Siconos was not found"):
             verb(h=5e-3, solver="siconos-nsgs")
     with pytest.raises(ValueError, match="method must be one of"):
         SiconosSolver(method="magic")
@@ -69,5 +69,5 @@ def test_names_stand_for_methods_and_runs_tell_them():
     assert "method" not in {spec.name for spec in registry.entry("siconos-prox").options}
     with pytest.raises(TypeError, match="siconos-prox has no option 'method'"):
         registry.make("siconos-prox", method="nsgs")
-    with pytest.raises(KeyError, match=r"no solver 'siconos-nsg'; .*siconos-nsgs"):
+    with pytest.raises(KeyError, match=r"unknown solver 'siconos-nsg'; .*siconos-nsgs"):
         registry.make("siconos-nsg")

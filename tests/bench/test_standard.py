@@ -67,7 +67,7 @@ def test_scenes_and_parameters_of_recipes_are_there(recipe: Recipe) -> None:
 
 
 def test_a_recipe_of_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="recipe kapla/falls: there is no scene 'tower'"):
+    with pytest.raises(ValueError, match="recipe kapla/falls: unknown scene 'tower'"):
         replace(FALLS, scene="tower").check()
     with pytest.raises(ValueError, match="recipe kapla/falls: scene kapla has no parameter 'floors'"):
         replace(FALLS, parameters={"floors": 3}).check()
@@ -79,7 +79,7 @@ def test_families_are_chosen_by_name() -> None:
     chosen = standard.select(["kapla", "stack"])
     assert {recipe.family for recipe in chosen} == {"kapla", "stack"}
     assert {recipe.family for recipe in SMALL} == FAMILIES
-    with pytest.raises(ValueError, match="no family 'tower'; known: stack, "):
+    with pytest.raises(ValueError, match="unknown family 'tower'; known: stack, "):
         standard.select(["tower"])
     with pytest.raises(ValueError, match="no family is named"):
         standard.select([])

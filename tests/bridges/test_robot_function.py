@@ -100,7 +100,7 @@ def test_jax():
 
 def test_what_is_given_wrongly():
     robot = ss.Robot.load(DISC)
-    with pytest.raises(ModelError, match="no input 'effort'"):
+    with pytest.raises(ModelError, match="unknown input 'effort'"):
         ss.step_function(robot, 2e-3, "torch", inputs=("effort",))
     f = function(robot)
     x = list(given(robot, 1))

@@ -98,7 +98,7 @@ def test_a_kink_is_accepted_or_raised():
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        ({"inputs": ("speed",)}, "no input 'speed'; known: gravity"),
+        ({"inputs": ("speed",)}, "unknown input 'speed'; known: gravity"),
         ({"inputs": ("mu", "mu")}, "named twice"),
         ({"steps": 0}, "steps is 0"),
         ({"on_kink": "ignore"}, "on_kink is 'ignore'; known: accept, raise"),
@@ -128,5 +128,5 @@ def test_arguments_that_cannot_be():
 
 
 def test_a_framework_that_is_not_known():
-    with pytest.raises(ss.ModelError, match="no framework 'numpy'; known: jax, torch"):
+    with pytest.raises(ss.ModelError, match="unknown framework 'numpy'; known: jax, torch"):
         ss.step_function(thrown(), 0.01, "numpy")

@@ -56,7 +56,7 @@ def test_scenes_of_one_problem(run, tmp_path):
     record = read_record(tmp_path / "wall-problem-columns2-h0.002-rows2.hdf5")
     assert record.info["recipe"].endswith("wall-problem --set h=0.002 --rows 2 --columns 2")
     assert Features.of(record.problem).contacts == int(record.info["contacts"])
-    run(*RECORD, "wall-problem", "--until", 1, "--out", tmp_path).refuses("wall-problem is one problem")
+    run(*RECORD, "wall-problem", "--until", 1, "--out", tmp_path).refuses("wall-problem is a single problem")
 
 
 def test_no_contact_at_all(run, tmp_path):
@@ -88,7 +88,7 @@ def test_a_scene_that_fails_half_way_says_so(run, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (("stcak", "--every", 1), ("no scene 'stcak'", "wall", "stack")),
+        (("stcak", "--every", 1), ("unknown scene 'stcak'", "wall", "stack")),
         (("stack",), ("--every is missing",)),
         (("stack", "--every", 0), ("every is 0", "at least 1")),
         (("stack", "--every", "often"), ("often",)),
@@ -97,7 +97,7 @@ def test_a_scene_that_fails_half_way_says_so(run, tmp_path, monkeypatch):
         (("stack", "--every", 1, "--from", "nan"), ("--from is nan",)),
         (("stack", "--every", 1, "--until", 0), ("until is 0",)),
         (("stack", "--every", 1, "--h", -1), ("h is -1",)),
-        (("stack", "--every", 1, "--solver", "sledge"), ("no solver 'sledge'",)),
+        (("stack", "--every", 1, "--solver", "sledge"), ("unknown solver 'sledge'",)),
         (("stack", "--every", 1, "--bodeis", 3), ("--bodeis", "bodies, mu")),
         (("stack", "--every", 1, "--bodies", "few"), ("bodies takes a whole number",)),
         (("stack", "--every", 1, "--bodies", -1), ("bodies is -1",)),
@@ -119,8 +119,12 @@ def test_a_function_that_fails_is_named(run, tmp_path):
 def test_a_place_that_cannot_be_written(run, tmp_path):
     file = tmp_path / "file"
     file.write_text("")
-    run(*RECORD, "stack", "--every", 1, "--out", file).refuses(f"{file}: is a file, not a folder")
-    run(*RECORD, "stack", "--every", 1, "--out", file / "below").refuses("is a file, not a folder")
+    run(*RECORD, "stack", "--every", 1, "--out", file).refuses(
+        f"{file}: this is a file; --out takes the name of a folder"
+    )
+    run(*RECORD, "stack", "--every", 1, "--out", file / "below").refuses(
+        "this is a file; --out takes the name of a folder"
+    )
     if os.geteuid():
         closed = tmp_path / "closed"
         closed.mkdir(mode=0o500)

@@ -123,7 +123,7 @@ def test_two_versions_are_compared(run, results, tmp_path):
         "bench", "report", tmp_path / "old.h5", results, "--versions", "--solvers", "nsgs", "--format", "md"
     )
     assert "auto@old" not in found.out
-    run("bench", "report", results, "--versions", "--format", "md").refuses("--versions", "two or more")
+    run("bench", "report", results, "--versions", "--format", "md").refuses("--versions", "at least two")
 
 
 def test_a_line_per_run(run, results, tmp_path):

@@ -148,7 +148,7 @@ def test_ctrl_c_says_how_to_go_on(run, folder, fake, tmp_path):
     result = run(*command)
     assert result.code == 130
     assert result.out == ""
-    result.says("interrupted", "5 runs are safe in", str(out), "the same command goes on")
+    result.says("interrupted", "5 runs are stored in", str(out), "repeat the command to continue")
     fake.stop_after = None
     assert run(*command).code == 0
     assert len(fake.ran) == len(read_results(out).runs) == 12
@@ -185,7 +185,7 @@ def test_limits_that_are_not_given_are_those_of_the_library(run, folder, fake, t
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (("--solvers", "sngs"), ("no solver 'sngs'", "nsgs")),
+        (("--solvers", "sngs"), ("unknown solver 'sngs'", "nsgs")),
         (("--solvers", "nsgs:sweeps=3"), ("nsgs has no option 'sweeps'",)),
         (("--own", "mine=nowhere.py:Mine"), ("mine", "nowhere.py")),
         (("--tolerance", "small"), ("--tolerance", "'small'")),
@@ -197,7 +197,7 @@ def test_limits_that_are_not_given_are_those_of_the_library(run, folder, fake, t
         (("--memory", "1"), ("memory", "[64")),
         (("--workers", "0"), ("--workers", "at least 1")),
         (("--most", "0"), ("--most", "at least 1")),
-        (("--families", "tower"), ("no family 'tower'", "pile, stack")),
+        (("--families", "tower"), ("unknown family 'tower'", "pile, stack")),
         (("--executor", "clouds"), ("--executor clouds", "processes")),
         (("--problems", "nowhere"), ("nowhere", "no such file")),
         (("--out", "results.txt"), ("results.txt", ".h5")),

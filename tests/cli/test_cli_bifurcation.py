@@ -34,7 +34,7 @@ def test_numbers_of_the_state_of_any_scene(run):
     [
         (("cam", "--vary", "rpm=300:800"), "neither of the form name=first:last:count"),
         (("cam", "--vary", "rmp=300:800:3"), "did you mean 'rpm'"),
-        (("cam", "--vary", "rpm=300:800:3", "--rpm", 3), "rpm is varied and given"),
+        (("cam", "--vary", "rpm=300:800:3", "--rpm", 3), "rpm is both varied and given"),
         (("cam", "--vary", "rpm=300:800:3", "--masss", 3), "did you mean 'mass'"),
         (("cam", "--vary", "rpm=300:800:3", "--observe", "q7"), "cam has q0 to q0"),
         (("cam", "--vary", "rpm=300:800:3", "--observe", "heat"), "cam has gap [m], approach [m/s], q0, v0"),
@@ -42,7 +42,7 @@ def test_numbers_of_the_state_of_any_scene(run):
         (("cam", "--vary", "rpm=-5:800:3"), "rpm is -5"),
         (("bouncing-ball", "--vary", "e=0.1:0.5:3"), "give --period"),
         (("wall-problem", "--vary", "rows=1:3:3", "--period", 1), "is a problem and does not run"),
-        (("cams", "--vary", "rpm=300:800:3"), "no scene 'cams'"),
+        (("cams", "--vary", "rpm=300:800:3"), "unknown scene 'cams'"),
     ],
 )
 def test_refusals(run, given, words):

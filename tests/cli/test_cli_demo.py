@@ -108,7 +108,7 @@ def test_a_page_that_cannot_be_written_is_said_before_the_run(run, tmp_path):
 
 
 def test_no_spheres(run, tmp_path):
-    run("demo", "--out", tmp_path, "--bodies", 0).refuses("--bodies 0")
+    run("demo", "--out", tmp_path, "--bodies", 0).refuses("--bodies must be at least 1")
     assert not list(tmp_path.iterdir())
 
 

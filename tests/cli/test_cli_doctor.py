@@ -15,7 +15,7 @@ def test_a_whole_installation_has_no_faults(run):
     titles = ("installation", "packages", "extras", "compiled kernels", "threads", "solvers", "self-test")
     lines = found.out.splitlines()
     assert [line for line in lines if line in titles] == list(titles)
-    assert lines[-1] == "all is well"
+    assert lines[-1] == "no faults"
     assert "stops after 101.94 mm, 101.94 by the closed form" in found.out
     assert stickslip.__version__ in found.out
 

@@ -77,7 +77,10 @@ def test_every_ending_is_written(run, world, tmp_path, name):
     [
         (["x.xlsx"], ["x.xlsx", ".csv or .parquet or .vtkhdf", ".rrd"]),
         (["x"], ["the name must end in .csv"]),
-        (["x.csv", "--table", "interactions"], ["no table 'interactions'", "states, contacts, energies"]),
+        (
+            ["x.csv", "--table", "interactions"],
+            ["unknown table 'interactions'", "states, contacts, energies"],
+        ),
         (["x.csv", "--table", "forces"], ["forces", "contacts"]),
         (["x.vtkhdf", "--table", "states"], ["a table is written to .csv or .parquet"]),
         (["x.csv", "--from", "1"], ["no record from 1 to 0.3 s"]),

@@ -137,7 +137,7 @@ def test_files_of_others_are_said_to_be_what_they_are(run, tmp_path):
     robot.write_text('<robot name="arm"><link name="base"/></robot>')
     result = run("info", robot)
     assert (result.code, result.err) == (0, "")
-    for text in ("URDF robot description", "arm", "1 links, 0 joints", "nothing in it can move"):
+    for text in ("URDF robot description", "arm", "1 links, 0 joints", "the model has no degrees of freedom"):
         assert text in result.out
     report = json.loads(run("info", robot, "--json").out)
     assert (report["kind"], report["name"], report["counts"]["links"]) == ("other", "arm", 1)

@@ -69,7 +69,7 @@ def test_run_of_a_model_and_on_by_its_file(run, model, tmp_path):
     assert run("run", out, "--resume", "--until", 0.02).code == 0
     whole = ss.simulate(ss.load(model), until=0.02, h=1e-3)
     assert np.array_equal(ss.read_trajectory(out).q, whole.q)
-    run("run", out, "--resume").refuses("came to its end, t = 0.02 s", "--until")
+    run("run", out, "--resume").refuses("the run is complete, t = 0.02 s", "--until")
     again = tmp_path / "again.h5"
     assert run("run", out, "--out", again).code == 0
     assert np.array_equal(ss.read_trajectory(again).q, whole.q)
@@ -99,7 +99,7 @@ def test_run_refuses(run, model, tmp_path):
     run("run", model, "--h", 1e-3).refuses("--until is missing")
     run("run", model, "--until", 1).refuses("--h is missing")
     run("run", model, "--until", 1, "--h", 1e-3, "--mu", 3).refuses("--mu")
-    run("run", model, "--resume").refuses("--resume FILE")
+    run("run", model, "--resume").refuses("--resume needs the file")
     run("run", tmp_path / "gone.toml", "--until", 1, "--h", 1).refuses("gone.toml", "no such file")
     model.write_text(model.read_text().replace("version = 1", "version = 7"))
     run("run", model, "--until", 1, "--h", 1).refuses("line 1, version: must be 1, is 7")
@@ -111,7 +111,7 @@ def test_a_run_of_functions_is_refused_by_their_names_unless_they_are_of_a_scene
     assert run("run", path, "--resume", "--until", 0.02).code == 0
     path.unlink()
     ss.simulate(scenes.function("moving-wall")().system, until=0.01, h=1e-3, out=path)
-    run("run", path, "--resume", "--until", 1).refuses("does not hold its model", "F_int is the function")
+    run("run", path, "--resume", "--until", 1).refuses("does not contain its model", "F_int is the function")
 
 
 def test_info(run, model, equations):

@@ -38,7 +38,7 @@ def test_siconos_solves_by_name_where_it_is(run, local_file):
         assert found.out.startswith("siconos-nsgs: SOLVED")
     else:
         assert found.code == 2
-        found.says("Siconos is absent")
+        found.says("Siconos was not found")
 
 
 def test_a_solver_of_ones_own_makes_every_step(run, tmp_path):

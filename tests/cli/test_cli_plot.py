@@ -62,7 +62,7 @@ def test_without_what_the_plots_of_a_file_are_listed(run, ball, world, local_fil
     listed = run("plot", world)
     assert "bodies: floor, ball 0, ball 1" in listed.out
     assert "--system" not in listed.out
-    assert "none: it stores no solution" in run("plot", local_file).out
+    assert "none: the file has no solution" in run("plot", local_file).out
 
 
 def test_cones_of_a_stored_solution(run, local_file, tmp_path):
@@ -72,8 +72,8 @@ def test_cones_of_a_stored_solution(run, local_file, tmp_path):
     assert (result.code, result.err) == (0, "")
     assert out.read_bytes().startswith(b"\x89PNG")
     run("plot", local_file, "cones", "--out", out).refuses("local.hdf5", "stores no solution")
-    run("plot", solved, "energy", "--out", out).refuses("energy is drawn of a trajectory")
-    run("plot", solved, "residuals", "--out", out).refuses("stores no history", "stickslip solve")
+    run("plot", solved, "energy", "--out", out).refuses("energy needs a run")
+    run("plot", solved, "residuals", "--out", out).refuses("contains no history", "stickslip solve")
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_cones_of_a_stored_solution(run, local_file, tmp_path):
         (["gaps", "--interaction", "wall"], ["no interaction 'wall'", "known: floor"]),
         (["gaps", "--body", "ball"], ["no body 'ball'", "written equations"]),
         (["phase", "--coordinate", "7"], ["no coordinate '7'", "0 to 0"]),
-        (["energy", "--body", "ball"], ["--body is not for energy", "gaps"]),
+        (["energy", "--body", "ball"], ["--body does not apply to energy", "gaps"]),
         (["poincare"], ["needs a period"]),
         (["poincare", "--period", "-1"], ["must be positive"]),
         (["poincare", "--period", "0"], ["must be positive"]),
@@ -161,6 +161,6 @@ def test_info_says_how_far_a_run_is(run, tmp_path):
     live = ss.live(ss.NonsmoothSystem([ss.Lagrangian("ball", M=1.0, q0=1.0)]), h=0.01, out=path)
     live.step(3)
     live.run()
-    assert "0 to 0.03 s, h = 0.01 s; so far: it is being written" in run("info", path).out
+    assert "0 to 0.03 s, h = 0.01 s; so far; the file is being written" in run("info", path).out
     live.end(complete=False)
-    assert "unfinished, --resume goes on from there" in run("info", path).out
+    assert "unfinished; --resume continues it" in run("info", path).out

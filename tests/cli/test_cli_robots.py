@@ -51,7 +51,9 @@ def test_run_is_simulate_and_goes_on_by_its_file(run, robot, tmp_path):
     loaded = ss.Robot.load(robot)
     whole = ss.simulate(loaded, until=0.04, h=0.002, start=loaded.key("home"))
     assert np.array_equal(ss.read_trajectory(out).q, whole.q)
-    run("run", out, "--resume", "--key", "home", "--until", 1).refuses("--key home", "begins at the end of")
+    run("run", out, "--resume", "--key", "home", "--until", 1).refuses(
+        "--key home", "the run starts at the end of"
+    )
 
 
 def test_the_step_is_that_of_the_file_unless_given(run, robot):
@@ -66,8 +68,8 @@ def test_a_function_controls(run, robot, tmp_path):
     direct = ss.simulate(ss.Robot.load(robot), until=0.02, control=lambda data: (0.0, 8.0, 8.0))
     assert np.array_equal(ss.read_trajectory(out).q, direct.q)
     asked = ("run", robot, "--until", 0.02, "--control")
-    run(*asked, f"{policies}:breaks").refuses("breaks: at t = 0 s it fails with RuntimeError: no policy")
-    run(*asked, f"{policies}:NUMBER").refuses("is no function")
+    run(*asked, f"{policies}:breaks").refuses("breaks: at t = 0 s it raised RuntimeError: no policy")
+    run(*asked, f"{policies}:NUMBER").refuses("this is not a function")
     run(*asked, f"{policies}:gone").refuses("--control: ", "has no gone")
 
 
@@ -105,11 +107,11 @@ def test_meshes_are_found_on_the_search_path(run, tmp_path):
 
 def test_run_refuses(run, robot, recorded, tmp_path):
     run("run", robot).refuses("--until is missing")
-    run("run", robot, "--until", 1, "--key", "hom").refuses("no key 'hom'", "did you mean 'home'")
-    run("run", robot, "--until", 1, "--scheme", "variational").refuses("does not carry robots")
+    run("run", robot, "--until", 1, "--key", "hom").refuses("unknown key 'hom'", "did you mean 'home'")
+    run("run", robot, "--until", 1, "--scheme", "variational").refuses("does not apply to robots")
     run("run", robot, "--until", 1, "--mu", 3).refuses("--mu")
     run("run", tmp_path / "gone.urdf", "--until", 1).refuses("gone.urdf", "no such file")
-    run("run", "stack", "--key", "home").refuses("--key is for robots", "stack is none")
+    run("run", "stack", "--key", "home").refuses("--key applies to robots", "stack is none")
     run("run", recorded, "--restitution", 0.5).refuses("--restitution", "files of robots")
     robot.write_text("<mujoco>\n<worldbody>\n<geom typ='box'/></worldbody></mujoco>")
     run("run", robot, "--until", 1).refuses("gripper.xml", "typ", "line 3")

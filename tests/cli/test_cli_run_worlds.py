@@ -83,9 +83,9 @@ def test_parameters_are_listed(run):
         (["fall", "--bodies", "x"], ("bodies takes a whole number, got 'x'",)),
         (["fall", "--bodies", 3, "--set", "bodies=4"], ("bodies is given twice",)),
         (["fall", "--mass", -1], ("mass",)),
-        (["fall", "--scheme", "euler-moreau"], ("carries systems of first order, not worlds",)),
-        (["fal", "--bodies", 3], ("no scene 'fal'", "fall")),
-        (["fal", "--parameters"], ("no scene 'fal'",)),
+        (["fall", "--scheme", "euler-moreau"], ("applies to systems of first order, not to worlds",)),
+        (["fal", "--bodies", 3], ("unknown scene 'fal'", "fall")),
+        (["fal", "--parameters"], ("unknown scene 'fal'",)),
         (["--bodies", 3], ("NAME is missing",)),
     ],
 )

@@ -35,14 +35,16 @@ def test_json_has_defaults_and_meanings(run):
 
 
 def test_an_unknown_scene(run):
-    run("scenes", "wal").refuses("no scene 'wal'", "did you mean 'wall-problem'?")
+    run("scenes", "wal").refuses("unknown scene 'wal'", "did you mean 'wall-problem'?")
 
 
 def test_an_old_name_is_understood_and_said_in_a_sentence(run):
     result = run("scenes", "wall")
     assert result.code == 0
     assert result.out.startswith("wall-problem\n")
-    assert result.err.startswith("stickslip: the scene 'wall' is now 'wall-problem'; the old name is gone")
+    assert result.err.startswith(
+        "stickslip: the scene 'wall' is now 'wall-problem'; the next version removes the old name"
+    )
     assert (
         "moreau-jean-bodies' is now 'moreau-jean-semi-explicit'" in run("schemes", "moreau-jean-bodies").err
     )

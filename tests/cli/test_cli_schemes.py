@@ -28,7 +28,7 @@ def test_every_option_is_shown_with_its_meaning(name, capsys):
 def test_an_unknown_scheme_is_one_sentence(capsys):
     assert main(["schemes", "euler"]) == 2
     said = capsys.readouterr().err
-    assert "no scheme 'euler'" in said
+    assert "unknown scheme 'euler'" in said
     assert "moreau-jean" in said
     assert "Traceback" not in said
 

@@ -125,7 +125,7 @@ def test_out_may_be_a_directory(run, local_file, rolling_file, tmp_path):
 
 
 def test_a_stored_guess_is_used(run, local_file, record_file, tmp_path):
-    run("solve", local_file, "--guess", "stored").refuses("stores neither")
+    run("solve", local_file, "--guess", "stored").refuses("contains neither")
     out = tmp_path / "solved.hdf5"
     cold = json.loads(run("solve", record_file, "--out", out, "--json").out)
     record = files.read_record(out)

@@ -15,7 +15,7 @@ def test_every_solver_is_listed(run):
     for name in registry.names():
         assert name in result.out
         assert registry.entry(name).summary in result.out
-    assert "auto is used where none is named" in result.out
+    assert "auto is the default" in result.out
     assert "\x1b" not in result.out
 
 

@@ -74,7 +74,7 @@ def test_a_run_stays_a_journal_where_there_is_no_room_for_hdf5(run, tmp_path, fu
     full_disk()
     result = run("run", "bouncing-ball", "--until", 0.01, "--out", place)
     assert result.code == 0
-    assert "ball.h5 stays a journal, which stickslip reads: no space left on device" in result.out
+    assert "ball.h5 remains a journal, which stickslip can read: no space left on device" in result.out
     back = ss.read_trajectory(place)
     assert (len(back), back.complete) == (11, True)
     assert list(tmp_path.iterdir()) == [place]
@@ -86,7 +86,7 @@ def test_a_full_disk_loses_neither_the_summary_nor_the_earlier_file(run, tmp_pat
     full_disk()
     result = run("run", "bouncing-ball", "--until", 0.01, "--plot", place)
     assert result.code == 2
-    assert f"stickslip: {place}: no space left on device; it was not written\n" in result.err
+    assert f"stickslip: {place}: no space left on device; the file was not written\n" in result.err
     assert "moreau-jean" in result.out
     assert place.read_bytes() == b"earlier"
     assert list(tmp_path.iterdir()) == [place]

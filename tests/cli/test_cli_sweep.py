@@ -84,9 +84,9 @@ def test_failed_runs_are_told(run, tmp_path):
         (("wall-problem", "--vary", "rows=1,2"), ("is a problem and does not run",)),
         (("bouncing-bal", "--vary", "e=0.1"), ("did you mean 'bouncing-ball'",)),
         (("bouncing-ball", "--vary", "e=0.1", "--measure", "speeed"), ("no measure 'speeed'",)),
-        (("bouncing-ball", "--vary", "e=0.1", "--executor", "cloud"), ("no executor 'cloud'",)),
+        (("bouncing-ball", "--vary", "e=0.1", "--executor", "cloud"), ("unknown executor 'cloud'",)),
         (("bouncing-ball", "--vary", "e=0.1", "--timeout", "-1"), ("timeout must lie in",)),
-        (("nowhere.py:make", "--vary", "e=0.1"), ("there is no file nowhere.py",)),
+        (("nowhere.py:make", "--vary", "e=0.1"), ("the file nowhere.py does not exist",)),
     ],
 )
 def test_what_is_wrong_is_named(run, tmp_path, given, words):
@@ -122,12 +122,23 @@ def test_a_report_as_text_and_as_a_table(run, done, tmp_path):
     assert [float(row["lowest"]) for row in rows] == ss.read(done).measures["lowest"].tolist()
 
 
+def test_figures_of_a_report_for_papers(run, done, tmp_path):
+    folders = tmp_path / "data", tmp_path / "figures"
+    given = "--out", tmp_path / "s.tex", "--data", folders[0], "--figures", folders[1]
+    assert run("sweep-report", done, *given).code == 0
+    assert r"\input{s-figures/figure-1.pgf}" in (tmp_path / "s.tex").read_text()
+    data, figures = (sorted(path.name for path in folder.iterdir()) for folder in folders)
+    names = [name.removesuffix(".csv") for name in data]
+    assert names
+    assert figures == sorted(f"{name}.{ending}" for name in names for ending in ("pdf", "pgf"))
+
+
 def test_what_a_report_refuses(run, done, tmp_path):
     other = tmp_path / "other.h5"
     other.write_text("no")
-    run("sweep-report", other, "--out", tmp_path / "s.html").refuses("is no file of a sweep")
+    run("sweep-report", other, "--out", tmp_path / "s.html").refuses("this is not the file of a sweep")
     run("sweep-report", tmp_path / "none.h5", "--out", tmp_path / "s.html").refuses("no such file")
-    run("sweep-report", done, "--out", tmp_path / "s.pdf").refuses(".html")
+    run("sweep-report", done, "--out", tmp_path / "s.gif").refuses(".html")
     run("sweep-report", done, "--out", tmp_path / "s.html", "--measures", "lowst").refuses(
         "no column 'lowst'"
     )

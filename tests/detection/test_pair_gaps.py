@@ -158,5 +158,5 @@ def test_round_shapes_above_a_plane_in_closed_form(name, turn, height):
 
 
 def test_a_body_that_is_none_is_named():
-    with pytest.raises(UnknownNameError, match="no body 'lid'"):
+    with pytest.raises(UnknownNameError, match="unknown body 'lid'"):
         smooth_gaps(apart("box", "box", np.random.default_rng(0)), "a", "lid")

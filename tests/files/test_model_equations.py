@@ -59,7 +59,7 @@ def test_what_cannot_be_written_or_read_is_named(tmp_path):
     for old, new, words in (
         ('systems = ["coil", "axle"]', 'systems = ["coil", "axel"]', r"couplings\[0\].*axel"),
         ("size = [2.0, 2.0, 0.2]", "size = [2.0, -2.0, 0.2]", r"world.bodies\[0\].shape.size"),
-        ('first = "wheel"', 'first = "weel"', r"world.joints\[0\].*no body 'weel'"),
+        ('first = "wheel"', 'first = "weel"', r"world.joints\[0\].*unknown body 'weel'"),
         ("[world]", "[wrld]", "world.version: is missing"),
     ):
         assert old in good

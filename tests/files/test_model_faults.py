@@ -143,7 +143,7 @@ SYSTEM_FAULTS = {
     "unknown system": ('["ball"]', '["bal"]', "interactions[0]", 11, "did you mean 'ball'?"),
     "no mass": ("M = 1", "M = 0", "systems[0]", 4, "M is singular"),
     "shape": ("[[1]]", "[[1, 2]]", "interactions[0]", 11, "C has shape"),
-    "restitution": ("e = 0.9", "e = 2", "interactions[0].law.e", 15, "restitution lies in [0, 1]"),
+    "restitution": ("e = 0.9", "e = 2", "interactions[0].law.e", 15, "restitution must lie in [0, 1]"),
     "many components": ("e = 0.9", "contacts = 1000000000", "interactions[0].law.contacts", 15, "at most"),
     "law of another size": (
         '"newton-impact", e = 0.9', '"equality", components = 2', "interactions[0]", 11, "shape",

@@ -316,7 +316,7 @@ def test_functions_are_written_by_names_and_given_when_a_file_is_read(tmp_path):
         assert ours.q.tobytes() == theirs.q.tobytes()
         with pytest.raises(ModelFileError, match=r"is the function .*functions=\{'.*': \.\.\.\}"):
             ss.load(path)
-        with pytest.raises(ss.ModelError, match=r"is the function .* give it a name"):
+        with pytest.raises(ss.ModelError, match=r"is the function .* give the function a name"):
             ss.save(model, path, functions={"other": len})
     assert again.edges.given.tolist() == [0.05]
 
@@ -325,7 +325,7 @@ def test_functions_are_written_by_names_and_given_when_a_file_is_read(tmp_path):
     ("key", "said"),
     [
         ('F_ext = {function = "os:system"}', "no function 'os:system' is given; known: f"),
-        ("F_ext = {function = 3}", "systems[0].F_ext: is a function by no name"),
+        ("F_ext = {function = 3}", "systems[0].F_ext: is a function without a name"),
         ('q0 = {function = "f"}', "systems[0].q0: is not an array of real numbers"),
         ('name = {function = "f"}', "systems[0].name"),
     ],
@@ -355,7 +355,7 @@ def test_functions_are_refused_by_their_names(tmp_path):
     refused(b.build(), "body 'belt'", "motion is the function", "lambda")
     b = builder()
     b.sensor(sensors.Sensor("mine", lambda world, state: state.t))
-    refused(b.build(), "sensor 'mine'", "Sensor is not one that a file")
+    refused(b.build(), "sensor 'mine'", "Sensor cannot be written to a model file")
     scene = scenes.function("quadruped")()  # not by its name
     refused(scene.system, "motor", "body 'front left hip', 'trunk'", "effort")
     refused(scenes.function("moving-wall")().system, "system 'pendulum'", "F_int is the function")
@@ -421,7 +421,7 @@ def test_a_run_in_memory_has_its_model():
 def test_a_run_of_a_model_with_functions_says_why_its_file_has_no_model(tmp_path):
     path = tmp_path / "run.h5"
     ss.simulate(scenes.function("moving-wall")().system, until=1e-2, h=1e-3).save(path)
-    with pytest.raises(ss.ModelError, match=r"run.h5 does not hold its model.*F_int is the function"):
+    with pytest.raises(ss.ModelError, match=r"run.h5 does not contain its model.*F_int is the function"):
         ss.load(path)
     again = tmp_path / "again.h5"
     ss.read_trajectory(path).save(again)
@@ -464,7 +464,7 @@ def test_a_run_of_a_scene_with_functions_goes_on_by_its_file(tmp_path):
     ("lines", "words"),
     [
         ('scene = "moving-wal"', "moving-wall"),
-        ('scene = "incline-problem"', "is one problem, and not a model that runs"),
+        ('scene = "incline-problem"', "is a single problem, not a model to simulate"),
         ('scene = "moving-wall"\n[parameters]\nwat = 1.0', "no parameter 'wat'"),
         ('scene = "moving-wall"\n[parameters]\nh = -1.0', "h is -1.0"),
         ('scene = "stack"\n[parameters]\nbodies = 100000', "a file may ask for 1000 at most"),

@@ -91,7 +91,7 @@ def test_entities_are_not_followed(tmp_path):
     laughs = '<!DOCTYPE r [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><robot name="&b;"/>'
     for text in (outside, laughs):
         found = recognised(put(tmp_path, "evil.urdf", text.encode()))
-        assert found.note == "it declares entities, which are not read"
+        assert found.note == "it declares XML entities, which are rejected"
         assert "secret" not in str(found)
 
 
@@ -107,7 +107,7 @@ def test_a_pickle_is_not_loaded(tmp_path):
 def test_of_a_huge_file_the_beginning_is_enough(tmp_path):
     place = tmp_path / "huge"
     for start, words in (
-        (b"", "of a format that is not known"),
+        (b"", "of an unknown format"),
         (b"word " * 20_000, "which begins with a number"),
     ):
         with place.open("wb") as file:

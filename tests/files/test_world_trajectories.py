@@ -160,7 +160,7 @@ def test_a_strange_memory_does_not_resume(path):
         del file[ROOT]["about"]
         file[ROOT]["about"] = np.bytes_(json.dumps(about))
     start = ss.read_trajectory(path).checkpoint()
-    with pytest.raises(ss.ModelError, match="the memory of the start is not one that Drop leaves"):
+    with pytest.raises(ss.ModelError, match="the memory of the start does not come from Drop"):
         ss.simulate(world, until=1.0, start=start, scheme=Drop())
     spoil(path, "memory/0", data=[[np.nan]])
     with pytest.raises(ss.ModelError, match="'other' is not finite"):

@@ -225,7 +225,7 @@ def test_smoothed_friction_in_closed_form(push):
 
 def test_what_is_given_wrongly():
     robot = ss.Robot.load(ball(0.5))
-    with pytest.raises(ModelError, match="does not carry robots"):
+    with pytest.raises(ModelError, match="does not apply to robots"):
         ss.differentiate(robot, scheme="variational")
     with pytest.raises(ModelError, match="expected a State"):
         ss.differentiate(robot, [0.0])

@@ -202,7 +202,7 @@ def test_discrete_parameters_are_carried():
         ({"kappa": -1.0}, "kappa is -1.0"),
         ({"state": ss.State(0.0, np.zeros(3), np.zeros(2))}, r"q has shape \(3,\), expected \(2,\)"),
         ({"state": 3}, "state is int"),
-        ({"u_before": [1.0]}, "u_before is for solutions"),
+        ({"u_before": [1.0]}, "u_before applies to solutions"),
         ({"memory": 3}, "memory is int"),
         ({"memory": {}}, "memory has no 'r'"),
         ({"memory": {"r": np.zeros(1), "y": np.zeros(2)}}, r"r has shape \(1,\), expected \(2,\)"),
@@ -227,13 +227,13 @@ def test_families_refuse_what_makes_none():
         ss.systems.Family(swing)
     with pytest.raises(ss.ModelError, match="a is 'x'"):
         ss.systems.Family(swing, a="x")
-    with pytest.raises(ss.ModelError, match="which is a name of the step's own"):
+    with pytest.raises(ss.ModelError, match="which is also a name of the step"):
         ss.differentiate(ss.systems.Family(lambda h: swing(m=h), h=1.0), h=1e-3)
 
     def grows(n):
         return ss.NonsmoothSystem([ss.Lagrangian("a", M=np.eye(1 + (n > 1.0)), q0=np.zeros(1 + (n > 1.0)))])
 
-    with pytest.raises(ss.ModelError, match="names or sizes change"):
+    with pytest.raises(ss.ModelError, match="names or sizes depend"):
         ss.differentiate(ss.systems.Family(grows, n=1.0), h=1e-3).jacobian("v", "n")
 
 

@@ -108,7 +108,7 @@ def test_what_cannot_be_gets_a_sentence(given, words):
 
 
 def test_a_loss_at_the_end_that_says_nothing():
-    with pytest.raises(ss.ModelError, match="the loss at the end gives None"):
+    with pytest.raises(ss.ModelError, match="the loss at the end returned None"):
         ss.gradient(swing(), ss.gradients.AtEnd(lambda state: None), until=0.01, h=1e-3)
 
 

@@ -135,10 +135,10 @@ def test_who_never_touches_whom():
     np.testing.assert_array_equal(filters.collide, [[True, True], [True, False]])
     for k in range(13):
         b.body(f"in {k}", Sphere(1.0), group=f"g{k}")
-    with pytest.raises(ModelError, match="body 'last': group 'g13' is one too many, there may be 15"):
+    with pytest.raises(ModelError, match="body 'last': group 'g13' exceeds the limit of 15 groups"):
         b.body("last", Sphere(1.0), group="g13")
     b.apart_groups("dust", "mist")
-    with pytest.raises(ModelError, match="no group 'mist'; known: default, dust"):
+    with pytest.raises(ModelError, match="unknown group 'mist'; known: default, dust"):
         b.build()
 
 
@@ -193,20 +193,23 @@ BODIES = {
     "body 'x': mass is nan": {"mass": np.nan},
     "body 'x': density is -1.0; it must be positive": {"density": -1.0},
     "body 'x': inertia is given without a mass": {"inertia": (1, 1, 1)},
-    "body 'x': inertia is not that of any mass": {"mass": 1.0, "inertia": (1, 1, 3)},
+    "body 'x': inertia is impossible for a rigid body": {"mass": 1.0, "inertia": (1, 1, 3)},
     "body 'x': position": {"position": (0, np.nan, 0)},
     "body 'x': quaternion is zero": {"quaternion": (0, 0, 0, 0)},
     "body 'x': quaternion": {"quaternion": (np.nan, 0, 0, 1)},
     "body 'x': spin has shape": {"spin": (1, 2)},
-    "body 'x': no material 'wod'; known: default": {"material": "wod"},
+    "body 'x': unknown material 'wod'; known: default": {"material": "wod"},
     "body 'x': it is fixed; its velocity": {"fixed": True, "velocity": (1, 0, 0)},
-    "body 'x': it cannot be fixed and have a motion": {"fixed": True, "motion": ((0, 0, 0), (0, 0, 0))},
+    "body 'x': it is fixed and has a motion; give only one of them": {
+        "fixed": True,
+        "motion": ((0, 0, 0), (0, 0, 0)),
+    },
     "body 'x': it is kinematic; its mass": {"motion": ((0, 0, 0), (0, 0, 0)), "mass": 1.0},
     "body 'x' at t = 0 s: motion is 3": {"motion": 3},
     "body 'x': Plane has no mass": {"shape": Plane()},
     "body 'x': .*Plane.* has no mass": {"shape": Compound((Plane(), (0, 0, 0)), (Sphere(1), (0, 0, 1)))},
     "body 'x': 'ball' is not a shape; known: Sphere, Plane": {"shape": "ball"},
-    "body 'x': without a shape it needs a mass": {"shape": None},
+    "body 'x': a body without a shape needs a mass": {"shape": None},
 }
 
 
@@ -222,21 +225,21 @@ def test_a_body_that_cannot_be_is_refused_by_name(message, given):
 
 HERE = {"point": (0, 0, 0), "axis": (0, 0, 1)}
 JOINTS = {
-    "joint 'j': no kind 'hing' of joints; known: fixed, ball": ("hing", "box", None, HERE),
-    "joint 'j': no body 'bx'; known: floor, box": ("hinge", "bx", None, HERE),
-    "joint 'j': body 'box' cannot be joined to itself": ("hinge", "box", "box", HERE),
+    "joint 'j': unknown kind 'hing' of joints; known: fixed, ball": ("hing", "box", None, HERE),
+    "joint 'j': unknown body 'bx'; known: floor, box": ("hinge", "bx", None, HERE),
+    "joint 'j': a joint cannot connect body 'box' to itself": ("hinge", "box", "box", HERE),
     "joint 'j': neither 'floor' nor None is dynamic": ("hinge", "floor", None, HERE),
     "joint 'j': a hinge joint needs an axis": ("hinge", "box", None, {"point": (0, 0, 0)}),
     "joint 'j': a hinge joint needs a point": ("hinge", "box", None, {"axis": (0, 0, 1)}),
     "joint 'j': axis is zero": ("hinge", "box", None, {**HERE, "axis": (0, 0, 0)}),
     "joint 'j': limits is \\(1, -1\\)": ("slider", "box", None, {**HERE, "limits": (1, -1)}),
-    "joint 'j': it starts at 0, outside of its limits": ("slider", "box", None, {**HERE, "limits": (1, 2)}),
+    "joint 'j': it starts at 0, outside its limits": ("slider", "box", None, {**HERE, "limits": (1, 2)}),
     "joint 'j': limits of an angle need both": ("hinge", "box", None, {**HERE, "limits": (None, 1)}),
     "joint 'j': friction is -1": ("hinge", "box", None, {**HERE, "friction": -1}),
-    "joint 'j': e is 2; restitution lies in \\[0, 1\\]": ("hinge", "box", None, {**HERE, "e": 2}),
+    "joint 'j': e is 2; restitution must lie in \\[0, 1\\]": ("hinge", "box", None, {**HERE, "e": 2}),
     "joint 'j': a hinge joint has no turn_limits": ("hinge", "box", None, {**HERE, "turn_limits": (-1, 1)}),
     "joint 'j': a ball joint has no limits": ("ball", "box", None, {"point": (0, 0, 0), "limits": (-1, 1)}),
-    "joint 'j': its two points are the same": ("distance", "box", "floor", {}),
+    "joint 'j': its two points coincide": ("distance", "box", "floor", {}),
     "joint 'j': second_point is missing": ("distance", "box", None, {}),
 }
 
@@ -252,19 +255,19 @@ def test_other_names_and_ranges_are_refused():
     b = placed()
     with pytest.raises(ModelError, match="material 'm': mu is -1"):
         b.material("m", mu=-1)
-    with pytest.raises(ModelError, match="material 'm': e is 2; restitution lies in \\[0, 1\\]"):
+    with pytest.raises(ModelError, match="material 'm': e is 2; restitution must lie in \\[0, 1\\]"):
         b.material("m", e=2)
     b.material("m")
     with pytest.raises(ModelError, match="there is a material 'm' already"):
         b.material("m")
-    with pytest.raises(ModelError, match="pair 'm', 'n': no material 'n'; known: default, m"):
+    with pytest.raises(ModelError, match="pair 'm', 'n': unknown material 'n'; known: default, m"):
         b.pair("m", "n")
-    with pytest.raises(ModelError, match="apart: no body 'lid'; known: floor, box"):
+    with pytest.raises(ModelError, match="apart: unknown body 'lid'; known: floor, box"):
         b.apart("box", "lid")
     with pytest.raises(ModelError, match="gravity"):
         WorldBuilder(gravity=(0, 0, np.inf))
     world = b.build()
-    with pytest.raises(KeyError, match="no body 'lid'; known: floor, box"):
+    with pytest.raises(KeyError, match="unknown body 'lid'; known: floor, box"):
         world.pose(world.start, "lid")
     with pytest.raises(ModelError, match=r"state.q has shape \(7,\), expected \(14,\)"):
         world.check_state(State(0.0, np.zeros(7), np.zeros(12)))
@@ -313,9 +316,9 @@ def test_the_law_of_a_pair_is_the_rule_or_what_is_given():
     assert world.law("default", "steel") == ss.NewtonImpact(e=0.3, mu=0.7, mu_roll=1e-3)
     assert world.law("steel", "steel") == ss.NewtonImpact(e=0.9, mu=0.0)
     assert world.law("steel", "default", "poisson") == ss.laws.PoissonImpact(e=0.3, mu=0.7, mu_roll=1e-3)
-    with pytest.raises(KeyError, match="no material 'steal'; known: default, steel, wood"):
+    with pytest.raises(KeyError, match="unknown material 'steal'; known: default, steel, wood"):
         world.law("steal", "wood")
-    with pytest.raises(KeyError, match=r"no impact 'poison'.*'poisson'"):
+    with pytest.raises(KeyError, match=r"unknown impact 'poison'.*'poisson'"):
         world.law("steel", "wood", "poison")
 
 
@@ -371,7 +374,7 @@ def test_a_placed_joint_has_its_places_itself():
     b.body("rod", ss.Capsule(0.1, 1.0))
     with pytest.raises(ss.ModelError, match="joint 'j': HingeJoint has its own point, axis, second_point"):
         b.joint("j", JOINTS["hinge"], "rod", point=(0, 0, 0))
-    with pytest.raises(ss.ModelError, match="has its length at the start, or limits"):
+    with pytest.raises(ss.ModelError, match="keeps its length at the start, or has limits"):
         b.joint("j", ss.joints.DistanceJoint((0, 0, 0), (0, 0, 1), length=2.0), "rod")
-    with pytest.raises(ss.ModelError, match="joint 'j': no kind 3 of joints; known: fixed"):
+    with pytest.raises(ss.ModelError, match="joint 'j': unknown kind 3 of joints; known: fixed"):
         b.joint("j", 3, "rod")

@@ -132,13 +132,13 @@ def test_users_write_forces_of_what_they_name():
 
 
 FORCES = {
-    "spring 's': no body 'c'; known: floor, a, b": Spring("s", "a", "c", stiffness=1.0),
+    "spring 's': unknown body 'c'; known: floor, a, b": Spring("s", "a", "c", stiffness=1.0),
     "spring 's': stiffness is -1": Spring("s", "a", "b", stiffness=-1.0),
     "spring 's': second_point is missing": Spring("s", "a", stiffness=1.0),
     "spring 's': body 'a' cannot act on itself": Spring("s", "a", "a", stiffness=1.0),
     "damper 's': 'floor' is not dynamic": Damper("s", "floor", linear=1.0),
-    "actuator 's': no joint 'j'; known: none": Actuator("s", "j", 1.0),
-    "body force 's' on body 'a': neither force nor moment": BodyForce("s", "a"),
+    "actuator 's': unknown joint 'j'; known: none": Actuator("s", "j", 1.0),
+    "body force 's' on body 'a': give a force or a moment": BodyForce("s", "a"),
     "body force 's' on body 'a': force takes \\(y\\); it may take any of \\(t, x, p, v, spin\\)":
         BodyForce("s", "a", force=lambda y: y),
     "body force 's' on body 'a': force has shape": BodyForce("s", "a", force=1.0),

@@ -127,7 +127,7 @@ def test_derivatives_take_an_input_as_the_constant_that_it_is(by):
 
 
 WRONG = {
-    "no input 'moter'; known: motor, push, belt; did you mean 'motor'": {"moter": 1.0},
+    "unknown input 'moter'; known: motor, push, belt; did you mean 'motor'": {"moter": 1.0},
     "input 'motor': its value has shape": {"motor": (1.0, 2.0)},
     "input 'push': its value has shape": {"push": 1.0},
     "input 'belt': its value\\[2\\] is nan": {"belt": (0, 0, np.nan, 0, 0, 0)},
@@ -147,13 +147,13 @@ def test_what_cannot_be_declared_is_refused():
         machine(Input((1.0, 2.0)), AIR, AIR, Input())
     with pytest.raises(ModelError, match="body 'belt': motion has shape"):
         machine(Input(), AIR, AIR, Input((1.0, 0.0, 0.0)))
-    with pytest.raises(UnknownNameError, match="no input 'motor'; this world has none"):
+    with pytest.raises(UnknownNameError, match="unknown input 'motor'; this world has none"):
         with_inputs(machine(1.0, AIR, AIR, pair(MOTION)), {"motor": 1.0})
     b = ss.WorldBuilder()
     b.body("x", ss.Sphere(1.0), motion=Input())
     b.body("y", ss.Sphere(1.0), position=(3, 0, 0))
     b.force(ss.forces.BodyForce("x", "y", force=Input()))
-    with pytest.raises(ModelError, match="input 'x': a force and a kinematic body have this name"):
+    with pytest.raises(ModelError, match="input 'x': a force and a kinematic body have the same name"):
         b.build()
 
 

@@ -73,8 +73,8 @@ def test_an_angle_with_stops_is_counted_between_them():
 
 
 SENSORS = {
-    "sensor 's': no body 'dor'; known: door, ball": PositionSensor("s", "dor"),
-    "sensor 's': no joint 'hing'; known: hinge, rod, ball": JointSensor("s", "hing"),
+    "sensor 's': unknown body 'dor'; known: door, ball": PositionSensor("s", "dor"),
+    "sensor 's': unknown joint 'hing'; known: hinge, rod, ball": JointSensor("s", "hing"),
     "sensor 's': joint 'ball' is a ball joint, which has no coordinate": JointSensor("s", "ball"),
     "sensor 's': joint 'rod' is a distance joint, which has no angle": JointSensor("s", "rod", turn=True),
     "sensor 's': second_point is missing": DistanceSensor("s", "door"),

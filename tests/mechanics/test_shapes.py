@@ -288,7 +288,7 @@ def test_height_field():
         (lambda: HeightField([[0, 1], [math.inf, 0]], (1, 1)), r"HeightField: heights\[1, 0\] is inf"),
         (lambda: HeightField([[0, 1e300], [0, -1e300]], (1, 1)), r"HeightField: heights reach 1e\+300 m"),
         (lambda: HeightField(np.zeros((2, 2)), (1, 0)), r"HeightField: size\[1\] is 0\.0"),
-        (lambda: Compound(), "Compound: it has no parts"),
+        (lambda: Compound(), "Compound: parts is empty"),
         (lambda: Compound(Sphere(1)), "Compound: part 0 is Sphere"),
         (lambda: Compound((Sphere(1),)), "Compound: part 0 is"),
         (lambda: Compound((Sphere, (0, 0, 0))), "Compound: part 0: .* is not a shape"),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip.kernels.steps.tables import JointTable
 from stickslip.mechanics.sensors import Reading
 from stickslip.mechanics.step_sensors import (
     Accelerometer,
@@ -105,7 +106,7 @@ def test_joints_are_felt_as_views_show_them(record):
         b.sensor(ForceSensor(f"force {joint}", joint=joint))
         b.sensor(TorqueSensor(f"moment {joint}", joint=joint))
     run = ss.simulate(b.build(), until=0.2, h=1e-3, record=record, forces="solver")
-    columns = (run.t, run.h, run.q, run.v, run.joint_r, run.joint_offset, run.joint_id)
+    columns = (run.t, run.h, run.q, run.v, JointTable(run.joint_offset, run.joint_id, run.joint_r))
     for joint in ("foot", "elbow"):
         view = joint_view(run.model, joint, *columns)
         np.testing.assert_array_equal(run.sensors[f"force {joint}"], view.force)
@@ -116,12 +117,12 @@ def test_joints_are_felt_as_views_show_them(record):
 
 WRONG = {
     "sensor 's': give a joint, or a body": ForceSensor("s"),
-    "sensor 's': give a joint, or a body and perhaps": ForceSensor("s", joint="pin", body="box"),
-    "sensor 's': no joint 'pin'": TorqueSensor("s", joint="pin"),
-    "sensor 's': no body 'bix'; known: floor, box, lid": ContactSensor("s", "bix"),
-    "sensor 's': no body 'bax'": ContactSensor("s", "box", "bax"),
-    "sensor 's': no body 'bux'": Accelerometer("s", "bux"),
-    "sensor 's': no body 'bex'": Gyroscope("s", "bex"),
+    "sensor 's': give a joint, or a body and optionally": ForceSensor("s", joint="pin", body="box"),
+    "sensor 's': unknown joint 'pin'": TorqueSensor("s", joint="pin"),
+    "sensor 's': unknown body 'bix'; known: floor, box, lid": ContactSensor("s", "bix"),
+    "sensor 's': unknown body 'bax'": ContactSensor("s", "box", "bax"),
+    "sensor 's': unknown body 'bux'": Accelerometer("s", "bux"),
+    "sensor 's': unknown body 'bex'": Gyroscope("s", "bex"),
     "sensor 's': 3 is not a function of": ss.sensors.Sensor("s", 3),
 }
 

@@ -153,7 +153,7 @@ def test_what_is_no_convex_program_is_refused():
         lcp_to_qp(ss.problem.lcp([[-1.0]], [1.0]))
     with pytest.raises(ss.ProblemError, match="not symmetric"):
         symmetric_lcp_to_qp(ss.problem.lcp([[1.0, 1.0], [0.0, 1.0]], [1.0, 1.0]))
-    with pytest.raises(ss.ProblemError, match="box_to_lcp makes it one"):
+    with pytest.raises(ss.ProblemError, match="convert it by box_to_lcp"):
         lcp_to_qp(ss.problem.relay(np.eye(1), [1.0]))
     with pytest.raises(ss.ProblemError, match="negative eigenvalue"):
         qp_to_lcp([[-1.0]], [0.0], [[1.0]], [0.0])

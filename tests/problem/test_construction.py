@@ -185,7 +185,7 @@ def test_contact_blocks():
     other = contact_blocks([[0, 1]], np.zeros((4, 2, 6)), torsional([0.1], [0.1]))
     mixed = nonnegative(1) + coulomb([0.5])
     bad(
-        "H has contact blocks of other sizes",
+        "the contact blocks of H have other sizes",
         lambda: GlobalProblem(M, np.zeros(12), other, np.zeros(4), mixed),
     )
     fixed = contact_blocks([[0, -1]], np.full((3, 2, 6), 1.0), K)

@@ -122,7 +122,9 @@ def test_equations_that_do_not_determine_their_unknowns_stay_as_a_block():
 
 def test_friction_does_not_fit_into_a_box():
     problem = ContactProblem(np.eye(4), np.zeros(4), nonnegative(1) + coulomb([0.5]))
-    with pytest.raises(ProblemError, match="contact 1 is coulomb3d: a box problem holds no friction cone"):
+    with pytest.raises(
+        ProblemError, match="contact 1 is coulomb3d: a box problem cannot contain friction cones"
+    ):
         contacts_to_box(problem)
 
 

@@ -67,7 +67,7 @@ def test_the_judge_does_not_depend_on_units():
         ({"A": sp.eye_array(4)}, r"A has shape \(4, 4\), expected \(3, 3\)"),
         ({"c": [1.0, np.nan, 0.0]}, r"c is not finite: entry \(1,\) is nan"),
         ({"second_order": [2]}, "the cones have 2 rows in all, but A and b have 3"),
-        ({"second_order": [3, 0]}, r"second-order cones have sizes \[3, 0\]; each has 1 row or more"),
+        ({"second_order": [3, 0]}, r"second-order cones have sizes \[3, 0\]; each must be a whole number"),
         ({"zero": -1}, "zero is -1; it must be an integer, 0 or more"),
     ],
 )

@@ -116,7 +116,7 @@ def test_inputs_are_checked():
 def test_other_schemes_are_refused():
     robot = Robot.load(pendulum())
     for scheme in ("variational", "event-driven"):
-        with pytest.raises(ss.ModelError, match="does not carry robots"):
+        with pytest.raises(ss.ModelError, match="does not apply to robots"):
             ss.simulate(robot, until=1.0, scheme=scheme)
 
 
@@ -157,7 +157,7 @@ def test_a_run_is_the_same_when_it_is_watched():
 
 def test_its_scheme_carries_robots_alone():
     ball_ = ss.Lagrangian("ball", M=1.0, q0=1.0)
-    with pytest.raises(ss.ModelError, match="carries robots, not systems"):
+    with pytest.raises(ss.ModelError, match="applies to robots, not to systems"):
         ss.simulate(ss.NonsmoothSystem([ball_], []), until=1.0, h=0.1, scheme="moreau-jean-reduced")
 
 

@@ -111,7 +111,7 @@ def test_the_jam_of_the_rod_does_not_vanish_with_the_step() -> None:
 
 def test_names_and_parameters() -> None:
     assert set(MECHANICS) <= set(scenes.names("run"))
-    with pytest.raises(KeyError, match="no scene 'dome'; known: arch, ball-chain"):
+    with pytest.raises(KeyError, match="unknown scene 'dome'; known: arch, ball-chain"):
         scenes.make("dome")
     with pytest.raises(TypeError, match="scene bouncing-ball has no parameter 'tall'; it has: e, height"):
         scenes.make("bouncing-ball", tall=1.0)

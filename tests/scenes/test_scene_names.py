@@ -37,7 +37,7 @@ def test_parameters_reach_the_scene() -> None:
 
 
 def test_an_unknown_name_lists_the_known() -> None:
-    with pytest.raises(KeyError, match=r"no scene 'arc'; known: arch, .*; did you mean 'arch'"):
+    with pytest.raises(KeyError, match=r"unknown scene 'arc'; known: arch, .*; did you mean 'arch'"):
         scenes.make("arc")
 
 

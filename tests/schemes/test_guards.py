@@ -187,7 +187,7 @@ def test_a_jump_that_opens_and_closes_contacts():
     np.testing.assert_allclose(run.q[away, 0], exact[away], atol=1e-9)
     assert run.missed == 0
     deep = Guard("kick", "ball", lambda t: 1.0 - t, {"q": [-0.1]})
-    with pytest.raises(ss.ModelError, match="'floor': at t = 1 s, the jump of a guard leaves y"):
+    with pytest.raises(ss.ModelError, match="'floor': at t = 1 s, the jump of a guard leads to y"):
         ss.simulate(ss.NonsmoothSystem([body], [law], guards=[deep]), until=2.0, h=0.1)
 
 
@@ -245,7 +245,7 @@ def test_guards_after_accumulated_impacts():
 
 
 def test_time_stepping_refuses_guards():
-    with pytest.raises(ss.ModelError, match="guard 'floor' is for the scheme event-driven"):
+    with pytest.raises(ss.ModelError, match="guard 'floor' needs the scheme event-driven"):
         ss.simulate(bouncing(), until=1.0, h=0.1, scheme="moreau-jean")
 
 
@@ -253,11 +253,11 @@ def test_time_stepping_refuses_guards():
     ("make", "said"),
     [
         (lambda: Guard("g", "ball", lambda q: q[0], direction="down"), "direction is 'down'"),
-        (lambda: Guard("g", "ball", 1.0), "its function is 1.0; give a function that passes zero"),
+        (lambda: Guard("g", "ball", 1.0), "its function is 1.0; give a function whose zero is the event"),
         (lambda: Guard("g", "ball", lambda q: q[0], lambda v: -v), "jump is"),
-        (lambda: Guard("g", (), lambda q: q[0]), "name one or more"),
+        (lambda: Guard("g", (), lambda q: q[0]), "give one or more"),
         (lambda: Guard("g", "bal", lambda q: q[0]), "names the unknown system 'bal'; known: ball"),
-        (lambda: Guard("g", "ball", lambda x: x[0]), r"takes \(x\); it may take any of \(t, q, v, z\)"),
+        (lambda: Guard("g", "ball", lambda x: x[0]), r"takes \(x\); it may take \(t, q, v, z\)"),
         (lambda: Guard("g", "ball", lambda q: q[0], {"w": [0.0]}), "jump of 'w'"),
         (lambda: Guard("g", "ball", lambda q: q[0], {"v": [0.0, 0.0]}), r"the jump of v has shape \(2,\)"),
         (lambda: Guard("g", "ball", lambda q: np.nan), "at t = 0 s, its function is nan"),
@@ -275,7 +275,7 @@ def test_mistaken_edges_are_refused():
     with pytest.raises(ss.ModelError, match="edges is 'soon'; give times, or a function of t"):
         ss.NonsmoothSystem([point()], edges="soon")
     late = ss.NonsmoothSystem([point()], edges=lambda t: 0.25)
-    with pytest.raises(ss.ModelError, match=r"edges: at t = 0\.25 s, the next is 0\.25 s; give one that is"):
+    with pytest.raises(ss.ModelError, match=r"edges: at t = 0\.25 s, the next is 0\.25 s; give a later time"):
         ss.simulate(late, until=1.0, h=0.1, scheme="event-driven")
     with pytest.raises(ss.ModelError, match="guards: give a list"):
         ss.NonsmoothSystem([point()], guards=Guard("g", "ball", lambda q: q[0]))

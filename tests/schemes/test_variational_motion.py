@@ -219,5 +219,5 @@ def test_a_chain_that_falls_freely_needs_nothing_solved():
 def test_a_body_that_turns_too_far_in_a_step_is_named():
     b = ss.WorldBuilder()
     b.body("top", ss.Cuboid((0.1, 0.2, 0.3)), spin=(0.0, 0.0, 150.0))
-    with pytest.raises(ss.SimulationFailure, match=r"body 'top' turns by .*° in one step; take a smaller h"):
+    with pytest.raises(ss.SimulationFailure, match=r"body 'top' turns by .*° in one step; use a smaller h"):
         ss.simulate(b.build(), until=0.02, h=0.01, scheme="variational")

@@ -90,7 +90,9 @@ def test_a_start_of_another_order_is_refused_before_a_scheme_looks_at_it(scheme)
     diode = ss.Interaction(
         "diode", "circuit", ss.systems.FirstOrderLinearRelation(1.0, 1.0), ss.laws.Complementarity()
     )
-    with pytest.raises(ss.ModelError, match="of another model: its systems are ball; here they are circuit"):
+    with pytest.raises(
+        ss.ModelError, match="belongs to another model: its systems are ball; here they are circuit"
+    ):
         ss.simulate(
             ss.NonsmoothSystem([flow], [diode]), until=1.0, scheme=scheme, start=run(until=0.1).checkpoint()
         )

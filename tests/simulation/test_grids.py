@@ -159,11 +159,11 @@ def test_derivatives_of_a_run_follow_the_grid_of_its_start():
         ([0.0, 0.2, 0.1], r"grid\[2\] is 0.1 s after grid\[1\] = 0.2 s; times must increase"),
         ([0.0, 0.1, 0.1], "times must increase"),
         ([0.0, np.nan], r"grid\[1\] is nan; times must be finite"),
-        ([0.0], "grid ends at 0 s; it must go on after the start, t = 0 s"),
+        ([0.0], "grid ends at 0 s; it must extend beyond the start, t = 0 s"),
         ([], r"grid has shape \(0,\)"),
         ([[0.0, 1.0]], r"grid has shape \(1, 2\)"),
         ("times", "grid is 'times'; expected times at which steps end"),
-        ([-1.0, 1.0], "grid begins at -1 s, before the start, t = 0 s"),
+        ([-1.0, 1.0], "grid starts at -1 s, before the start, t = 0 s"),
     ],
 )
 def test_mistaken_grids_are_refused(grid, said):
@@ -172,7 +172,7 @@ def test_mistaken_grids_are_refused(grid, said):
 
 
 def test_one_thing_says_how_long_steps_are():
-    with pytest.raises(ss.ModelError, match="h and grid are given; each of them says how long steps are"):
+    with pytest.raises(ss.ModelError, match="h and grid are given; each of them defines the step lengths"):
         ss.simulate(thrown(), h=0.1, grid=[0.1, 0.2])
     with pytest.raises(ss.ModelError, match="until is 2 s; the grid ends at 1 s"):
         ss.simulate(thrown(), grid=[0.5, 1.0], until=2.0)

@@ -7,6 +7,7 @@ import pytest
 
 import stickslip as ss
 from stickslip.kernels.bodies import joint_geometry
+from stickslip.kernels.steps.tables import JointTable
 from stickslip.schemes.body_joints import PARTS, joint_rows
 from stickslip.simulation.joint_view import joint_view
 from stickslip.state import ModelError, UnknownNameError
@@ -16,7 +17,7 @@ G = 9.81
 
 def view(run, name):
     """The joint of a run."""
-    columns = (run.t, run.h, run.q, run.v, run.joint_r, run.joint_offset, run.joint_id)
+    columns = (run.t, run.h, run.q, run.v, JointTable(run.joint_offset, run.joint_id, run.joint_r))
     return joint_view(run.model, name, *columns)
 
 
@@ -202,7 +203,7 @@ def test_every_impulse_is_told_whose_it_is(scheme):
 
 def test_what_a_view_cannot_tell_is_said(tmp_path):
     run = ss.simulate(pendulum(axis=(0, 1, 0)), until=0.01, h=1e-3)
-    with pytest.raises(UnknownNameError, match="no joint 'pim'; known: pin"):
+    with pytest.raises(UnknownNameError, match="unknown joint 'pim'; known: pin"):
         view(run, "pim")
     run.save(tmp_path / "run.h5")
     back = ss.read_trajectory(tmp_path / "run.h5")

@@ -185,9 +185,9 @@ def test_inputs_are_set_between_steps():
 
 
 @pytest.mark.parametrize(("given", "words"), [
-    ({"scheme": ss.schemes.EulerMoreau()}, "euler-moreau carries systems of first order, not worlds"),
-    ({"scheme": "euler-moreau"}, "euler-moreau carries systems of first order, not worlds; worlds are"),
-    ({"scheme": {"ball": "moreau-jean"}}, "worlds are carried by variational, moreau-jean, "),
+    ({"scheme": ss.schemes.EulerMoreau()}, "euler-moreau applies to systems of first order, not to worlds"),
+    ({"scheme": "euler-moreau"}, "applies to systems of first order, not to worlds; worlds accept"),
+    ({"scheme": {"ball": "moreau-jean"}}, "worlds accept variational, moreau-jean, "),
 ])  # fmt: skip
 def test_schemes_that_carry_no_world(given, words):
     with pytest.raises(ss.ModelError, match=words):

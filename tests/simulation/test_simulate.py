@@ -77,9 +77,9 @@ def test_views_by_name():
     assert set(floor.states[:, 0]) == {"separating", "touching"}
     assert (floor.active[floor.states == "touching"]).all()
     np.testing.assert_array_equal(floor.y, run.q)
-    with pytest.raises(KeyError, match="no system 'bal'; known: ball"):
+    with pytest.raises(KeyError, match="unknown system 'bal'; known: ball"):
         run.system("bal")
-    with pytest.raises(KeyError, match="no interaction 'flor'; known: floor"):
+    with pytest.raises(KeyError, match="unknown interaction 'flor'; known: floor"):
         run.interaction("flor")
 
 
@@ -116,7 +116,7 @@ def test_discrete_parameters_are_recorded():
         ({"until": 0.0}, "until is 0.0"),
         ({"until": np.nan}, "until is nan"),
         ({"until": np.inf}, "until is inf"),
-        ({"h": 1e-320}, "steps that short do not move time"),
+        ({"h": 1e-320}, "steps this short do not change the time"),
         ({"record": 0}, "record is 0"),
         ({"record": 1.5}, "record is 1.5"),
         ({"on_failure": "ignore"}, "on_failure is 'ignore'; known: raise, accept, halve"),
@@ -130,9 +130,9 @@ def test_bad_arguments_are_named(wrong, words):
 
 
 def test_unknown_names_list_the_known():
-    with pytest.raises(KeyError, match="no scheme 'moreau'; known: compliant, euler-moreau"):
+    with pytest.raises(KeyError, match="unknown scheme 'moreau'; known: compliant, euler-moreau"):
         ss.simulate(ball(), until=1.0, h=0.1, scheme="moreau")
-    with pytest.raises(KeyError, match="no solver 'autom'; known: admm"):
+    with pytest.raises(KeyError, match="unknown solver 'autom'; known: admm"):
         ss.simulate(ball(), until=1.0, h=0.1, solver="autom")
     with pytest.raises(TypeError, match="moreau-jean has no option 'thet'; it has: theta"):
         registry.make("moreau-jean", thet=1.0)

@@ -118,5 +118,5 @@ def test_an_input_that_the_world_has_not_is_named():
     builder = ss.WorldBuilder()
     builder.body("arm", ss.Cuboid((1, 0.1, 0.1)), position=(0.5, 0, 0))
     builder.joint("knee", "hinge", "arm", point=(0, 0, 0), axis=(0, -1, 0))
-    with pytest.raises(ss.ModelError, match="no input 'motor'; this world has none"):
+    with pytest.raises(ss.ModelError, match="unknown input 'motor'; this world has none"):
         ss.live(builder.build(), start=live.checkpoint())

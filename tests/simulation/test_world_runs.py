@@ -140,7 +140,10 @@ def test_a_checkpoint_of_another_world_is_refused(world, other, words):
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        ({"scheme": "euler-moreau"}, "euler-moreau carries systems of first order, not worlds; worlds are"),
+        (
+            {"scheme": "euler-moreau"},
+            "euler-moreau applies to systems of first order, not to worlds; worlds accept",
+        ),
         ({"scheme": Drop}, "scheme is"),
         ({"start": 3}, "start is int; expected a checkpoint of a world"),
         ({"solver": 3}, "solver is 3"),
@@ -159,7 +162,7 @@ def test_a_step_must_be_given_and_schemes_of_worlds_are_not_for_systems(world):
     with pytest.raises(ss.ModelError, match="h is missing"):
         ss.simulate(world, until=1.0)
     ball = ss.NonsmoothSystem([ss.Lagrangian("ball", M=1.0, q0=1.0)], [])
-    with pytest.raises(ss.ModelError, match="carries worlds of bodies"):
+    with pytest.raises(ss.ModelError, match="applies to worlds of bodies"):
         ss.simulate(ball, until=1.0, h=0.1, scheme="moreau-jean-semi-explicit")
     with pytest.raises(ss.ModelError, match="expected a checkpoint"):
         ss.simulate(ball, until=1.0, start=run(world, until=0.1).checkpoint())

@@ -149,7 +149,7 @@ def test_a_solution_that_rounding_keeps_above_the_tolerance_is_said_to_be_that()
     """Free unknowns of 2e5 beside b of 1: |A z + b| cannot fall to 1e-12."""
     problem = random_problem("mixed, saddle", 108)
     assert make("lemke", tolerance=1e-10).solve(problem).ok
-    assert "rounding keeps its error" in make("lemke", tolerance=1e-12).solve(problem).reason
+    assert "rounding limits its error" in make("lemke", tolerance=1e-12).solve(problem).reason
 
 
 def test_a_false_claim_of_exhaustion_is_refused():

@@ -79,5 +79,5 @@ def test_projection_on_disks_is_nearest():
 
 
 def test_an_unknown_convex_method_lists_the_known():
-    with pytest.raises(KeyError, match="no convex method 'newton'; known: apgd, bb, nsgs, admm"):
+    with pytest.raises(KeyError, match="unknown convex method 'newton'; known: apgd, bb, nsgs, admm"):
         convex_method("newton", random_convex(0, False))

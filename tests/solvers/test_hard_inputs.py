@@ -95,7 +95,7 @@ def test_an_operator_over_other_blocks_is_refused():
     K = ss.coulomb([0.5, 0.5])
     H = ss.problem.contact_blocks([[0, -1], [0, -1]], np.ones((6, 2, 6)), K)
     problem = reduce_to_contacts(ss.GlobalProblem(np.eye(6)[None], np.ones(6), H, np.zeros(6), K)).problem
-    with pytest.raises(ss.ProblemError, match="blocks of other sizes"):
+    with pytest.raises(ss.ProblemError, match="block sizes that differ"):
         dataclasses.replace(problem, K=ss.problem.nonnegative(6))
     for change, text in (
         ({"bodies": np.array([[0, -1]])}, "do not fit together"),

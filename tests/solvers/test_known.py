@@ -99,7 +99,7 @@ def test_every_solver_keeps_the_contract(name):
 
 
 def test_unknown_solver_lists_the_known():
-    with pytest.raises(KeyError, match=r"no solver 'nsg'; known: .*nsgs"):
+    with pytest.raises(KeyError, match=r"unknown solver 'nsg'; known: .*nsgs"):
         registry.make("nsg")
 
 

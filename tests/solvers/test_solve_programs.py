@@ -98,7 +98,7 @@ NO_BOUND = ConeProgram(np.zeros((1, 1)), [-1.0], [[1.0]], [0.0], nonnegative=1)
 
 
 @pytest.mark.parametrize("name", ["clarabel", "scs", "qoco"])
-@pytest.mark.parametrize(("program", "words"), [(NO_INSIDE, "no x meets"), (NO_BOUND, "no lower bound")])
+@pytest.mark.parametrize(("program", "words"), [(NO_INSIDE, "no x meets"), (NO_BOUND, "unbounded below")])
 def test_programs_without_an_optimum_are_infeasible_where_it_is_proved(name, program, words):
     if not registry.entry(name).installed:
         pytest.skip(registry.entry(name).availability)

@@ -36,7 +36,7 @@ def test_studies_by_name() -> None:
         assert name == module.NAME
         assert module.SUMMARY
         assert "\n" not in module.SUMMARY
-    with pytest.raises(KeyError, match="no study 'sliding'; known: "):
+    with pytest.raises(KeyError, match="unknown study 'sliding'; known: "):
         studies.load("sliding")
 
 

@@ -230,6 +230,9 @@ def test_a_kill_at_any_moment_loses_nothing(tmp_path):
     assert len(taken) >= 6
     for k, left in enumerate(taken[-6:], 1):
         assert len(ss.read(left / "s.h5")) == k
+        with pytest.raises(OtherSweep):  # which loses nothing either
+            swept(left / "s.h5", h=0.02)
+        assert len(ss.read(left / "s.h5")) == k
         rest = Stops(100)
         assert content(swept(left / "s.h5", executor=rest)) == whole
         assert len(rest.ran) == 6 - k
@@ -321,7 +324,7 @@ def test_a_result_says_what_it_is():
         (lambda: swept(until_=3.0), "no argument 'until_'.*did you mean 'until'"),
         (lambda: swept(scheme=object()), "names and numbers, which go to processes"),
         (lambda: swept(out="s.txt"), r"must end in \.h5"),
-        (lambda: swept(executor="threads"), "no executor 'threads'"),
+        (lambda: swept(executor="threads"), "unknown executor 'threads'"),
         (lambda: swept(make=f"{FILE}:nobody"), "has no nobody"),
         (lambda: swept(seed=-1, parameters={"height": 1.0}), "seed is -1"),
     ],

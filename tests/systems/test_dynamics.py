@@ -147,7 +147,7 @@ MECHANICAL = {
     "at t = 0 s, M is singular or not positive definite": {"M": np.zeros((2, 2))},
     "at t = 0 s, M is not symmetric": {"M": [[1.0, 0.5], [0.0, 1.0]]},
     r"at t = 0 s, M is not finite": {"M": lambda q: np.full((2, 2), np.nan)},
-    r"M takes \(v\); it may take any of \(t, q, z\)": {"M": lambda v: v},
+    r"M takes \(v\); it may take \(t, q, z\)": {"M": lambda v: v},
     "q0 is not finite": {"q0": [np.inf, 0.0]},
     r"q0 has shape \(2, 2\), expected a vector": {"q0": np.eye(2)},
     "v0 has 3 entries, expected 2": {"v0": [1.0, 2.0, 3.0]},
@@ -157,7 +157,7 @@ MECHANICAL = {
         "F_int": lambda q: q, "dF_int_dq": lambda q: np.eye(3),
     },
     "a Jacobian of N is given, but N is not": {"dN_dq": np.eye(2)},
-    "T is given, but u is not": {"T": np.eye(2)},
+    "T is given without u": {"T": np.eye(2)},
     r"T has shape \(2, 2\), expected \(2, 1\)": {"T": np.eye(2), "u": [1.0]},
     r"at t = 0 s, z_update has shape \(2,\), expected \(1,\)": {"z": [1.0], "z_update": lambda t: [t, t]},
 }  # fmt: skip
@@ -172,7 +172,7 @@ def test_bad_mechanics_is_named(words):
 def test_bad_linear_mechanics_is_named():
     with pytest.raises(ModelError, match=r"^system 'body': K has shape \(3, 3\), expected \(2, 2\)"):
         LagrangianLinear("body", M=1.0, K=np.eye(3), q0=[0.0, 0.0])
-    with pytest.raises(ModelError, match=r"^system 'body': C is a function; a linear system has constants"):
+    with pytest.raises(ModelError, match=r"^system 'body': C is a function; a linear system takes constants"):
         LagrangianLinear("body", M=1.0, C=lambda q: q, q0=[0.0, 0.0])
     with pytest.raises(ModelError, match=r"^system 'body': M is missing"):
         LagrangianLinear("body", M=None, q0=[0.0, 0.0])
@@ -180,7 +180,7 @@ def test_bad_linear_mechanics_is_named():
 
 FLOWS = {
     "f is missing": {"f": None},
-    r"f takes \(x, lam\); it may take any of \(t, x, z\)": {"f": lambda x, lam: x},
+    r"f takes \(x, lam\); it may take \(t, x, z\)": {"f": lambda x, lam: x},
     r"at t = 0 s, f has shape \(1,\), expected \(2,\)": {"f": lambda x: x[:1]},
     "at t = 0 s, M is singular": {"M": np.zeros((2, 2))},
     "at t = 0 s, f is not finite": {"f": lambda x: np.nan * x},
@@ -204,7 +204,7 @@ def test_the_part_that_is_not_a_number_is_named():
 
 
 def test_bad_linear_flows_are_named():
-    with pytest.raises(ModelError, match=r"^system 'flow': A takes \(x\); it may take any of \(t, z\)"):
+    with pytest.raises(ModelError, match=r"^system 'flow': A takes \(x\); it may take \(t, z\)"):
         FirstOrderLinear("flow", A=lambda x: x, x0=1.0)
     with pytest.raises(ModelError, match=r"^system 'flow': A is missing"):
         FirstOrderLinear("flow", A=None, x0=1.0)

@@ -117,7 +117,7 @@ def test_a_linear_relation_is_its_matrices():
         (LagrangianLinearRelation([[1.0, np.nan]]), r"interaction 'tie': C is not finite"),
         (LagrangianLinearRelation(lambda q: q), r"interaction 'tie': C is a function; .* Scleronomous"),
         (LagrangianLinearRelation([[1.0, 0.0]], F=[[1.0]]), r"F has shape \(1, 1\), expected \(1, 0\)"),
-        (Scleronomous(lambda t, q: q[0]), r"'tie': y takes \(t, q\); it may take any of \(q, z\)"),
+        (Scleronomous(lambda t, q: q[0]), r"'tie': y takes \(t, q\); it may take \(q, z\)"),
         (Scleronomous(lambda q: q[0], dy_dq=np.eye(3)), r"dy_dq has shape \(3, 3\), expected \(1, 2\)"),
         (Rheonomous(lambda t, q, lam: q[0]), r"y takes \(t, q, lam\)"),
     ],

@@ -113,7 +113,10 @@ def test_potential_energy():
     [
         ({"mass": 0.0}, "mass is 0; it must be positive"),
         ({"mass": np.nan}, "mass is not finite"),
-        ({"inertia": [1.0, 1.0, 3.0]}, "inertia is not that of any mass: its principal moments are 1, 1, 3"),
+        (
+            {"inertia": [1.0, 1.0, 3.0]},
+            "inertia is impossible for a rigid body: its principal moments are 1, 1, 3",
+        ),
         ({"inertia": [1.0, -1.0, 1.0]}, "inertia is singular or not positive definite"),
         ({"inertia": [[1, 2, 0], [0, 1, 0], [0, 0, 1]]}, "inertia is not symmetric"),
         ({"inertia": [1.0, 2.0]}, "inertia has 2 entries, expected 3"),
@@ -121,12 +124,15 @@ def test_potential_energy():
         ({"q0": [0, 0, 0, 1]}, "q0 has 4 entries, expected 7"),
         ({"v0": [0, 0]}, "v0 has 2 entries, expected 6"),
         ({"force": [1.0, 2.0]}, r"force has shape \(2,\), expected \(3,\)"),
-        ({"force": lambda x: x}, r"force takes \(x\); it may take any of \(t, q, v, z\)"),
+        ({"force": lambda x: x}, r"force takes \(x\); it may take \(t, q, v, z\)"),
         ({"force": lambda t: [np.nan, 0.0, 0.0]}, "at t = 0 s, force is not finite"),
         ({"moment_frame": "world"}, "moment_frame is 'world'; it is one of inertial, body"),
         ({"K": np.eye(6)}, r"K has shape \(6, 6\), expected \(6, 7\)"),
         ({"C": lambda q: q}, "C is a function"),
-        ({"dforce_dq": np.zeros((3, 7))}, "dforce_dq is given, but what it is the derivative of is not"),
+        (
+            {"dforce_dq": np.zeros((3, 7))},
+            "dforce_dq is given without the quantity that it is the derivative of",
+        ),
     ],
 )
 def test_bad_input_is_named(options, words):

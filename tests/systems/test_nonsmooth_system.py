@@ -90,8 +90,8 @@ REFUSED = {
     ),
     "interaction 'x' names a system twice: a, a": lambda: tie("x", ["a", "a"]),
     "interaction 'x' names no system": lambda: tie("x", []),
-    "interaction 'x': its systems are given by their names": lambda: tie("x", [ball("a")]),
-    "interaction 'y': its systems are given by their names": lambda: tie("y", ball("a")),
+    "interaction 'x': give its systems by name": lambda: tie("x", [ball("a")]),
+    "interaction 'y': give its systems by name": lambda: tie("y", ball("a")),
     "interaction 'x': its law is the class NewtonImpact": lambda: Interaction(
         "x", "a", Scleronomous(lambda q: q), NewtonImpact
     ),
@@ -101,7 +101,7 @@ REFUSED = {
     "interaction 'x': its relation is the class Scleronomous": lambda: Interaction(
         "x", "a", Scleronomous, NewtonImpact()
     ),
-    "interaction 'x' ties first-order and second-order systems together: a, b": lambda: NonsmoothSystem(
+    "interaction 'x' connects first-order with second-order systems: a, b": lambda: NonsmoothSystem(
         [ball("a"), FirstOrderLinear("b", A=1.0, x0=1.0)],
         [Interaction("x", ["a", "b"], Scleronomous(lambda q: q[:1]), Complementarity())],
     ),

@@ -113,5 +113,5 @@ def test_newton_euler_bodies():
 
 
 def test_an_unknown_interaction_is_named():
-    with pytest.raises(ModelError, match="no interaction 'wall'; known: tie"):
+    with pytest.raises(ModelError, match="unknown interaction 'wall'; known: tie"):
         relative_degree(linear([[1.0]], [[1.0]], [[1.0]]), "wall")

@@ -49,7 +49,7 @@ def chosen(collection: _P, families: Sequence[str] = (), most: int | None = None
     for family in families:
         if family not in known:
             raise ValueError(
-                f"no family {family!r} among the problems; {alternatives(family, known, 'there are:')}"
+                f"unknown family {family!r} among the problems; {alternatives(family, known, 'there are:')}"
             )
     entries = [entry for entry in collection.entries if not families or entry.family in families]
     smallest = {entry.hash for entry in _by_size(entries)[:most]}

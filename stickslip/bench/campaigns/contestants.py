@@ -3,7 +3,6 @@
 A user's own is a class in a file or in a package, found and told apart by hash.
 """
 
-import hashlib
 import inspect
 import re
 import sys
@@ -15,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from stickslip.bench.campaigns.own_files import file_hash, source_hash
 from stickslip.bench.environment import version_of
 from stickslip.bench.json_data import Stored
 from stickslip.names import alternatives
@@ -51,7 +51,7 @@ def own_class(place: str) -> type[Any]:
     cls = own_thing(place)
     if not isinstance(cls, type):
         path, name = _parts(place)
-        raise ContestantError(f"{name} in {path} is no class")
+        raise ContestantError(f"{name} in {path} is not a class")
     return cls
 
 
@@ -77,10 +77,13 @@ def place_file(place: str) -> str:
 
 
 def source_of_function(place: str) -> str:
-    """First twelve digits of the hash of the file of a user's own class or function."""
+    """First twelve digits of the hash of the file of a user's own class or function, and of those that it
+    imports from beside it; of a module, of its file alone."""
     if place in HERE:
         return ""
-    return hashlib.sha256(_file(_parts(place)[0]).read_bytes()).hexdigest()[:12]
+    path, _ = _parts(place)
+    file = _file(path)
+    return source_hash(file) if path.endswith(".py") else file_hash(file)
 
 
 def takes(function: Any, name: str) -> bool:
@@ -106,14 +109,14 @@ def _parts(place: str) -> tuple[str, str]:
 def _file(path: str) -> Path:
     if path.endswith(".py"):
         if not Path(path).is_file():
-            raise ContestantError(f"there is no file {path}")
+            raise ContestantError(f"the file {path} does not exist")
         return Path(path)
     try:
         spec = find_spec(path)
     except (ImportError, ValueError) as error:
         raise ContestantError(f"{path} cannot be imported: {error}") from None
     if spec is None or not spec.origin or not Path(spec.origin).is_file():
-        raise ContestantError(f"there is no module {path}; it must be installed, or on PYTHONPATH")
+        raise ContestantError(f"the module {path} was not found; install it, or add it to PYTHONPATH")
     return Path(spec.origin)
 
 
@@ -128,12 +131,12 @@ def _module(path: str) -> ModuleType:
 
 
 def _from_file(file: Path) -> ModuleType:
-    name = f"{PREFIX}{file.stem}_{hashlib.sha256(file.read_bytes()).hexdigest()[:12]}"
+    name = f"{PREFIX}{file.stem}_{file_hash(file)}"
     if name in sys.modules:
         return sys.modules[name]
     spec = spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
-        raise ContestantError(f"{file} is no Python file")
+        raise ContestantError(f"{file} is not a Python file")
     module = module_from_spec(spec)
     if str(file.parent) not in sys.path:
         sys.path.append(str(file.parent))  # for what it imports from beside it
@@ -148,7 +151,7 @@ def _from_file(file: Path) -> ModuleType:
 
 @dataclass(frozen=True)
 class Contestant(Stored):
-    """A solver and the options it was given, as data that goes to any process."""
+    """Solver with its options, as data that any process can receive."""
 
     name: str
     """Of the registry, of a solver of Siconos (siconos-nsgs), or the one given to a user's own."""
@@ -194,7 +197,7 @@ def contestants(text: str = "", own: Sequence[str] = ()) -> tuple[Contestant, ..
     labels = [contestant.label for contestant in found]
     for label in labels:
         if labels.count(label) > 1:
-            raise ContestantError(f"{label} takes part twice; name it once, or give it other options")
+            raise ContestantError(f"{label} appears twice; name it once, or give it other options")
     return tuple(found)
 
 
@@ -231,10 +234,10 @@ def _entrants(word: str, places: dict[str, str]) -> list[Contestant]:
         return _peer_contestants(name, settings)
     if name not in registry.names():
         known = alternatives(name, (*registry.names(), *SHORT, PEER, *places))
-        raise ContestantError(f"no solver {name!r} in {word!r}; {known}")
+        raise ContestantError(f"unknown solver {name!r} in {word!r}; {known}")
     entry = registry.entry(name)
     if not entry.installed:
-        raise ContestantError(f"{name} cannot take part: {entry.availability}")
+        raise ContestantError(f"{name} is not available: {entry.availability}")
     defaults = {spec.name: spec.default for spec in entry.options if spec.name != "tolerance"}
     given, _ = solver_by_texts(name, settings, defaults)
     return [Contestant(name, _changed(given, defaults))]
@@ -264,9 +267,7 @@ def _settings(
         key, equals, value = (part.strip() for part in text.partition("="))
         key = key.replace("-", "_")
         if key == "tolerance" and key not in defaults:
-            raise ContestantError(
-                f"{name}: the tolerance is the campaign's, the same for all; use --tolerance"
-            )
+            raise ContestantError(f"{name}: all solvers have the tolerance of the campaign; use --tolerance")
         if not equals:
             has = ", ".join(defaults)
             raise ContestantError(f"{name}: {text!r} is not of the form name=value; {name} has: {has}")
@@ -297,7 +298,9 @@ def _own_places(own: Sequence[str]) -> dict[str, str]:
                 f"--own {text!r} is not of the form NAME=file.py:Class or NAME=package.module:Class"
             )
         if name in registry.names() or name in SHORT or name == PEER or name.startswith(f"{PEER}-"):
-            raise ContestantError(f"--own {text!r}: there is a solver {name} already; choose another name")
+            raise ContestantError(
+                f"--own {text!r}: the name {name} is that of a built-in solver; choose another name"
+            )
         if name in places:
             raise ContestantError(f"--own {name} is given twice")
         places[name] = place
@@ -334,10 +337,10 @@ def _peer_contestants(name: str, settings: Sequence[str]) -> list[Contestant]:
     found = find_siconos()
     if not found:
         raise ContestantError(
-            f"{name} cannot take part, for Siconos is absent; tried {'; '.join(found.tried)}"
+            f"{name} is not available, because Siconos was not found; tried {'; '.join(found.tried)}"
         )
     if settings:
         raise ContestantError(f"{name} takes no options, got {':'.join(settings)}")
     if name != PEER and name not in methods():
-        raise ContestantError(f"no solver {name!r} of Siconos; {alternatives(name, methods())}")
+        raise ContestantError(f"unknown solver {name!r} of Siconos; {alternatives(name, methods())}")
     return [Contestant(peer) for peer in (methods() if name == PEER else (name,))]

@@ -28,7 +28,7 @@ class Skipped:
 
 @dataclass(frozen=True, eq=False)
 class Collection:
-    """Problems by name. It holds where they are, not the problems themselves."""
+    """Problems by name; it stores paths, not the problems themselves."""
 
     entries: tuple[Entry, ...]
     """In the order of the places, within a folder by name."""

@@ -15,7 +15,7 @@ FREE = 0
 
 @dataclass(frozen=True)
 class Features:
-    """Figures of a problem; None where they were not computed or have no meaning."""
+    """Features of a problem; None where they were not computed or are undefined."""
 
     kind: str
     """`local` (W given), `global` (M and H given) or `box`."""

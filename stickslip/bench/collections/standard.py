@@ -96,7 +96,7 @@ def select(families: Sequence[str] | None = None, small: bool = False) -> tuple[
     known = tuple(dict.fromkeys(recipe.family for recipe in RECIPES))
     for family in families or ():
         if family not in known:
-            raise ValueError(f"no family {family!r}; {alternatives(family, known)}")
+            raise ValueError(f"unknown family {family!r}; {alternatives(family, known)}")
     if families is not None and not families:
         raise ValueError(f"no family is named; known: {', '.join(known)}")
     return tuple(

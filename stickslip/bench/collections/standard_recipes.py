@@ -58,7 +58,7 @@ class Recipe(Stored):
     def check(self) -> None:
         """Refuse a scene or a parameter that is not there, as a ValueError; makes nothing."""
         if self.scene not in scenes.SCENES:
-            raise ValueError(f"recipe {self.place}: there is no scene {self.scene!r}")
+            raise ValueError(f"recipe {self.place}: unknown scene {self.scene!r}")
         known = scenes.parameters(self.scene)
         for key in self.parameters:
             if key not in known:

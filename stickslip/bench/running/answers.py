@@ -52,7 +52,7 @@ class Answer:
                 return ""
             return f"the judge accepts it, the solver itself says {self.status}: {self.reason}".rstrip(": ")
         if self.status == "SOLVED":
-            return f"it claims to have solved it, but the judge finds an error of {error:.1e}"
+            return f"it reports a solution, but the judge finds an error of {error:.1e}"
         return self.reason
 
 
@@ -104,7 +104,7 @@ def one_line(text: Any) -> str:
 
 def _numbers(name: str, given: Any) -> Array:
     if not isinstance(given, np.ndarray | list | tuple):
-        raise NoAnswer(f"it gave back a {type(given).__name__}, neither a Solution nor an array r")
+        raise NoAnswer(f"it returned a {type(given).__name__}, which is neither a Solution nor an array r")
     try:
         array = np.array(given, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -196,7 +196,7 @@ def executor(text: str, workers: int = 1, times: bool = True) -> Executor:
     except ValueError:  # a port that is no number
         known = False
     if text != "dask" and not known:
-        raise ValueError(f"no executor {text!r}; {alternatives(text, KNOWN)}")
+        raise ValueError(f"unknown executor {text!r}; {alternatives(text, KNOWN)}")
     from stickslip.bench.running.dask_executor import Dask
 
     return Dask(f"tcp://{parts.netloc}" if known else None, workers, times)

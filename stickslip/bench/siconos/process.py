@@ -30,7 +30,9 @@ LONGEST = 100_000
 """Bytes of a reply, at most."""
 LAST = 0.2
 """Time that one that is silent has to end by itself [s]."""
-NUMBERS = ("info", "seconds", "wall", "cpu", "repetitions", "iterations", "memory")
+TIMES = ("wall", "wall_median", "wall_longest", "cpu", "cpu_median", "cpu_longest")
+"""Times of a reply: of all its calls the shortest, the median and the longest [s]."""
+NUMBERS = ("info", "seconds", *TIMES, "repetitions", "iterations", "memory")
 """What a reply says."""
 PROBE = "import numpy, siconos.numerics, siconos; print('siconos', getattr(siconos, 'version', 'unknown'))"
 
@@ -121,7 +123,7 @@ class SiconosProcess:
             raise NoAnswer(Outcome.RAISED, reply["failed"][:300])
         if not all(_is_number(reply.get(name)) for name in NUMBERS):
             self.close()
-            raise NoAnswer(Outcome.RAISED, f"its reply is none: {line[:60]!r}")
+            raise NoAnswer(Outcome.RAISED, f"invalid reply: {line[:60]!r}")
         return reply
 
     def close(self) -> None:

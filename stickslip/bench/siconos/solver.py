@@ -44,7 +44,8 @@ class SiconosSolver(Options):
         if siconos.python is not None:
             return ""
         return (
-            f"Siconos is absent: name an interpreter that imports it in {VARIABLE}, or take another solver;"
+            f"Siconos was not found; set an interpreter that imports it in {VARIABLE}, or take"
+            " another solver;"
             f" tried {'; '.join(siconos.tried)}"
         )
 
@@ -70,7 +71,7 @@ class SiconosSolver(Options):
         status = Status.SOLVED if run.passed else Status.STALLED
         r, seconds = peer.answer, time.perf_counter() - begun
         reason = (
-            "" if run.passed else run.failed or "the judge was not content with any tolerance it was given"
+            "" if run.passed else run.failed or "the judge accepted the answer for none of its tolerances"
         )
         return Attempt(r, status, iterations, seconds, 0.0, reason=reason)
 

@@ -72,7 +72,7 @@ def contacts_to_box(problem: ContactProblem) -> Conversion[BoxProblem]:
     K = problem.K
     if K.group_size.size:
         i = int(np.flatnonzero(np.diff(K.group_offset))[0])
-        raise ProblemError(f"contact {i} is {K.kind_name(i)}: a box problem holds no friction cone")
+        raise ProblemError(f"contact {i} is {K.kind_name(i)}: a box problem cannot contain friction cones")
     sizes = np.diff(K.offset)
     box = BoxProblem(problem.W.dense(), problem.u_free, np.repeat(K.lower, sizes), np.repeat(K.upper, sizes))
     return Conversion(box, Answer, lambda r: r)

@@ -221,7 +221,7 @@ def qp_to_lcp(P: Any, c: ArrayLike, A: Any, b: ArrayLike) -> Conversion[BoxProbl
         raise ProblemError(
             f"P has shape {P.shape} and A {A.shape}, expected {(n, n)} and {(m, n)} with c ({n},), b ({m},)"
         )
-    _refuse_indefinite(P, "P", "its LCP would only have stationary points")
+    _refuse_indefinite(P, "P", "the solutions of its LCP would only be stationary points")
     skew = float(np.abs(P - P.T).max(initial=0.0))
     if skew > 1e-10 * np.abs(P).max(initial=0.0):
         raise ProblemError(f"P is not symmetric: entries differ by {skew:.3g} from their mirror image")
@@ -240,7 +240,8 @@ def program_to_box(program: ConeProgram) -> BoxProblem:
     """
     if program.second_order.size:
         raise ProblemError(
-            f"the program has {program.second_order.size} second-order cones; only linear rows are bounds"
+            f"the program has {program.second_order.size} second-order cones; only linear rows can be"
+            " converted"
         )
     A, n = program.A, program.size
     matrix = sp.block_array(
@@ -265,9 +266,10 @@ class Quadratic:
 
 
 def lcp_to_qp(problem: BoxProblem) -> Quadratic:
-    """min z'(A z + b) with A z + b >= 0, z >= 0: its optimum is 0 exactly where z solves the LCP.
+    """Return the quadratic program min z'(A z + b) with A z + b >= 0, z >= 0, whose optimum is 0 if z solves
+    the LCP.
 
-    Convex, so that a program can hold it, where A + A' is positive semidefinite.
+    A + A' must be positive semidefinite, so that the program is convex.
     """
     A = _lcp_matrix(problem)
     _refuse_indefinite(A, "A", "the quadratic program is not convex")
@@ -315,7 +317,7 @@ def _refuse_indefinite(A: Array, name: str, why: str) -> None:
 def _lcp_matrix(problem: BoxProblem) -> Array:
     _refuse_strangers("this conversion", problem)
     if problem.kind != "lcp":
-        raise ProblemError(f"this is a {problem.kind}, not an LCP; box_to_lcp makes it one")
+        raise ProblemError(f"this is a {problem.kind}, not an LCP; convert it by box_to_lcp")
     return _dense(problem.A)
 
 

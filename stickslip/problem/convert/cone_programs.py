@@ -56,14 +56,20 @@ class Shifted(Protocol):
 
 
 def dual_program(problem: ContactProblem, facets: int = 0) -> ProgramConversion:
-    """The cone program in impulses: x is r. With `facets`, cones are pyramids: a quadratic program.
+    """Return the cone program in impulses, x = r. With `facets` the cones are pyramids, which gives a
+    quadratic program.
 
-    W must be symmetric; of one that is slightly unsymmetric the program holds the symmetric part.
+    W must be symmetric; the program contains the symmetric part of a slightly unsymmetric W.
+
+    Example:
+
+        problem = ss.ContactProblem(np.eye(3) / 2.0, [-0.07, 0.07, 0.0], ss.coulomb([0.5]))
+        print(ss.problem.dual_program(problem).problem)
     """
     if not isinstance(problem, ContactProblem):
         raise ProblemError(
             f"dual_program takes a ContactProblem, not {type(problem).__name__};"
-            " reduce_to_contacts makes one of a GlobalProblem"
+            " convert a GlobalProblem by reduce_to_contacts"
         )
     K = problem.K
     facets = check_facets(K, facets) if facets else 0
@@ -82,9 +88,9 @@ def dual_program(problem: ContactProblem, facets: int = 0) -> ProgramConversion:
 
 
 def primal_program(problem: GlobalProblem, facets: int = 0) -> ProgramConversion:
-    """The cone program in velocities: x is v and bounds t; r and lam are its multipliers.
+    """Return the cone program in velocities: x is v and bounds t; r and lam are its multipliers.
 
-    With `facets`, cones are pyramids: a quadratic program, dual to that of `dual_program`.
+    With `facets` the cones are pyramids, which gives a quadratic program, dual to that of `dual_program`.
     """
     if not isinstance(problem, GlobalProblem):
         raise ProblemError(f"primal_program takes a GlobalProblem, not {type(problem).__name__}")

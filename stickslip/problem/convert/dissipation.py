@@ -49,10 +49,11 @@ class FrictionConversion:
 
 
 def friction_program(W_TT: ArrayLike, u_T: ArrayLike, r_N: float, mu: float) -> FrictionConversion:
-    """The friction that leaves the least kinetic energy.
+    """Return the program of the friction impulse of one contact that minimises the kinetic energy.
 
-    `W_TT`: tangential part of W of the contact [1/kg], shape (k, k), symmetric, may be 0. `u_T`: tangential
-    velocity without friction [m/s], shape (k,). `r_N`: normal impulse [N s], `mu`: friction [-], both >= 0.
+    W_TT   tangential part of W of the contact [1/kg], shape (k, k), symmetric, may be 0
+    u_T    tangential velocity without friction [m/s], shape (k,)
+    r_N, mu   normal impulse [N s] and friction coefficient [-], both >= 0
     """
     u = floats("u_T", np.atleast_1d(floats("u_T", u_T)), (None,))
     finite("u_T", u)

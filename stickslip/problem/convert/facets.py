@@ -17,9 +17,9 @@ def check_facets(K: ProductSet, facets: int) -> int:
     """`facets` if pyramids of so many sides can be made of the cones of K."""
     facets = count("facets", facets, 0)
     if facets < 3:
-        raise ProblemError(f"facets is {facets}; a pyramid has 3 facets or more")
+        raise ProblemError(f"facets is {facets}; it must be at least 3")
     if facets > MOST:
-        raise ProblemError(f"facets is {facets}; at most {MOST} are taken, which is the cone to eight digits")
+        raise ProblemError(f"facets is {facets}; the limit is {MOST}, which matches the cone to eight digits")
     if K.group_size.size and K.group_size.max() > 2:
         g = int(np.argmax(K.group_size))
         i = int(np.searchsorted(K.group_offset, g, side="right") - 1)

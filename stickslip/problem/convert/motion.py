@@ -68,11 +68,12 @@ def motion_mcp(
     smoothing: float = 1e-8,
     form: str = "product",
 ) -> MotionConversion:
-    """The equations of motion of `problem` as a mixed complementarity problem.
+    """Return the equations of motion of `problem` as a mixed complementarity problem.
 
-    `law`: "exact" is Coulomb's, "relaxed" its convex relaxation. `smoothing` is ε of the relaxation's
-    √(|u_k|² + ε²) - ε, in units of the free velocities; 0 takes the norm itself, with derivative 0 at 0.
-    `form` of the friction law: "product" or "direction", which have the same solutions in r and v.
+    law        "exact" for Coulomb's law, "relaxed" for its convex relaxation
+    smoothing  ε of √(|u_k|² + ε²) - ε in the relaxation, in units of the free velocities; 0 uses the norm,
+               with derivative 0 at 0
+    form       "product" or "direction" of the friction law, with the same solutions in r and v
     """
     if law not in LAWS:
         raise ProblemError(f'law is {law!r}, expected "exact" or "relaxed"')

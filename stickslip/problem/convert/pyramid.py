@@ -30,7 +30,8 @@ from stickslip.problem.sets import ProductSet
 
 
 def pyramid_lcp(problem: ContactProblem, facets: int = 4) -> Conversion[BoxProblem]:
-    """Friction on a pyramid of `facets` sides (3 or more, even or odd), other blocks as they are.
+    """Return the problem with friction pyramids of `facets` sides (at least 3, even or odd); other blocks are
+    unchanged.
 
     Unknowns, block by block: r of a block without friction; r_N and, for every group with mu > 0, its
     weights d [N s] and its speed sigma [m/s]. Groups of one component have two directions and are exact.
@@ -38,7 +39,7 @@ def pyramid_lcp(problem: ContactProblem, facets: int = 4) -> Conversion[BoxProbl
     if not isinstance(problem, ContactProblem):
         raise ProblemError(
             f"pyramid_lcp takes a ContactProblem, not {type(problem).__name__};"
-            " reduce_to_contacts makes one of a GlobalProblem"
+            " convert a GlobalProblem by reduce_to_contacts"
         )
     K = problem.K
     facets = check_facets(K, facets)

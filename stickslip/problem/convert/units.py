@@ -27,7 +27,7 @@ def rescale(problem: Contacts, impulse: float, velocity: float, length: float = 
     """
     for name, value in (("impulse", impulse), ("velocity", velocity), ("length", length)):
         if not (value > 0.0 and np.isfinite(value)):
-            raise ProblemError(f"{name} is {value}; a unit must be positive and finite")
+            raise ProblemError(f"{name} is {value}; units must be positive and finite")
     K = problem.K
     first = K.group_offset[:-1][np.diff(K.group_offset) > 0]
     turning = np.ones(K.group_size.size, bool)

@@ -50,7 +50,7 @@ class Models:
         for name, given in values.items():
             if name not in default:
                 known = alternatives(name, tuple(default)) if default else "this model has none"
-                raise ModelError(f"no parameter {name!r}; {known}")
+                raise ModelError(f"unknown parameter {name!r}; {known}")
             rows = rows_of(f"parameter {name!r}", given, len(members), default[name].shape)
             for k, row in zip(members, rows, strict=True):
                 self.numbers[k][name] = row
