@@ -221,13 +221,11 @@ class Limits(Options):
     """Limits of one run, the same for all runs of a campaign."""
 
     timeout: float = option(
-        20.0, "time of one solve, compilation apart", unit="s", low=0.0, high=1e6, open_low=True
+        20.0, "time of one solve, without compilation", unit="s", low=0.0, high=1e6, open_low=True
     )
-    memory: float = option(4096.0, "memory that a process may take for a run", unit="MiB", low=64.0)
-    best_of: int = option(3, "calls that are timed, the shortest counts", low=1)
-    patience: float = option(
-        2.0, "no further call is timed once all together took so long", unit="s", low=0.0
-    )
+    memory: float = option(4096.0, "memory limit of a process for a run", unit="MiB", low=64.0)
+    best_of: int = option(3, "number of timed calls; the shortest counts", low=1)
+    patience: float = option(2.0, "total time after which no further call is timed", unit="s", low=0.0)
     compile_timeout: float = option(
         600.0, "time of compilation in one run", unit="s", low=0.0, high=1e6, open_low=True
     )

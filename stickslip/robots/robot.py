@@ -67,7 +67,7 @@ class Robot:
         search              folders in which files and packages (`package://`) are looked for, beside that of
                             the model; nothing else is read
         restitution         of geoms, which MJCF lacks: one number, one per geom, or by name of the geom
-        limit_restitution   at limits of joints and tendons, likewise
+        limit_restitution   restitution at limits of joints and tendons, likewise
         cone                `groups`: sliding, torsion and rolling have a limit each; `joint`: one ellipsoid
                             for all, as MuJoCo has it
         """

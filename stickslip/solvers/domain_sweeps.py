@@ -98,7 +98,8 @@ class DomainSweeps:
                 # 2. one sweep, from r or from a mix of the last sweeps
                 if self.mixes:
                     self._start(team)
-                moved, square = map(sum, zip(*self._in_turns(team, kernels.sweep), strict=True))
+                done = zip(*self._in_turns(team, kernels.sweep), strict=True)
+                moved, square = (float(sum(one)) for one in done)
                 if self.mixes:
                     moved = self._learn(team, moved, square)
                 schedule.swept(control, moved)
@@ -193,6 +194,8 @@ def solve_bodies(problem: GlobalProblem, tolerance: float, guess: Array) -> Foun
     graph.share(W)
     alone = ContactProblem.unchecked(W, free.u, K)
     sweeps, best = DomainSweeps(alone, 0 if good else body_problems.MIXED), r.copy()
+    free = free._replace(J=free.J[:0].copy())  # domains have copies, and these are the most of all memory
+    del W, alone
     sweeps(target, budget, (r.copy(), best, control, history))
     if not good and control[schedule.STATE] in (schedule.SLOW, schedule.RUNNING):
         allowed = control[schedule.SWEEPS] + body_problems.MOST_MIXED

@@ -67,15 +67,18 @@ class InteriorPoint(ContactSolver):
         choices=("auto", *FACTORS),
     )  # fmt: skip
     corrections: int = option(
-        3, "most centrality corrections of an iteration of nt-qp and nt-f on convex problems; 0: none", low=0
+        3,
+        "largest number of centrality corrections in an iteration of nt-qp and nt-f on convex"
+        " problems; 0: none",
+        low=0,
     )
     exponent: str = option(
         "auto", "e of sigma = (mu_a / mu)^e, all algorithms but simple: a number; late: up to 3 once the"
         " barrier is small (Nguyen 2021); early: up to 3 while it is large (SDPT3); auto: 3 with corrections"
         " and of shift, else 2", choices=EXPONENTS,
     )  # fmt: skip
-    restarts: int = option(2, "times that a jammed iterate is moved back inside the cones", low=0)
-    polish: int = option(40, "most proximal Newton steps at the end, for the last digits", low=0)
+    restarts: int = option(2, "number of times that a stalled iterate is moved back inside the cones", low=0)
+    polish: int = option(40, "largest number of proximal Newton steps at the end, for the last digits", low=0)
 
     def solve(
         self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
