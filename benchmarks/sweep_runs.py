@@ -27,8 +27,8 @@ from stickslip.sweeps import Uniform
 TIMES = ("seconds", "simulated", "compile_seconds")
 
 
-def short(*, height: float = 1.0) -> ss.NonsmoothSystem:
-    """A ball that falls, for ten steps."""
+def short(*, height: float = 0.02) -> ss.NonsmoothSystem:
+    """A ball that falls and bounces, for ten steps."""
     ball = ss.Lagrangian("ball", M=1.0, q0=height, F_ext=-9.81)
     floor = ss.Interaction(
         "floor", "ball", ss.Scleronomous(lambda q: q, dy_dq=np.eye(1)), NewtonImpact(e=0.5)
@@ -63,7 +63,7 @@ class Watch:
 
 def sweep(runs: int, executor: str, workers: int, out: Path, of_short: bool, measure: str):
     if of_short:
-        given, how = {"height": Uniform(1.0, 2.0)}, {"until": 0.1, "h": 0.01}
+        given, how = {"height": Uniform(0.005, 0.04)}, {"until": 0.1, "h": 0.01}
     else:
         given, how = {"e": Uniform(0.5, 0.8), "height": Uniform(0.5, 2.0)}, {}
     cpu, start = time.process_time(), time.perf_counter()

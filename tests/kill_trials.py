@@ -1,7 +1,9 @@
 """Kills writers of runs at random moments, and looks at what they left: kill_trials.py FOLDER TRIALS SEED.
 
-Every file must open, hold the beginning of the run bit for bit, and go on from there to the same end. Prints
-one line of JSON: how many trials, and how many records the files held at least and at most.
+A writer is killed soon after its file has a random length, so that all parts of a run have their turn on
+machines of any speed: some trials end while the last record is written, or the file is closed. Every file
+must open, hold the beginning of the run bit for bit, and go on from there to the same end. Prints one line
+of JSON: how many trials, and how many records the files held at least and at most.
 """
 
 import json
@@ -10,13 +12,16 @@ import random
 import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
 import stickslip as ss
 
-H, UNTIL = 1e-3, 0.5
+H, UNTIL = 2e-3, 0.5
+LATER = 0.005
+"""A writer is killed at most so much after its file has the length of the trial [s]."""
 COLUMNS = ("t", "index", "q", "v", "natural_scaled", "kinetic", "verdicts")
 
 
@@ -45,12 +50,30 @@ def same(part: ss.Trajectory, whole: ss.Trajectory) -> None:
         np.testing.assert_array_equal(part.contacts.r, whole.contacts.r[:count])
 
 
+def written(model: ss.World | ss.NonsmoothSystem, path: Path) -> int:
+    """Length of the file of a run before it is closed [B]."""
+    live = ss.live(model, h=H, out=path, flush=0.0, forces="solver")
+    live.step(round(UNTIL / H))
+    live.end(complete=False)
+    return path.stat().st_size
+
+
+def wait(child: int, path: Path, length: float) -> None:
+    """Return when a file has a length, or its writer has ended."""
+    while os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        with suppress(FileNotFoundError):
+            if path.stat().st_size >= length:
+                return
+        time.sleep(1e-4)
+
+
 def main(folder: Path, trials: int, seed: int) -> None:
     """Run the trials."""
     draw = random.Random(seed)
     models = [(model, ss.simulate(model, until=UNTIL, h=H, forces="solver")) for model in (world(), system())]
     for model, _ in models:  # children find loaded all that writing needs
         ss.simulate(model, until=H, h=H, out=folder / "first.h5", forces="solver")
+    lengths = [written(model, folder / f"{k}.h5") for k, (model, _) in enumerate(models)]
     held = []
     for trial in range(trials):
         model, whole = models[trial % 2]
@@ -60,9 +83,8 @@ def main(folder: Path, trials: int, seed: int) -> None:
         if child == 0:
             ss.simulate(model, until=UNTIL, h=H, out=path, flush=0.0, forces="solver")
             os._exit(0)
-        while not path.exists():
-            time.sleep(1e-4)
-        time.sleep(draw.uniform(0.0, 0.06))
+        wait(child, path, draw.uniform(0.0, 1.1) * lengths[trial % 2])
+        time.sleep(draw.uniform(0.0, LATER))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         run = ss.read_trajectory(path)

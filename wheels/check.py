@@ -2,17 +2,16 @@
 
     python wheels/check.py dist/stickslip-*.whl
 
-Makes a virtual environment, installs the wheel with the pinned versions, and runs README's first box, its
-solve and the demo, each in processes of their own with an empty store. What is compiled is kept, so a store
-that is empty afterwards shows that nothing was. The same runs from this checkout, compiled for this very
-processor: results must be equal bit for bit, and times of repeated runs, taken in turns, are printed. Last,
-the packs are damaged: kernels are then compiled, and a terminal says so. The exit code is 1 if any of this
-fails, a first result takes too long, or the wheel is too large.
+Makes a virtual environment, installs the wheel with the pinned versions, and runs README's programs, the
+first batch of the documentation and the demo, each in processes of their own with an empty store. What is
+compiled is kept, so a store that is empty afterwards shows that nothing was. The same runs from this
+checkout, compiled for this very processor: results must be equal bit for bit, and times of repeated runs,
+taken in turns, are printed. Last, the packs are damaged: kernels are then compiled, and a terminal says so.
+The exit code is 1 if any of this fails, a first result takes too long, or the wheel is too large.
 """
 
 import os
 import pty
-import re
 import statistics
 import subprocess
 import sys
@@ -21,15 +20,18 @@ import venv
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from workloads import ROOT, blocks
+
 MOST_MIB = 60.0
 """Size of a wheel at most."""
 MOST_SECONDS = 5.0
 """Processor time to a first result at most."""
 TURNS = 5
 """In which the speed of wheel and checkout is compared."""
+IMPORT = "import stickslip as ss\n"
 LINE = "compiling kernels, once for this version and processor"
-BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
+README = blocks("README.md")
+SOLVE = next(block for block in README if "ss.solve(" in block)
 DEMO = """
 import tempfile
 from pathlib import Path
@@ -47,12 +49,15 @@ digest = hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part i
 print("result", seconds, digest.hexdigest())
 """
 WORK = {
-    "README's box": BLOCKS[0] + END.format(parts="run.q, run.v"),
-    "README's solve": "import stickslip as ss\n" + BLOCKS[2] + END.format(parts="solution.r, solution.u"),
+    "README's box": README[0] + END.format(parts="run.q, run.v"),
+    "README's robot": IMPORT + README[1] + END.format(parts="falls.q, falls.v"),
+    "README's equations": IMPORT + README[2] + END.format(parts="bounces.q, bounces.v"),
+    "README's solve": IMPORT + SOLVE + END.format(parts="solution.r, solution.u"),
+    "batch": blocks("docs/many-runs.md")[0] + END.format(parts="state.q, state.v"),
     "demo": DEMO + END.format(parts="run.q, run.v"),
 }
 SPEED = (
-    BLOCKS[0]
+    README[0]
     + """
 import time
 world, passed = b.build(), []

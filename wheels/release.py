@@ -7,10 +7,11 @@ found, a virtual environment gets the wheel with the pinned versions of what it 
 
 - with no extra, `solve` and `simulate` work, and the command line says which extra it needs;
 - with the extra `standard`, `stickslip doctor` has no faults, and a model is checked, run and drawn;
+- the packages of the extra `all` can be had together: pip finds versions of them and installs nothing;
 - the oldest Python also installs the source distribution.
 
-Kernels are compiled into a store of their own. The sizes of the environments and the times of installation
-are printed. The exit code is 1 if anything fails, and 2 if no Python is found.
+Kernels are compiled into a store that all environments share. The sizes of the environments and the times of
+installation are printed. The exit code is 1 if anything fails, and 2 if no Python is found.
 """
 
 import argparse
@@ -70,14 +71,14 @@ def main() -> int:
     for path in (source, wheel):
         print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB", flush=True)
     faults = []
-    for k, (version, python) in enumerate(sorted(pythons.items())):
-        for dist in (wheel, source)[: 2 if k == 0 else 1]:
-            try:
-                test(dist, python, version)
-            except subprocess.CalledProcessError as error:
-                faults.append(
-                    f"Python {version}, {dist.name}: {' '.join(map(str, error.cmd))}\n{error.output}"
-                )
+    with tempfile.TemporaryDirectory() as store:
+        for k, (version, python) in enumerate(sorted(pythons.items())):
+            for dist in (wheel, source)[: 2 if k == 0 else 1]:
+                try:
+                    test(dist, python, version, Path(store))
+                except subprocess.CalledProcessError as error:
+                    command = " ".join(map(str, error.cmd))
+                    faults.append(f"Python {version}, {dist.name}: {command}\n{error.output}")
     for version in VERSIONS:
         if version not in pythons:
             print(f"Python {version} is not on this machine: not tested")
@@ -118,7 +119,7 @@ def build(out: Path) -> tuple[Path, Path]:
         return Path(shutil.copy(source, out)), Path(shutil.copy(wheel, out))
 
 
-def test(dist: Path, python: Path, version: str) -> None:
+def test(dist: Path, python: Path, version: str, store: Path) -> None:
     """Install a distribution into a clean environment and use it; CalledProcessError where that fails."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -132,7 +133,7 @@ def test(dist: Path, python: Path, version: str) -> None:
         print(
             f"  core: {size(folder / 'venv') - plain:.0f} MB in {time.monotonic() - empty:.0f} s", flush=True
         )
-        env = clean(folder / "store")
+        env = clean(store)
         run([own, "-c", CORE], work, env)
         refused = subprocess.run(
             [own, "-m", "stickslip"], cwd=work, env=env, capture_output=True, text=True, check=False
@@ -153,6 +154,9 @@ def test(dist: Path, python: Path, version: str) -> None:
         for command in COMMANDS:
             run([own.with_name("stickslip"), *command.split()], work, env)
         print(f"  {len(COMMANDS)} commands: {time.monotonic() - began:.0f} s", flush=True)
+        if dist.suffix == ".whl":
+            run([*pip, "--dry-run", f"stickslip[all] @ {dist.as_uri()}"], work)
+            print("  all: versions of all packages are found", flush=True)
 
 
 def clean(store: Path) -> dict[str, str]:

@@ -21,11 +21,15 @@ ELSEWHERE = ("ipm-step",)
 
 
 def readme() -> None:
-    """The blocks of Python in the README, one after the other."""
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
+    """The blocks of Python in the README, one after the other, and the first batch of the documentation."""
     names: dict[str, object] = {}
-    for block in blocks[:3]:
-        exec(compile(block, "README.md", "exec"), names)
+    for block in [*blocks("README.md"), blocks("docs/many-runs.md")[0]]:
+        exec(compile(block, "documentation", "exec"), names)
+
+
+def blocks(page: str) -> list[str]:
+    """The blocks of Python on a page of the documentation."""
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.S)
 
 
 def problems() -> list[object]:
@@ -137,6 +141,20 @@ def robots() -> None:
         ss.read_trajectory(Path(folder) / "run.h5")
 
 
+def batches() -> None:
+    """Worlds of spheres and of boxes, a robot and a ball by equations, several of each side by side."""
+    b = ss.WorldBuilder()
+    b.body("floor", ss.Plane(), fixed=True)
+    b.body("ball", ss.Sphere(0.1), position=(0, 0, 0.3))
+    ball = ss.Lagrangian("ball", M=1.0, q0=1.0, F_ext=-9.81)
+    floor = ss.Interaction("floor", "ball", ss.Scleronomous(lambda q: q), ss.NewtonImpact(e=0.9))
+    for model in (b.build(), ss.NonsmoothSystem([ball], [floor]), ss.Robot.load(ROBOT)):
+        batch = ss.Batch(model, 4, h=2e-3, threads=2)
+        batch.step(250)
+        batch.reset([1, 2])
+        batch.step(2)
+
+
 MIXED = (
     ss.Cylinder(0.1, 0.3),
     ss.Capsule(0.1, 0.2),
@@ -158,7 +176,7 @@ def demo() -> None:
 def main() -> None:
     """All of it, with the time that each took."""
     warnings.simplefilter("ignore")
-    for work in (readme, demo, bodies, robots, solvers):
+    for work in (readme, demo, bodies, robots, batches, solvers):
         start = time.process_time()
         work()
         print(f"{work.__name__}: {time.process_time() - start:.0f} s of processor time", flush=True)

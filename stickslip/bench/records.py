@@ -9,6 +9,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from pathlib import Path
+from statistics import median
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -99,6 +101,11 @@ class Work(Stored, ABC):
     def files(self) -> Mapping[str, str]:
         """Paths of the files that it reads, by what identifies their content."""
 
+    def contents(self, path: str) -> dict[str, bytes]:
+        """What another machine needs in the place of one of these files: contents by their names in its
+        folder."""
+        return {Path(path).name: Path(path).read_bytes()}
+
     @abstractmethod
     def placed(self, files: Mapping[str, str]) -> Self:
         """The same work with these paths."""
@@ -170,6 +177,14 @@ class RunRecord(Stored):
     stopped."""
     cpu_seconds: float = math.nan
     """Shortest processor time of the whole call, compilation apart [s]."""
+    median_seconds: float = math.nan
+    """Median wall time of the calls that were timed [s]; NaN where that was not kept."""
+    longest_seconds: float = math.nan
+    """Longest wall time of them [s]; NaN where that was not kept."""
+    median_cpu_seconds: float = math.nan
+    """Median processor time of them [s]; NaN where that was not kept."""
+    longest_cpu_seconds: float = math.nan
+    """Longest processor time of them [s]; NaN where that was not kept."""
     compile_seconds: float = 0.0
     """Compiling, or loading what was compiled, before the first of the calls [s]."""
     repetitions: int = 0
@@ -190,6 +205,15 @@ class RunRecord(Stored):
     def solved(self) -> bool:
         """Whether the judge accepts the answer."""
         return self.outcome is Outcome.SOLVED
+
+
+def timings(wall: Sequence[float], cpu: Sequence[float]) -> dict[str, Any]:
+    """Fields of a record from the wall and processor times of all calls that were timed [s]."""
+    return {
+        "seconds": min(wall), "median_seconds": median(wall), "longest_seconds": max(wall),
+        "cpu_seconds": min(cpu), "median_cpu_seconds": median(cpu), "longest_cpu_seconds": max(cpu),
+        "repetitions": len(wall),
+    }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

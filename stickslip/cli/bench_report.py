@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from stickslip import DEFAULT_SOLVER
-from stickslip.cli.errors import ExitCode, InputError, printable, refused, usable, wrote
+from stickslip.cli.errors import ExitCode, InputError, printable, refused, usable
+from stickslip.cli.pages import DATA, PAGE_ENDINGS, PAPER, PageFormat, put, write_figures, write_page
 from stickslip.cli.parameters import Flag
-from stickslip.cli.places import check_not_itself, check_writable, make_folder
+from stickslip.cli.places import check_not_itself, check_writable
 from stickslip.cli.progress import watch
 from stickslip.cli.settings import names_in
 from stickslip.cli.tables import csv_text, finite, json_text
@@ -22,19 +21,14 @@ from stickslip.names import alternatives
 
 if TYPE_CHECKING:
     from stickslip.bench.results import Results
-    from stickslip.exhibits import Page
 
-Format = Literal["html", "md", "tex", "pdf", "csv", "json"]
-"""A page for a browser, text for a repository, text and a PDF for a paper, a line per run, the findings as
-data."""
+Format = PageFormat | Literal["csv", "json"]
+"""A page, a line per run, the findings as data."""
 
 Names = Annotated[str, Parameter(show_default=False)]
 """Names with commas between them; empty where none are given."""
 
-ENDINGS: dict[str, Format] = {
-    ".html": "html", ".htm": "html", ".md": "md", ".tex": "tex", ".pdf": "pdf", ".csv": "csv",
-    ".json": "json",
-}  # fmt: skip
+ENDINGS: dict[str, Format] = {**PAGE_ENDINGS, ".csv": "csv", ".json": "json"}
 """What the ending of a file name asks for."""
 
 
@@ -45,6 +39,7 @@ def report(
     out: Path | None = None,
     format: Format | None = None,
     data: Path | None = None,
+    figures: Path | None = None,
     time: Literal["wall", "cpu"] = "wall",
     ours: Names = "",
     allow: Names = "",
@@ -62,7 +57,7 @@ def report(
       stickslip bench report results.h5 --out report.html
       stickslip bench report results.h5 --out report.md
       stickslip bench report results.h5 --out report.tex
-      stickslip bench report results.h5 --out report.html --data figures
+      stickslip bench report results.h5 --out report.html --data data --figures figures
       stickslip bench report results.h5 --format csv > runs.csv
       stickslip bench report here.h5 there.h5 --allow machine --out both.html
       stickslip bench report old.h5 new.h5 --versions --out versions.html
@@ -80,6 +75,8 @@ def report(
         Format: html, md, tex, pdf, csv (one line per run) or json; by default the suffix of --out.
     data
         Folder for the data of the figures, one CSV file each; created if it does not exist.
+    figures
+        Folder for the figures as PDF and as PGF (for LaTeX).
     time
         Time to compare: wall time or processor time.
     ours
@@ -115,17 +112,20 @@ def report(
         found = runs_table(results)
         cells = ([finite(cell) for cell in row] for row in found.rows)  # what is not there is empty
         fields = ([str(x).lower() if isinstance(x, bool) else x for x in row] for row in cells)
-        _put(csv_text(found.headings, fields), out)
+        put(csv_text(found.headings, fields), out)
     elif chosen == "json":
-        _put(json_text({"notes": notes} | findings(results, time, told)) + "\n", out)
+        put(json_text({"notes": notes} | findings(results, time, told)) + "\n", out)
     else:
         with watch("drawing figures"):
             page = compose(results, time, notes=notes, ours=told)
             if versions:
                 page = replace(page, sections=[versions_section(results, tags, time), *page.sections])
-            if data is not None:
-                _write_data(page, data)
-            _show(page, chosen, out)
+            write_figures(page, data, DATA)
+            write_figures(page, figures, PAPER)
+            write_page(page, chosen, out)
+        if out is not None:
+            for sentence in page.summary:
+                print(printable(" ".join(sentence.split())))
     return ExitCode.FINE
 
 
@@ -224,54 +224,3 @@ def _told(results: Results, ours: str) -> list[str]:
 def _means(name: str, label: str) -> bool:
     known = label.partition(":")[0]
     return name in (label, known, known.partition("@")[0])
-
-
-def _show(page: Page, chosen: Format, out: Path | None) -> None:
-    """Write the page, and say its summary where that is not what was written to the output."""
-    from stickslip.view.latex import TeXError, latex, write_pdf
-    from stickslip.view.markdown import markdown
-    from stickslip.view.page import page_html
-
-    write = {"md": markdown, "tex": latex}
-    if out is None:
-        _put(write[chosen](page), None)
-        return
-    with usable(out), refused(TeXError):
-        if chosen == "pdf":
-            write_pdf(page, out)
-            wrote(out)
-        elif chosen == "html":
-            _put(page_html(page), out)
-        else:
-            folder = out.with_name(f"{out.stem}-figures")
-            _put(write[chosen](page, folder, link=f"{folder.name}/"), out)
-    for sentence in page.summary:
-        print(printable(" ".join(sentence.split())))
-
-
-def _write_data(page: Page, folder: Path) -> None:
-    """The points of all figures of a page as CSV files, by their number and title."""
-    from stickslip.view.figures import draw
-
-    make_folder(folder)
-    figures = [figure for section in page.sections for figure in section.figures]
-    for k, figure in enumerate(figures, 1):
-        title = re.sub(r"[^a-z0-9]+", "-", figure.title.lower()).strip("-")
-        with usable(folder):
-            draw(figure, folder / f"{k:02}-{title[:60]}.csv")
-    print(f"wrote {len(figures)} files into {printable(str(folder))}", file=sys.stderr)
-
-
-def _put(text: str, out: Path | None) -> None:
-    from stickslip.files.problems import replace_file
-
-    if out is None:
-        sys.stdout.write(text)
-        return
-    content = text.encode("utf-8", errors="backslashreplace")
-    with usable(out):
-        if out.exists() and not out.is_file():  # a pipe or a device
-            out.write_bytes(content)
-        else:
-            replace_file(out, content)
-    wrote(out)

@@ -26,7 +26,7 @@ def study(
     *,
     out: Path | None = None,
     quick: Flag = False,
-    plot: Literal["png", "svg"] = "png",
+    plot: Literal["png", "svg", "pdf", "pgf"] = "png",
     data: Path | None = None,
     train: int | None = None,
     seed: int | None = None,
@@ -56,7 +56,7 @@ def study(
     quick
         Run a small part of the study, which takes seconds.
     plot
-        Format of the figures.
+        Format of the figures; pgf is text for LaTeX.
     data
         Measured tosses, an .npz with rows and start (docs/tosses.md); simulated tosses by default.
     train
@@ -108,7 +108,7 @@ def _write(found: Study, out: Path, plot: str, written: list[Path]) -> str:
     """Write everything into `out`, noting the places; a sentence about the first that cannot be written."""
     from stickslip.files import FormatError
     from stickslip.files.problems import replace_file
-    from stickslip.view.figures import draw
+    from stickslip.view.figures import draw, figure_csv
 
     def put(place: Path, text: str) -> None:
         replace_file(place, text.encode())
@@ -125,13 +125,7 @@ def _write(found: Study, out: Path, plot: str, written: list[Path]) -> str:
             place = out / f"{found.name}-{title}.{plot}"
             draw(figure, place)
             written.append(place)
-            points = [
-                (panel.title, curve.name, x, y)
-                for panel in figure.panels
-                for curve in panel.curves
-                for x, y in zip(curve.x.tolist(), curve.y.tolist(), strict=True)
-            ]
-            put(place.with_suffix(".csv"), csv_text(("panel", "curve", "x", "y"), points))
+            put(place.with_suffix(".csv"), figure_csv(figure))
         tables = [
             {"title": t.title, "columns": t.headings, "rows": [list(r) for r in t.rows], "note": t.note}
             for t in found.tables

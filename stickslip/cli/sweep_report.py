@@ -7,12 +7,13 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from stickslip.cli.errors import ExitCode, InputError, refused, usable, wrote
+from stickslip.cli.errors import ExitCode, InputError, refused, usable
+from stickslip.cli.pages import DATA, PAGE_ENDINGS, PAPER, put, write_figures, write_page
 from stickslip.cli.places import check_not_itself, check_writable
 from stickslip.cli.progress import watch
 from stickslip.cli.settings import names_in
 
-ENDINGS = (".html", ".md", ".csv")
+ENDINGS = (*PAGE_ENDINGS, ".csv")
 
 
 def sweep_report(
@@ -21,6 +22,8 @@ def sweep_report(
     *,
     out: Path,
     measures: str | None = None,
+    data: Path | None = None,
+    figures: Path | None = None,
 ) -> int:
     """Report the results of a sweep: response curves, heat maps, histograms, tables.
 
@@ -30,6 +33,8 @@ def sweep_report(
     For example:
       stickslip sweep-report sweep.h5 --out report.html
       stickslip sweep-report sweep.h5 --out report.html --measures runout,energy
+      stickslip sweep-report sweep.h5 --out report.tex
+      stickslip sweep-report sweep.h5 --out report.html --data data --figures figures
       stickslip sweep-report sweep.h5 --out runs.csv
 
     Parameters
@@ -37,15 +42,18 @@ def sweep_report(
     file
         File of a sweep.
     out
-        Page (.html), text with tables (.md), or one line for each run (.csv).
+        Page (.html), text with tables (.md, .tex; its figures go into a folder beside it), PDF (needs
+        TeX on this machine), or one line for each run (.csv).
     measures
         Quantities to draw, by name or first letters, separated by commas; all by default.
+    data
+        Folder for the data of the figures, one CSV file each.
+    figures
+        Folder for the figures as PDF and as PGF (for LaTeX).
     """
-    from stickslip.files.problems import holds_sweep, replace_file
+    from stickslip.files.problems import holds_sweep
     from stickslip.sweeps.page import report
     from stickslip.sweeps.result import csv_content, read_sweep
-    from stickslip.view.markdown import markdown
-    from stickslip.view.page import page_html
 
     check_writable(out, ENDINGS)
     check_not_itself(file, out)
@@ -54,12 +62,11 @@ def sweep_report(
     with watch("reading the sweep"), usable(file, "sweep"):
         result = read_sweep(file)
     with watch("drawing figures"), refused(KeyError):
+        page = report(result, names_in(measures))
+        write_figures(page, data, DATA)
+        write_figures(page, figures, PAPER)
         if out.suffix.lower() == ".csv":
-            content = csv_content(result.table())
+            put(csv_content(result.table()).decode(), out)
         else:
-            page = report(result, names_in(measures))
-            content = (page_html(page) if out.suffix.lower() == ".html" else markdown(page)).encode()
-    with usable(out):
-        replace_file(out, content)
-    wrote(out)
+            write_page(page, PAGE_ENDINGS[out.suffix.lower()], out)
     return ExitCode.FINE

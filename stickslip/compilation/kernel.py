@@ -37,12 +37,16 @@ ONCE = numba.__version__.startswith(TESTED)
 class Kernel(CPUDispatcher):  # type: ignore[misc]
     """Optimised with all that it calls where Python calls it; only lowered for other kernels."""
 
-    def __init__(self, function: Callable[..., Any], *, release_lock: bool = False, inlined: bool = False):
+    def __init__(
+        self, function: Callable[..., Any], *, release_lock: bool = False, inlined: bool = False,
+        forward: bool = False,
+    ):  # fmt: skip
+        """forward: variables among its indices are never negative."""
         super().__init__(function, targetoptions={**OPTIONS, "forceinline": inlined})
         source.note_import(function.__code__.co_filename)
         retype(self)
-        self._compiler = Lowering(function, self.targetdescr, self.targetoptions)
-        self._release_lock = release_lock
+        self._compiler = Lowering(function, self.targetdescr, self.targetoptions, forward)
+        self._release_lock, self._forward = release_lock, forward
         self._lowered: dict[tuple[Any, ...], DeferredLibrary] = {}
         self._writes: dict[tuple[Any, ...], tuple[bool, ...]] = {}
         self.is_emitted = False
@@ -254,8 +258,10 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
         return target.key(self.py_func, args, self._options(part), target.processor())
 
     def _options(self, part: str) -> str:
-        inlined = " inlined" if self.targetoptions["forceinline"] else ""
-        return f"{part} {sorted(OPTIONS.items(), key=str)} {self._release_lock}{inlined}"
+        how = (" inlined" if self.targetoptions["forceinline"] else "") + (
+            " forward" if self._forward else ""
+        )
+        return f"{part} {sorted(OPTIONS.items(), key=str)} {self._release_lock}{how}"
 
     def _name(self) -> str:
         return f"{self.py_func.__module__.rpartition('.')[2]}.{self.py_func.__name__}"

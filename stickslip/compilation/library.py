@@ -29,6 +29,8 @@ class DeferredLibrary(JITCodeLibrary):  # type: ignore[misc]
         """The kernel and its types of arguments."""
         self.written: tuple[bool, ...] = ()
         """Of each argument, whether the kernel writes to it."""
+        self.forward = False
+        """Whether variables among the indices of the kernel are never negative."""
         self.symbol = ""
         """Name of the kernel's function in LLVM code."""
         self.environments: list[Any] = []

@@ -109,8 +109,9 @@ class ShortLower(BorrowingLower):
         found = []
         for axis, (part, of, to) in enumerate(parts):
             place = self.context.cast(self.builder, part, of, to)
-            is_constant = isinstance(place, llvm.Constant) and place.constant >= 0
-            if not is_constant or self.context.enable_boundscheck:
+            is_constant = isinstance(place, llvm.Constant)
+            is_forward = place.constant >= 0 if is_constant else self.library.forward and to == types.int64
+            if not is_forward or self.context.enable_boundscheck:
                 size = self._part(array, base, "shape", axis)
                 place = fix_integer_index(self.context, self.builder, to, place, size)
                 if self.context.enable_boundscheck:

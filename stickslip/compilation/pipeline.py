@@ -17,8 +17,10 @@ from stickslip.compilation.writes import arguments_written
 class Lowering(_FunctionCompiler):  # type: ignore[misc]
     """Numba's compiler up to LLVM code."""
 
-    def __init__(self, function: Any, description: Any, options: dict[str, Any]):
+    def __init__(self, function: Any, description: Any, options: dict[str, Any], forward: bool):
+        """forward: variables among the indices of the function are never negative."""
         super().__init__(function, description, options, {}, _Pipeline)
+        self._forward = forward
 
     def flags(self) -> Any:
         """Of a compilation that emits nothing."""
@@ -30,6 +32,7 @@ class Lowering(_FunctionCompiler):  # type: ignore[misc]
     def _compile_core(self, args: Any, return_type: Any) -> Any:
         context = self.targetdescr.target_context
         library = DeferredLibrary(context.codegen(), self.py_func.__qualname__)
+        library.forward = self._forward
         typing_context = self.targetdescr.typing_context
         pipeline = self.pipeline_class(typing_context, context, library, args, return_type, self.flags(), {})
         return pipeline.compile_extra(self.py_func)

@@ -16,6 +16,8 @@ from numba.core.base import BaseContext
 from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.core.runtime.context import NRTContext
 from numba.core.types.functions import BaseFunction
+from numba.extending import overload
+from numba.np import arrayobj
 
 _call_type = BaseFunction.get_call_type
 _process = PostProcessor.run
@@ -39,6 +41,7 @@ def shortcuts() -> Iterator[None]:
         (PostProcessor, "run", _processed),
         (BaseContext, "get_function", _implementation),
         (IRBuilder, "extract_value", _extracted),
+        (arrayobj, "raise_with_shape_context", _refuse_shapes),
     )
     before = [getattr(owner, name) for owner, name, _ in ours]
     for owner, name, function in ours:
@@ -48,6 +51,20 @@ def shortcuts() -> Iterator[None]:
     finally:
         for (owner, name, _), function in zip(ours, before, strict=True):
             setattr(owner, name, function)
+
+
+def _refuse_shapes(source: Any, target: Any) -> None:
+    """End an assignment of an array to a part of one that has another shape."""
+
+
+@overload(_refuse_shapes)  # type: ignore[untyped-decorator]
+def _code_of_refusal(source: Any, target: Any) -> Any:
+    """Without the shapes: Numba's message with them, compiled, is as much work as a dozen kernels."""
+
+    def refuse(source: Any, target: Any) -> None:
+        raise ValueError("an array is assigned to a part of an array that has another shape")
+
+    return refuse
 
 
 def _known_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:

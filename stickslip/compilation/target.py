@@ -19,9 +19,10 @@ FORMAT = 11
 """Of records; a change makes all stored ones unknown."""
 SETTINGS = (
     "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "FULL_TRACEBACKS",
-    "USING_SVML", "LLVM_REFPRUNE_PASS", "ENABLE_AVX",
+    "USING_SVML", "LLVM_REFPRUNE_PASS",
 )  # fmt: skip
-"""Numba's settings that change machine code."""
+"""Numba's settings that change machine code. `ENABLE_AVX` does so by the features of `host` alone: it follows
+from the name of the processor, and keys of a level must not."""
 LEVELS = {
     "x86-64-v3": "avx avx2 bmi bmi2 cx16 f16c fma lzcnt movbe popcnt sse3 sse4.1 sse4.2 ssse3 xsave",
     "x86-64-v2": "cx16 popcnt sse3 sse4.1 sse4.2 ssse3",
@@ -48,8 +49,13 @@ def host() -> str:
 
 
 def levels_of_host() -> list[str]:
-    """Names of the levels that this processor has, the most able first."""
+    """Names of the levels that this processor has, the most able first.
+
+    Numba uses no AVX on some processors that have it (`NUMBA_ENABLE_AVX`): they have no level with AVX here.
+    """
     features = llvmlite.binding.get_host_cpu_features()
+    if not config.ENABLE_AVX:
+        features = {name: has and not name.startswith("avx") for name, has in features.items()}
     return [
         name
         for name, needed in LEVELS.items()

@@ -1,16 +1,24 @@
 """Spheres against spheres and planes, by a grid in compiled code."""
 
 import math
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
-from stickslip.detection.contacts import ContactSet
+from stickslip.compilation import JIT
+from stickslip.detection.contacts import SLOTS, ContactSet
+from stickslip.kernels import domains
+from stickslip.kernels.bodies import grid as grids
+from stickslip.kernels.bodies.contacts import empty_contacts
 from stickslip.kernels.bodies.grid import Elements, Filters, Grid, Levels, Pairs, Traits
+from stickslip.kernels.bodies.layout import Contacts
+from stickslip.kernels.domains import PARTS
 from stickslip.kernels.steps.detection import SphereArrays, among_spheres
 from stickslip.mechanics.shapes import Plane, Sphere
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.state import Array, IntArray, ModelError
+from stickslip.threads import Team, ranges
 
 ROUND = (Sphere, Plane)
 """Shapes whose contacts with each other the grid finds."""
@@ -74,12 +82,46 @@ class SphereDetector:
         if not math.isfinite(margin):
             raise ModelError(f"margin of detection is {margin}, expected a finite distance")
         while True:
-            count, found = among_spheres(self.compiled(), q, margin)
+            is_large = JIT and self._levels.member.size >= domains.LARGE
+            count, found = (
+                self._in_parts(q, margin) if is_large else among_spheres(self.compiled(), q, margin)
+            )
             if count < self._pairs.pair.shape[0]:
                 return ContactSet(*found)
             if 2 * count > max(MOST_PAIRS, 64 * self._elements.radius.size):
                 raise ModelError(f"more than {count} pairs of spheres and planes touch: {self._heap()}")
             self._pairs = self._reserved(2 * count)
+
+    def _in_parts(self, q: Array, margin: float) -> tuple[int, Contacts]:
+        """`among_spheres` of many spheres on several threads, with the same bits."""
+        elements, levels, pairs = self._elements, self._levels, self._pairs
+        n, room = elements.body.size, ranges(pairs.pair.shape[0], PARTS)
+        parts = ranges(n, PARTS)
+        with Team() as team:
+            # 1. Elements in place, spheres by bucket
+            team.run([partial(grids.place, q, elements, *part, self._grid) for part in parts])
+            grids.sort(q, margin, elements, levels, self._grid)
+            # 2. Pairs, of each part of the spheres in a part of the room
+            given = margin, elements, levels, self._grid
+            counts = team.run(
+                [
+                    partial(grids.pairs_from, *given, *part, pairs.pair[low:high])
+                    for part, (low, high) in zip(ranges(levels.member.size, PARTS), room, strict=True)
+                ]
+            )
+            if any(count >= high - low for count, (low, high) in zip(counts, room, strict=True)):
+                return pairs.pair.shape[0], empty_contacts(0)
+            count = 0
+            for more, (low, _) in zip(counts, room, strict=True):
+                pairs.pair[count : count + more] = pairs.pair[low : low + more]
+                count += more
+            kept = grids.sift(pairs.pair, count, elements.body, self._filters) if self._filtered else count
+            # 3. Their order, and what they tell
+            found = empty_contacts(grids.order(pairs, kept) if kept else 0)
+            if found.id.size:
+                told = pairs, elements, self._grid, self._traits, SLOTS
+                team.run([partial(grids.write_contacts, *told, *part, found) for part in parts])
+        return count, found
 
     def _heap(self) -> str:
         """Where so many are, for the message: the fullest bucket."""

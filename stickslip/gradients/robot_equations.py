@@ -34,7 +34,7 @@ from stickslip.robots.numbers import numbers_of
 from stickslip.schemes.robot_memory import restore
 from stickslip.schemes.robot_prepared import PreparedRobot
 from stickslip.schemes.step import Memory, Step
-from stickslip.state import Array, BoolArray, IntArray, ModelError, State
+from stickslip.state import Array, BoolArray, IntArray, State
 
 SHUT, CLOSES, BOUNCES = range(3)
 """What the bias of a contact or limit is: 0, gap / h, or e times the velocity before."""
@@ -62,6 +62,8 @@ class Sample(NamedTuple):
     """[m/s, rad/s], shape (n,)."""
     gap: Array
     """[m, rad], shape (n,)."""
+    along: Array
+    """Velocities of mocap bodies along normals, else 0 [m/s], shape (n,)."""
     bounds: Array
     """Coefficients of friction, then lower and upper bounds of blocks, 0 for none [-, N s], shape
     (ng + 2 nb,)."""
@@ -94,11 +96,6 @@ class RobotEquations:
     ):
         """every: with contacts and limits that take no part in the step, as they push from afar in smoothed
         laws."""
-        if prepared.drive is not None:
-            raise ModelError(
-                "steps with forces or kinematic bodies of the world around a robot are not differentiated"
-                f" ({', '.join(prepared.drive.names)}); write them in the robot's file"
-            )
         self.prepared, self.state, self.h, self.step = prepared, state, h, step
         self.memory = memory
         m = prepared.model
@@ -128,16 +125,22 @@ class RobotEquations:
             self._keep = spans(whole.offset, self.on), spans(whole.group_offset, self.on)
             self.base = _sample(A, v, rows, act, self.on, self._keep)
             off = np.setdiff1d(np.arange(len(whole)), self.on)
-            self.left = rows.J[whole.offset[off]], rows.gap[whole.offset[off]]
-            """Rows and gaps of what takes no part."""
+            first = whole.offset[off]
+            self.left = rows.J[first], rows.gap[first] + h * rows.along[off]
+            """Rows and gaps of what takes no part, after the motion of mocap bodies in the step."""
         self.r = self._impulses(names[self.on], last)
         self.normals = self.K.offset[:-1][self.blocks.what >= LIMIT]
         """First components of contacts and limits."""
         self.e, self._shares = restitution_of_blocks(prepared, self.blocks.what, self.blocks.key)
-        before = self.base.J[self.normals] @ state.v
+        before = self.before()
         gap = self.base.gap[self.normals]
         bounces = (self.e > 0.0) & (before < 0.0) & (gap + h * before <= 0.0)
         self.branch = np.where(bounces, BOUNCES, np.where(gap > NEGLIGIBLE, CLOSES, SHUT))
+
+    def before(self) -> Array:
+        """Velocities of contacts and limits at the start [m/s, rad/s], shape (normals,)."""
+        n = self.normals
+        return np.asarray(self.base.J[n] @ self.state.v + self.base.along[n])
 
     # 1. MuJoCo's stages.
 
@@ -147,11 +150,13 @@ class RobotEquations:
         prepared = self.prepared
         prepared.at = None
         restore(prepared, self.state, self.memory)
+        prepared.begin_drive(self.h)
         prepared.look_ahead(self.h, prepared.carried(self.h), self.state)
         try:
             with prepared.held_margins():
                 yield
         finally:
+            prepared.release()
             prepared.at = None
 
     def _evaluated(self, x: Mapping[str, Array]) -> tuple[Array, Array, Rows, Array]:
@@ -161,7 +166,8 @@ class RobotEquations:
         motion.qpos[:], motion.qvel[:] = self.state.q, x["v"]
         motion.act[:], motion.ctrl[:] = x["act"], x["ctrl"]
         self._mujoco.mj_integratePos(m, motion.qpos, x["q"], 1.0)
-        prepared.make_stages()
+        prepared.begin_again()
+        prepared.begin_drive(h)
         free, rows = self._begun(h)
         A, act = np.zeros(motion.qvel.size**2), x["act"]
         A[self._entries] = np.tile(motion.M + h * free.more, 2)
@@ -206,10 +212,11 @@ class RobotEquations:
         K, base = _set_of(rows), self.base
         if same.size == len(self.K):
             return _sample(A, v, rows, act, here, (spans(K.offset, here), spans(K.group_offset, here)))
-        J, bias, gap = base.J.copy(), base.bias.copy(), base.gap.copy()
+        J, bias, gap, along = base.J.copy(), base.bias.copy(), base.gap.copy(), base.along.copy()
         keep, own = spans(K.offset, here), spans(self.K.offset, same)
         J[own], bias[own], gap[own] = rows.J[keep], rows.bias[keep], rows.gap[keep]
-        return Sample(A, v, J, bias, gap, base.bounds, act)
+        along[own] = _spread(rows)[keep]
+        return Sample(A, v, J, bias, gap, along, base.bounds, act)
 
     def _match(self, rows: Rows) -> tuple[IntArray, IntArray]:
         """Blocks of the step that are found again, and which they are among those of all constraints."""
@@ -258,7 +265,7 @@ class RobotEquations:
         normal[self.normals] = True
         depth = DEEPEST
         want = np.where(free, np.clip(base.gap, -depth, depth), np.maximum(base.gap, -depth)) / h
-        want += np.where(normal, base.J @ v, 0.0)
+        want += np.where(normal, base.J @ v + base.along, 0.0)
         need = h * max(np.abs(want[free]).max(initial=0.0), (-want[normal]).max(initial=0.0))
         at, p = np.flatnonzero(free | normal), np.zeros(K.size)
         if not at.size:
@@ -286,28 +293,47 @@ class RobotEquations:
         acts |= touching[at] & still[at]
         return w, p, at[acts]
 
-    def closing(self, v: Array, w: Array) -> Array:
-        """How the closing of equalities at the end of the step (`kernels/robots/equalities.py`) passes on
-        displacements, shape (nv, nv): I - M⁻¹ G' (G M⁻¹ G')⁺ G with M and the rows G of equalities at the
-        end, exact as far as its shift, which is of second order in h, is small. Velocities v and w of the
-        correction bring positions to where it begins."""
+    def closing(self, v: Array, w: Array) -> tuple[Array, Array]:
+        """(P, by h): how the closing of equalities at the end of the step (`kernels/robots/equalities.py`)
+        passes on displacements, shape (nv, nv), and what mocap bodies that go on add to them, shape (nv,).
+
+        P = I - X G, X = M⁻¹ G' (G M⁻¹ G')⁺ with M and the rows G of equalities at the end, exact as far as
+        its shift, which is of second order in h, is small. Velocities v and w of the correction bring
+        positions to where it begins.
+        """
         prepared = self.prepared
         m, d, nv = prepared.model, prepared.data, prepared.model.nv
         if not m.neq:
-            return np.eye(nv)
+            return np.eye(nv), np.zeros(nv)
         with self._placed():
             q = np.array(self.state.q)
             for one in (v, w):
                 self._mujoco.mj_integratePos(m, q, one, self.h)
             prepared.place(replace(self.step.state, q=q))
             if not d.ne or np.abs(d.efc_pos[: d.ne]).max() > DEEPEST:
-                return np.eye(nv)
+                return np.eye(nv), np.zeros(nv)
             _, rows = self._begun(self.h)
             M = np.zeros(nv * nv)
             M[self._entries] = np.tile(prepared.motion.M, 2)
-            G = rows.J[spans(rows.K[1], np.flatnonzero(rows.what == EQUALITY))]
+            G, opened = rows.J[spans(rows.K[1], np.flatnonzero(rows.what == EQUALITY))], self._opened()
         pushed = np.linalg.solve(M.reshape(nv, nv), G.T)
-        return np.asarray(np.eye(nv) - pushed @ np.linalg.pinv(G @ pushed, rcond=1e-9, hermitian=True) @ G)
+        X = pushed @ np.linalg.pinv(G @ pushed, rcond=1e-9, hermitian=True)
+        return np.eye(nv) - X @ G, -X @ opened
+
+    def _opened(self) -> Array:
+        """How errors of equalities at the end, where the data is, change with h as mocap bodies go on
+        [m/s, rad/s], shape (ne,)."""
+        prepared, m, d = self.prepared, self.prepared.model, self.prepared.data
+        drive, found, e = prepared.drive, [], EPSILON["h"] * self.h
+        if drive is None or not drive.mocap.size:
+            return np.zeros(d.ne)
+        place = self.state.z[m.na + m.nu :]
+        pos, quat = place[: 3 * m.nmocap].reshape(-1, 3), place[3 * m.nmocap :].reshape(-1, 4)
+        for h in (self.h + e, self.h - e):
+            d.mocap_pos[:], d.mocap_quat[:] = drive.poses(self.state.t, h, pos, quat)
+            prepared.make_stages()
+            found.append(np.array(d.efc_pos[: d.ne]))
+        return (found[0] - found[1]) / (2.0 * e)
 
     # 4. Lines of the equations.
 
@@ -318,14 +344,15 @@ class RobotEquations:
         h, n, acting = float(x["h"][0]), self.normals, held.acting
         balance = found.A @ (held.v - found.v) - found.J.T @ held.r
         bias = found.bias.copy()
-        bias[n] = np.where(self.branch == CLOSES, found.gap[n] / h, 0.0)
+        bias[n] = found.along[n] + np.where(self.branch == CLOSES, found.gap[n] / h, 0.0)
         if self.e.any():
-            bias[n] = np.where(self.branch == BOUNCES, self.e * (found.J[n] @ x["v"]), bias[n])
+            after = found.along[n] + self.e * (found.J[n] @ x["v"] + found.along[n])
+            bias[n] = np.where(self.branch == BOUNCES, after, bias[n])
         parts = [balance, found.J @ held.v + bias, found.bounds, found.act]
         if not acting.size:
             return np.concatenate([*parts, np.zeros(balance.size)])
         want = found.J[acting] @ held.w + held.moves * found.gap[acting] / h
-        want += np.where(held.bears, found.J[acting] @ held.end, 0.0)
+        want += np.where(held.bears, found.J[acting] @ held.end + found.along[acting], 0.0)
         return np.concatenate([*parts, found.A @ held.w - found.J.T @ held.p, want])
 
     def effect(self, name: str, held: "Held") -> tuple[Array, list[int]]:
@@ -338,7 +365,7 @@ class RobotEquations:
             out[: x.size] = -self.h * np.eye(x.size)
             return out, bent
         if name in OF_IMPACTS:
-            before = np.where(self.branch == BOUNCES, self.base.J[self.normals] @ self.state.v, 0.0)
+            before = np.where(self.branch == BOUNCES, self.before(), 0.0)
             share = before[:, None] * self._shares[name]
             out[self.state.v.size + self.normals] = share
             halves = self._shares[name][self.branch == BOUNCES]
@@ -436,7 +463,14 @@ def _sample(
     _, _, lower, upper, _, _, coefficient = rows.K
     ends = np.concatenate([lower[on], upper[on]])
     bounds = np.concatenate([coefficient[groups], np.where(np.isfinite(ends), ends, 0.0)])
-    return Sample(A, v, rows.J[own], rows.bias[own], rows.gap[own], bounds, act)
+    return Sample(A, v, rows.J[own], rows.bias[own], rows.gap[own], _spread(rows)[own], bounds, act)
+
+
+def _spread(rows: Rows) -> Array:
+    """Velocities of mocap bodies along normals, by components [m/s], shape (n,)."""
+    out = np.zeros(rows.u_free.size)
+    out[rows.K[1][:-1]] = rows.along
+    return out
 
 
 def _set_of(rows: Rows) -> ProductSet:

@@ -93,7 +93,7 @@ class RobotStepDerivative(TangentDerivative):
         }  # fmt: skip
         ends = np.cumsum([0, *sizes.values()]).tolist()
         rows = {name: slice(ends[i], ends[i + 1]) for i, name in enumerate(sizes)}
-        self._closing = posed.closing(end, w)
+        self._closing, self._opened = posed.closing(end, w)
         by_v = self._closing @ (by_v + self._by_w @ self._shift @ pulled)
         return Tangent(v, r, base.A, base.J.T, base.J, by_v, core, rows)
 
@@ -112,7 +112,7 @@ class RobotStepDerivative(TangentDerivative):
         fast = DOUBT * h * max(1e-3, float(np.abs(base.J @ v).max(initial=0.0)))
         if core is not None and n.size:
             blocks = np.searchsorted(posed.K.offset, n, side="right") - 1
-            gap, before, near = base.gap[n], base.J[n] @ posed.state.v, h * core.near[n]
+            gap, before, near = base.gap[n], posed.before(), h * core.near[n]
             bears = core.presses[n]
             zero = (posed.branch != BOUNCES) & (np.abs(gap) <= np.maximum(NEGLIGIBLE, near))
             last, offset = posed.memory["key"], posed.memory["offset"][:-1].astype(np.int64)
@@ -163,6 +163,8 @@ class RobotStepDerivative(TangentDerivative):
                 # q ∘ h v ∘ h w turns on with v and w at the end.
                 q[:, 0] += self._by_v_over_h() @ held.end + held.w
             out[tangent.rows["q"]] = self._closing @ q
+            if name == "h":
+                out[tangent.rows["q"], 0] += self._opened
             self._matrices[name] = out
             self._say(name, bent)
         return self._matrices[name]

@@ -47,7 +47,9 @@ class RobotRun(SchemeRun[PreparedRobot, ReducedMoreauJean]):
 
     @property
     def known(self) -> tuple[str, ...]:
-        return tuple(input_shapes(self.prepared.robot))
+        # With other lengths of steps, what the world does by itself comes at other times.
+        timed = self.prepared.drive is not None
+        return tuple(name for name in input_shapes(self.prepared.robot) if name != "h" or not timed)
 
     def shape(self, name: str) -> tuple[int, ...]:
         return input_shapes(self.prepared.robot)[name]

@@ -281,3 +281,24 @@ def body_blocks(bodies, offset, rows):
             data_start[count] = at
         row_start[i + 1] = count
     return BlockW(offset, row_start, column[:count], data_start[: count + 1], data[:at])
+
+
+@jit
+def fill_from_bodies(bodies, offset, rows, out):
+    """out (n n,) <- W = rows rows' row by row; it is 0 on entry."""
+    n = rows.shape[0]
+    for i in range(offset.shape[0] - 1):
+        for j in range(i + 1):
+            for side in range(2):
+                for other in range(2):
+                    if bodies[i, side] < 0 or bodies[i, side] != bodies[j, other]:
+                        continue
+                    for k in range(offset[i], offset[i + 1]):
+                        for m in range(offset[j], min(offset[j + 1], k + 1)):
+                            s = out[k * n + m]
+                            for c in range(rows.shape[2]):
+                                s += rows[k, side, c] * rows[m, other, c]
+                            out[k * n + m] = s
+    for k in range(n):
+        for m in range(k):
+            out[m * n + k] = out[k * n + m]

@@ -107,36 +107,48 @@ def measure(K, bodies, rows, M, root, f, u_bias, r, v):
 @jit
 def measure_free(problem, free, r, v):
     """`measure` of a `BodyProblem`; free: its `Unloaded`."""
-    K, bodies, rows, M, root, f, u_bias = problem
-    count, k = M.shape[0], M.shape[1]
-    pushed, moved, total, scaled = np.empty((count, k)), np.zeros((count, k)), np.empty(k), np.empty(k)
+    K, bodies, rows, _, _, f, u_bias = problem
+    pushed, u, own = np.empty(f.shape), np.empty(r.shape[0]), 0.0
     blocks.blocks_to_bodies(bodies, K.offset, rows, r, pushed)
-    error = error_v = 0.0
-    sums = np.zeros(5)  # squares of M v, f, pushed; v, v_free
-    for b in range(count):
+    sums = balance(problem, free.v, pushed, v, 0, f.shape[0])
+    blocks.bodies_to_blocks(bodies, K.offset, rows, v, u_bias, u)
+    for j in range(r.shape[0]):
+        own += (free.diagonal[j] * r[j]) * (free.diagonal[j] * r[j])
+    out = residuals.measure(K, residuals.EXACT, free.diagonal, r, u, free.u)
+    return out, equilibrium(sums, own), u
+
+
+@jit
+def balance(problem, v_free, pushed, v, first, end):
+    """Sums over the bodies from `first` to `end`, shape (7,): squares of the errors of momenta and of
+    velocities, of M v, f, pushed = H r, of v, and of v_free."""
+    M, root, f, k = problem.M, problem.root, problem.f, v.shape[1]
+    total, scaled, moved, sums = np.empty(k), np.empty(k), np.empty(k), np.zeros(7)
+    for b in range(first, end):
         for i in range(k):
-            total[i] = f[b, i] + pushed[b, i]
-        blocks.add_velocity(root[b], total, scaled, moved[b])
+            total[i], moved[i] = f[b, i] + pushed[b, i], 0.0
+        blocks.add_velocity(root[b], total, scaled, moved)
         for i in range(k):
             momentum = 0.0
             for j in range(k):
                 momentum += M[b, i, j] * v[b, j]
             gap = momentum - f[b, i] - pushed[b, i]
-            error += gap * gap
-            gap = v[b, i] - moved[b, i]
-            error_v += gap * gap
-            sums[0] += momentum * momentum
-            sums[1] += f[b, i] * f[b, i]
-            sums[2] += pushed[b, i] * pushed[b, i]
-            sums[3] += v[b, i] * v[b, i]
-            sums[4] += free.v[b, i] * free.v[b, i]
-    u, own = np.empty(r.shape[0]), 0.0
-    blocks.bodies_to_blocks(bodies, K.offset, rows, v, u_bias, u)
-    for j in range(r.shape[0]):
-        own += (free.diagonal[j] * r[j]) * (free.diagonal[j] * r[j])
-    largest, speed = max(sums[0], sums[1], sums[2]), max(sums[3], sums[4], own)
-    out = residuals.measure(K, residuals.EXACT, free.diagonal, r, u, free.u)
-    return out, max(relative(error, largest), relative(error_v, speed)), u
+            sums[0] += gap * gap
+            gap = v[b, i] - moved[i]
+            sums[1] += gap * gap
+            sums[2] += momentum * momentum
+            sums[3] += f[b, i] * f[b, i]
+            sums[4] += pushed[b, i] * pushed[b, i]
+            sums[5] += v[b, i] * v[b, i]
+            sums[6] += v_free[b, i] * v_free[b, i]
+    return sums
+
+
+@jit
+def equilibrium(sums, own):
+    """The measure of that name from the `balance` of all bodies, and the squares of W_ii r_i added up."""
+    largest, speed = max(sums[2], sums[3], sums[4]), max(sums[5], sums[6], own)
+    return max(relative(sums[0], largest), relative(sums[1], speed))
 
 
 @jit

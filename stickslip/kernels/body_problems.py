@@ -22,7 +22,6 @@ from stickslip.kernels.body_measures import (
     Guess,
     is_enough,
     is_good,
-    measure_free,
     measure_guess,
     tell_measures,
     velocities,
@@ -54,13 +53,15 @@ JOINTED = 20
 which sweeps carry impulses one link at a time, and Newton's method comes first."""
 JOINTED_WORK = 4_000
 """Components that sweeps may visit after it."""
-LEAST_SWEEPS, NEWTON_SWEEPS = 60.0, 0.5
-"""Sweeps over n components of few Coulomb contacts before Newton's method: at least so many, and this times
-n², which take about as long as its dozen of factorisations."""
-COULOMB_WEIGHT, COULOMB_NEWTONS = 1e-3, 60.0
-"""First proximal weight among them, and most steps: as `solvers/auto_stages.py` has it."""
-DENSE = 120
-"""Components up to which its systems are dense, and solved here."""
+LEAST_SWEEPS, NEWTON_SWEEPS, MOST_SWEEPS = 60.0, 0.5, 300.0
+"""Sweeps over n components of few Coulomb contacts before Newton's method: at least the first, else the
+second times n² but at most the third, which take about as long as its steps. In steps of ten boxes that were
+pushed it then solves all that sweeps do not; 100 and 600 sweeps take as long."""
+COULOMB_NEWTONS = 60.0
+"""Most of its steps among them."""
+DENSE, COULOMB_DENSE = 120, 180
+"""Components up to which its systems are dense, and solved here; of Coulomb contacts alone. LAPACK works on
+threads of its own from 200 on, with other roundings."""
 WEIGHT = 1e-10
 """Proximal weight: impulses of redundant rows follow from it and from those of the last step, to rounding
 over WEIGHT; the others are exact to WEIGHT."""
@@ -109,15 +110,16 @@ def solve_coulomb3(K, bodies, rows, M, root, f, u_bias, tolerance, guess):
             return found
     # 2. sweeps, and Newton's method after a few of them
     columns, limit = MIXED if n > MANY else 0, sweeps_worth(n, f.size, True)
-    few = max(LEAST_SWEEPS, NEWTON_SWEEPS * n * n)
-    if few < limit:
+    if n <= COULOMB_DENSE:
+        few = min(max(LEAST_SWEEPS, NEWTON_SWEEPS * n * n), MOST_SWEEPS, limit)
         found = solve(
             body_sweeps.prepare_coulomb3, body_sweeps.run_coulomb3, 0, problem, tolerance, few, start
         )
         if found[4][schedule.STATE] == schedule.SOLVED:
             return found
         r, control = found[0], found[4]
-        found = newton(problem, start.free, r, COULOMB_WEIGHT, tolerance, tolerance, COULOMB_NEWTONS)
+        weight = prox_newton.weight_at(control[schedule.BEST])
+        found = newton(problem, start.free, r, weight, tolerance, tolerance, COULOMB_NEWTONS)
         found[4][schedule.SWEEPS] += control[schedule.SWEEPS]
         if found[4][schedule.STATE] == schedule.SOLVED:
             return found
@@ -169,10 +171,9 @@ def solve_few(problem, start, tolerance):
     r, told, free = start.r.copy(), np.empty(residuals.MEASURES + 1), start.free
     n, control, history = r.shape[0], np.zeros(schedule.SLOTS), np.zeros((1, 3))
     u, W, few = np.empty(n), np.zeros(n * n), np.empty(small_contacts.TOLD)
-    blocks.fill(blocks.body_blocks(problem.bodies, problem.K.offset, free.J), W)
-    small_contacts.find(_judge_few, problem.K, (problem, free), W, free.u, tolerance, r, u, few)
+    blocks.fill_from_bodies(problem.bodies, problem.K.offset, free.J, W)
+    small_contacts.find(_judge_few, problem.K, (problem, free, told), W, free.u, tolerance, r, u, few)
     v = velocities(problem, r)
-    u = tell_measures(problem, free, r, v, told)
     control[schedule.SWEEPS] = few[small_contacts.SWEEPS] + few[small_contacts.NEWTONS]
     control[schedule.CHECKS] = 0.0 if few[small_contacts.NEWTONS] > 0.0 else 1.0
     control[schedule.BEST] = worst(told)
@@ -185,10 +186,10 @@ def solve_few(problem, start, tolerance):
 
 @jit
 def _judge_few(K, given, r, u_free):
-    """(measures, u) of r; given: a `BodyProblem` and its `Unloaded`."""
-    problem, free = given
-    measures, _, u = measure_free(problem, free, r, velocities(problem, r))
-    return measures, u
+    """(measures, u) of r; given: a `BodyProblem`, its `Unloaded`, and told <- measures and equilibrium."""
+    problem, free, told = given
+    u = tell_measures(problem, free, r, velocities(problem, r), told)
+    return told[: residuals.MEASURES], u
 
 
 @jit

@@ -6,7 +6,7 @@ K is a `Cones` of seven arrays, told in `problem/sets.py`.
 import math
 from typing import Any, NamedTuple
 
-from stickslip.kernels.jit import jit
+from stickslip.kernels.jit import jit_forward as jit
 
 FREE, NONNEGATIVE, INTERVAL, FRICTION = 0, 1, 2, 3
 DISKS = 4

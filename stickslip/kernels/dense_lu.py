@@ -7,8 +7,8 @@ above. Without compilation always by hand.
 import numpy as np
 
 from stickslip.compilation import JIT
-from stickslip.kernels.jit import jit
-from stickslip.kernels.lines import add_line, add_lines, dot_in_four
+from stickslip.kernels.jit import jit_forward as jit
+from stickslip.kernels.lines import add_line, add_lines, add_two_lines, dot_in_four
 
 if JIT:
     from stickslip.kernels.fortran import routine
@@ -49,30 +49,53 @@ def _by_lapack(J, b, n):
 
 @jit
 def _by_hand(J, b, n):
-    """The updates run along rows."""
-    for c in range(n):
-        p, largest = c, 0.0
-        for i in range(c, n):
-            largest = max(largest, abs(J[i, c]))
-        if not (0.0 < largest < np.inf):
+    """The updates run along rows, by two pivots at a time; the diagonal has the inverses of the pivots."""
+    largest = 0.0
+    for i in range(n):
+        largest = max(largest, abs(J[i, 0]))
+    for c in range(0, n, 2):
+        # 1. Two pivots; the column of the second is updated by the first.
+        if not _exchange(J, b, c, n, largest):
             return False
-        if abs(J[c, c]) < PIVOT * largest:
-            while abs(J[p, c]) < largest:
-                p += 1
-        top = J[c, :n]
-        if p != c:
-            other = J[p, :n]
-            for j in range(c, n):
-                top[j], other[j] = other[j], top[j]
-            b[c], b[p] = b[p], b[c]
-        inverse = 1.0 / top[c]
+        if c + 1 == n:
+            break
+        top, inverse, largest = J[c, :n], J[c, c], 0.0
         for i in range(c + 1, n):
-            factor = J[i, c] * inverse
-            if factor != 0.0:
-                add_line(-factor, top, c + 1, J[i, :n])
-                b[i] -= factor * b[c]
+            J[i, c] *= inverse
+            J[i, c + 1] -= J[i, c] * top[c + 1]
+            b[i] -= J[i, c] * b[c]
+            largest = max(largest, abs(J[i, c + 1]))
+        if not _exchange(J, b, c + 1, n, largest):
+            return False
+        # 2. The rest of the rows by both.
+        second, inverse, largest = J[c + 1, :n], J[c + 1, c + 1], 0.0
+        add_line(-second[c], top, c + 2, second)
+        for i in range(c + 2, n):
+            factor, other = J[i, c], J[i, c + 1] * inverse
+            if factor != 0.0 or other != 0.0:
+                add_two_lines(-factor, top, -other, second, c + 2, J[i, :n])
+                b[i] -= other * b[c + 1]
+            largest = max(largest, abs(J[i, c + 2]))
     for i in range(n - 1, -1, -1):
-        b[i] = (b[i] - dot_in_four(J[i], b, i + 1, n)) / J[i, i]
+        b[i] = (b[i] - dot_in_four(J[i], b, i + 1, n)) * J[i, i]
+    return True
+
+
+@jit
+def _exchange(J, b, c, n, largest):
+    """Row c <- one of those from c on whose entry in column c, of which the largest is given, is a pivot; its
+    inverse takes its place. False if there is none."""
+    if not (0.0 < largest < np.inf):
+        return False
+    if abs(J[c, c]) < PIVOT * largest:
+        p = c
+        while abs(J[p, c]) < largest:
+            p += 1
+        top, other = J[c, :n], J[p, :n]
+        for j in range(max(c - 1, 0), n):
+            top[j], other[j] = other[j], top[j]
+        b[c], b[p] = b[p], b[c]
+    J[c, c] = 1.0 / J[c, c]
     return True
 
 
@@ -139,13 +162,12 @@ def solve_columns(A, X, n, m):
         for i in range(c + 1, n):
             factor = A[i, c] / A[c, c]
             if factor != 0.0:
-                for j in range(c + 1, n):
-                    A[i, j] -= factor * A[c, j]
-                for j in range(m):
-                    X[i, j] -= factor * X[c, j]
+                add_line(-factor, A[c], c + 1, A[i, :n])
+                add_line(-factor, X[c], 0, X[i, :m])
     for i in range(n - 1, -1, -1):
+        for c in range(i + 1, n):
+            if A[i, c] != 0.0:  # M mostly is in blocks
+                add_line(-A[i, c], X[c], 0, X[i, :m])
         for j in range(m):
-            for c in range(i + 1, n):
-                X[i, j] -= A[i, c] * X[c, j]
             X[i, j] /= A[i, i]
     return True

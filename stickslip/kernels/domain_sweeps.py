@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stickslip.kernels import anderson, blocks, body_sweeps, cones, residuals
+from stickslip.kernels import anderson, body_sweeps, cones, contact_law, residuals
 from stickslip.kernels.held import values_of
 from stickslip.kernels.jit import jit_without_lock
 
@@ -26,26 +26,7 @@ class Domain(NamedTuple):
     r: Any
     """Impulses of these contacts [N s], shape (n,)."""
     sums: Any
-    """What the domain adds to products of vectors, shape (m + 1,)."""
-
-
-@jit_without_lock
-def unload(problem, first, end, free):
-    """`body_measures.unloaded` of the contacts from `first` to `end`, all of them Coulomb's in 3D.
-
-    problem: a `BodyProblem`; free: its `Unloaded`, where v is there already.
-    """
-    part = slice(3 * first, 3 * end)
-    bodies, offset = problem.bodies[first:end], problem.K.offset[: end - first + 1]
-    rows, J = problem.rows[part], free.J[part]
-    blocks.scale_rows(bodies, offset, rows, problem.root, J)
-    blocks.bodies_to_blocks(bodies, offset, rows, free.v, problem.u_bias[part], free.u[part])
-    for j in range(J.shape[0]):
-        own = 0.0
-        for side in range(2):
-            for m in range(J.shape[2]):
-                own += J[j, side, m] * J[j, side, m]
-        free.diagonal[3 * first + j] = own
+    """What the domain adds to products of vectors, of this sweep and for the next, shape (2, m + 1)."""
 
 
 @jit_without_lock
@@ -59,20 +40,12 @@ def prepare(K, W, u_free, m):
 
 
 @jit_without_lock
-def free_velocities(root, f, first, end, v):
-    """v <- M^-1 f of the bodies from `first` to `end`.   root (count, k, k), f, v (count, k)."""
-    scaled = np.empty(f.shape[1])
-    for b in range(first, end):
-        for k in range(f.shape[1]):
-            v[b, k] = 0.0
-        blocks.add_velocity(root[b], f[b], scaled, v[b])
-
-
-@jit_without_lock
 def sweep(held):
-    """One sweep over the contacts of a domain; squared change of r."""
+    """One sweep over the contacts of a domain; squared change of r, and that of a mixed sweep in all."""
     domain = values_of(held)
-    return body_sweeps.sweep_coulomb3(domain.problem, domain.work, domain.r)
+    moved = body_sweeps.sweep_coulomb3(domain.problem, domain.work, domain.r)
+    mixes = domain.memory.weight.shape[0] > 0
+    return moved, anderson.square_of_step(domain.memory, domain.r) if mixes else 0.0
 
 
 @jit_without_lock
@@ -97,35 +70,25 @@ def measure(held):
     body_sweeps.velocities(problem, domain.r, work.vectors[0])
     at = residuals.Point(domain.r, work.vectors[0], problem.u_free)
     spare = work.vectors[1], work.vectors[2]
-    return residuals.stop_sums(residuals.no_map, problem.K, problem.scales, residuals.EXACT, at, spare)
-
-
-@jit_without_lock
-def correlate(held):
-    """sums <- what `anderson.correlate` adds up over the components of a domain."""
-    domain = values_of(held)
-    anderson.correlate(domain.memory, domain.sums)
+    return residuals.stop_sums(contact_law.no_map, problem.K, problem.scales, residuals.EXACT, at, spare)
 
 
 @jit_without_lock
 def move_to_mix(held):
-    """r <- the mix of the last sweeps, in K."""
+    """r <- the mix of the last sweeps, in K; w += J' r."""
     domain = values_of(held)
     anderson.move_to_mix(cones.project_contacts, domain.problem.K, domain.memory, domain.r)
-
-
-@jit_without_lock
-def square_of_step(held):
-    """`anderson.square_of_step` over the components of a domain."""
-    domain = values_of(held)
-    return anderson.square_of_step(domain.memory, domain.r)
+    push(held)
 
 
 @jit_without_lock
 def remember(held, adds):
-    """`anderson.remember` over the components of a domain, products into its sums."""
+    """`anderson.remember` over the components of a domain, products into the first row of its sums, and
+    `anderson.correlate` for the next start into the second, while the columns are near."""
     domain = values_of(held)
-    return anderson.remember(domain.memory, adds, domain.r, domain.sums)
+    way = anderson.remember(domain.memory, adds, domain.r, domain.sums[0])
+    anderson.correlate(domain.memory, domain.sums[1])
+    return way
 
 
 @jit_without_lock

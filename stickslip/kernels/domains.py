@@ -16,8 +16,13 @@ from stickslip.kernels.jit import jit
 
 LARGE = 20_000
 """Contacts from which sweeps go by domains: fewer are over in a few milliseconds on one thread."""
-LEAST = 3_000
+PARTS = 16
+"""Parts that as many bodies, or contacts in their own order, are worked on in."""
+LEAST = 2_000
 """Contacts of a domain, at least, on average: a hundred microseconds of a sweep, and a few of a call."""
+TURN = 4
+"""Domains are a multiple of so many, where they are as many: two threads then share those of even number
+evenly, and those of odd number."""
 MOST = 64
 """Most domains."""
 HUB = 32
@@ -80,6 +85,8 @@ def partition(bodies, count):
         size[own[i]] += 1
     inside = nc - size[last]
     wanted = max(1, min(MOST, inside // LEAST))
+    if wanted > TURN:
+        wanted -= wanted % TURN
     domain, number, done = np.empty(last + 1, np.int64), 0, 0
     for k in range(last):
         domain[k] = number

@@ -27,6 +27,14 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     return kernels.Kernel(function) if kernels.ONCE else PlainKernel(function)
 
 
+def jit_forward(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`jit`, of a kernel whose indices count from the front: variables among them are never negative. That
+    saves some instructions for every element."""
+    if not JIT:
+        return _plain(function)
+    return kernels.Kernel(function, forward=True) if kernels.ONCE else PlainKernel(function)
+
+
 def jit_without_lock(function: Callable[..., Any]) -> Callable[..., Any]:
     """`jit`, of a kernel that works without the interpreter's lock where Python calls it: threads scale."""
     if not JIT:
@@ -40,6 +48,13 @@ def jit_inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     if not JIT:
         return _plain(function)
     return kernels.Kernel(function, inlined=True) if kernels.ONCE else PlainKernel(function)
+
+
+def jit_forward_inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`jit_forward` and `jit_inlined`."""
+    if not JIT:
+        return _plain(function)
+    return kernels.Kernel(function, inlined=True, forward=True) if kernels.ONCE else PlainKernel(function)
 
 
 def entry(kernel: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:

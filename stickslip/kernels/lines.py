@@ -11,6 +11,8 @@ from stickslip.kernels.jit import jit
 
 LINE = 8
 """Numbers of a vector."""
+FOUR = 4
+"""Lines of products that are made at the same time."""
 
 if JIT:
     from llvmlite import ir
@@ -24,6 +26,8 @@ if JIT:
     _MASK = ir.VectorType(ir.IntType(1), LINE)
     _TOGETHER = 4
     """Vectors whose sums are made at the same time."""
+    _PAIR = 2
+    """And of what is left: each vector by itself would wait for its own sums."""
 
     def _spread(builder: Any, value: Any, form: Any) -> Any:
         """A vector of one number."""
@@ -52,29 +56,30 @@ if JIT:
         _masked(builder, "store", form, [value, place, _I32(8), mask])
 
     def _sums(builder: Any, start: Any, first: Any, y: Any, add: Any) -> None:
-        """Code for y <- start + sums from column `first` on. add(columns, totals, mask): code that adds to
+        """Code for y <- start + sums from column `first` on. add(columns, totals, masks): code that adds to
         the places of the totals."""
         n = builder.extract_value(y.shape, 0)
         left = builder.sub(n, first)
         left = builder.select(builder.icmp_signed(">", left, _INT(0)), left, _INT(0))
-        most, full = (builder.add(first, builder.and_(left, _INT(-LINE * k))) for k in (_TOGETHER, 1))
+        most, full = (builder.add(first, builder.and_(left, _INT(-LINE * k))) for k in (_TOGETHER, _PAIR))
 
-        def part(j: Any, vectors: int, mask: Any = None) -> None:
-            columns = [builder.add(j, _INT(LINE * k)) for k in range(vectors)]
+        def part(j: Any, masks: list[Any]) -> None:
+            columns = [builder.add(j, _INT(LINE * k)) for k in range(len(masks))]
             totals = [cgutils.alloca_once(builder, _VECTOR) for _ in columns]
-            for column, total in zip(columns, totals, strict=True):
+            for column, total, mask in zip(columns, totals, masks, strict=True):
                 builder.store(_read(builder, builder.gep(start.data, [column]), mask), total)
-            add(columns, totals, mask)
-            for column, total in zip(columns, totals, strict=True):
+            add(columns, totals, masks)
+            for column, total, mask in zip(columns, totals, masks, strict=True):
                 _write(builder, builder.load(total), builder.gep(y.data, [column]), mask)
 
         with cgutils.for_range_slice(builder, first, most, _INT(LINE * _TOGETHER)) as (j, _):
-            part(j, _TOGETHER)
-        with cgutils.for_range_slice(builder, most, full, _INT(LINE)) as (j, _):
-            part(j, 1)
+            part(j, [None] * _TOGETHER)
+        with builder.if_then(builder.icmp_signed("<", most, full)):
+            part(most, [None] * _PAIR)
         with builder.if_then(builder.icmp_signed("<", full, n)):
             size = _spread(builder, builder.sub(n, full), _PLACES)
-            part(full, 1, builder.icmp_signed("<", ir.Constant(_PLACES, list(range(LINE))), size))
+            places = [ir.Constant(_PLACES, list(range(LINE * k, LINE * k + LINE))) for k in range(_PAIR)]
+            part(full, [builder.icmp_signed("<", own, size) for own in places])
 
     def _add(builder: Any, total: Any, factor: Any, place: Any, mask: Any) -> None:
         """Code that adds a factor times what is at a place."""
@@ -93,11 +98,11 @@ if JIT:
             start, X, which, f, _, _, y = arrays
             width = builder.extract_value(X.shape, 1)
 
-            def add(columns, totals, mask):  # type: ignore[no-untyped-def]
+            def add(columns, totals, masks):  # type: ignore[no-untyped-def]
                 with cgutils.for_range(builder, given[4]) as loop:
                     row = builder.mul(builder.load(builder.gep(which.data, [loop.index])), width)
                     factor = _spread(builder, builder.load(builder.gep(f.data, [loop.index])), _VECTOR)
-                    for column, total in zip(columns, totals, strict=True):
+                    for column, total, mask in zip(columns, totals, masks, strict=True):
                         _add(builder, total, factor, builder.gep(X.data, [builder.add(row, column)]), mask)
 
             _sums(builder, start, given[5], y, add)
@@ -106,15 +111,43 @@ if JIT:
         return types.none(start, X, which, f, types.int64, types.int64, y), generate
 
     @intrinsic
+    def _four_products(typingctx, d, X, s, first, end, n, y):  # type: ignore[no-untyped-def]
+        """What `four_products` does."""
+
+        def generate(context, builder, signature, given):  # type: ignore[no-untyped-def]
+            d, X, y = (make_array(signature.args[k])(context, builder, given[k]) for k in (0, 1, 6))
+            along = builder.extract_value(X.shape, 1)
+            width = builder.sdiv(builder.extract_value(y.shape, 0), _INT(FOUR))
+            with cgutils.for_range_slice(builder, _INT(0), given[5], _INT(LINE)) as (j, _):
+                totals = [cgutils.alloca_once(builder, _VECTOR) for _ in range(FOUR)]
+                for total in totals:
+                    builder.store(ir.Constant(_VECTOR, None), total)
+                with cgutils.for_range_slice(builder, given[3], given[4], _INT(1)) as (c, _):
+                    row = builder.gep(X.data, [builder.mul(c, along)])
+                    own, weight = builder.gep(row, [given[2]]), builder.load(builder.gep(d.data, [c]))
+                    line = _read(builder, builder.gep(row, [j]), None)
+                    line = builder.fmul(_spread(builder, weight, _VECTOR), line)
+                    for k, total in enumerate(totals):
+                        factor = _spread(builder, builder.load(builder.gep(own, [_INT(k)])), _VECTOR)
+                        builder.store(builder.fadd(builder.load(total), builder.fmul(factor, line)), total)
+                for k, total in enumerate(totals):
+                    place = builder.gep(y.data, [builder.add(builder.mul(width, _INT(k)), j)])
+                    _write(builder, builder.load(total), place, None)
+            return context.get_dummy_value()
+
+        whole = types.int64
+        return types.none(d, X, whole, whole, whole, whole, y), generate
+
+    @intrinsic
     def _add_line(typingctx, f, x, first, y):  # type: ignore[no-untyped-def]
         """What `add_line` does."""
 
         def generate(context, builder, signature, given):  # type: ignore[no-untyped-def]
             x, y = (make_array(signature.args[k])(context, builder, given[k]) for k in (1, 3))
 
-            def add(columns, totals, mask):  # type: ignore[no-untyped-def]
+            def add(columns, totals, masks):  # type: ignore[no-untyped-def]
                 factor = _spread(builder, given[0], _VECTOR)
-                for column, total in zip(columns, totals, strict=True):
+                for column, total, mask in zip(columns, totals, masks, strict=True):
                     _add(builder, total, factor, builder.gep(x.data, [column]), mask)
 
             _sums(builder, y, given[2], y, add)
@@ -122,7 +155,35 @@ if JIT:
 
         return types.none(types.float64, x, types.int64, y), generate
 
+    @intrinsic
+    def _add_two_lines(typingctx, f, x, g, y, first, z):  # type: ignore[no-untyped-def]
+        """What `add_two_lines` does."""
+
+        def generate(context, builder, signature, given):  # type: ignore[no-untyped-def]
+            x, y, z = (make_array(signature.args[k])(context, builder, given[k]) for k in (1, 3, 5))
+
+            def add(columns, totals, masks):  # type: ignore[no-untyped-def]
+                for line, number in ((x, given[0]), (y, given[2])):
+                    factor = _spread(builder, number, _VECTOR)
+                    for column, total, mask in zip(columns, totals, masks, strict=True):
+                        _add(builder, total, factor, builder.gep(line.data, [column]), mask)
+
+            _sums(builder, z, given[4], z, add)
+            return context.get_dummy_value()
+
+        return types.none(types.float64, x, types.float64, y, types.int64, z), generate
+
 else:
+
+    def _four_products(d, X, s, first, end, n, y):  # type: ignore[no-untyped-def]
+        """What `four_products` does."""
+        width = y.shape[0] // FOUR
+        for k in range(FOUR):
+            for j in range(n):
+                total = 0.0
+                for c in range(first, end):
+                    total += X[c, s + k] * (d[c] * X[c, j])
+                y[k * width + j] = total
 
     def _add_lines(start, X, which, f, count, first, y):  # type: ignore[no-untyped-def]
         """What `add_lines` does."""
@@ -136,6 +197,11 @@ else:
         """What `add_line` does."""
         for k in range(first, y.shape[0]):
             y[k] += f * x[k]
+
+    def _add_two_lines(f, x, g, y, first, z):  # type: ignore[no-untyped-def]
+        """What `add_two_lines` does."""
+        for k in range(first, z.shape[0]):
+            z[k] = (z[k] + f * x[k]) + g * y[k]
 
 
 @jit
@@ -164,6 +230,22 @@ def add_lines(start, X, which, f, count, first, y):
 
 
 @jit
+def four_products(d, X, s, first, end, n, y):
+    """Rows s to s + FOUR of X' d X <- of their first n columns, the sums over first <= c < end in this order.
+
+    d (>= end,) a diagonal; X (>= end, m), m >= s + FOUR and n; n a multiple of LINE; y (FOUR width,) the
+    rows, one after the other.
+    """
+    _four_products(d, X, s, first, end, n, y)
+
+
+@jit
 def add_line(f, x, first, y):
     """y <- y + f x, from column `first` on.   y (n,), x (>= n,), another line."""
     _add_line(f, x, first, y)
+
+
+@jit
+def add_two_lines(f, x, g, y, first, z):
+    """z <- z + f x + g y, from column `first` on.   z (n,), x and y (>= n,), other lines."""
+    _add_two_lines(f, x, g, y, first, z)

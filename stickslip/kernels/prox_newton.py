@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from stickslip.kernels import blocks, dense_lu, maps, newton_systems, residuals
+from stickslip.kernels import blocks, contact_law, dense_lu, maps, newton_systems, residuals
 from stickslip.kernels.jit import jit
 
 (
@@ -29,11 +29,19 @@ SLOTS = 26
 START, SOLVE, DONE = 0.0, 1.0, 2.0
 RUNNING, SOLVED, BUDGET_SPENT, STALLED, NOT_FINITE = 0.0, 1.0, 2.0, 3.0, 4.0
 LARGEST_ALPHA = 1e3
+LEAST_WEIGHT, MOST_WEIGHT = 1e-6, 1e-3
+"""Between which the first alpha is."""
 R, X, X_BEST, KEEP, U, Q, WORK = range(7)
 VECTORS = 8
 """Rows of `vectors` (VECTORS, n): centre, iterate, best of this outer step, best of all, ..., two of work."""
 LINES = 512
 """Most lines of the history; later looks overwrite the last."""
+
+
+@jit
+def weight_at(error):
+    """The alpha to start with from a point of this error."""
+    return min(max(error, LEAST_WEIGHT), MOST_WEIGHT)
 
 
 @jit
@@ -65,7 +73,7 @@ def begin(control, alpha, tolerance, budget):
 def judged(system, r, u, vectors, control, history):
     """Ask the judge's measures about r, whose velocities are u; keep the best."""
     natural, scaled, _ = residuals.stop_measures(
-        residuals.natural_map, system.K, system.scales, residuals.EXACT,
+        contact_law.natural_map, system.K, system.scales, residuals.EXACT,
         residuals.Point(r, u, system.u_free), (vectors[WORK], vectors[WORK + 1]),
     )  # fmt: skip
     error = max(natural, scaled)

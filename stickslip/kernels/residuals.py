@@ -9,7 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stickslip.kernels import cones
-from stickslip.kernels.jit import jit
+from stickslip.kernels.contact_law import EXACT as EXACT
+from stickslip.kernels.contact_law import RELAXED as RELAXED
+from stickslip.kernels.contact_law import is_between, map_between, map_coulomb, natural_map, three
+from stickslip.kernels.jit import jit_forward as jit
 
 NATURAL, SCALED, IMPULSE, VELOCITY, WORK, WORST, APPROACH, LOCAL = range(8)
 MEASURES = 8
@@ -28,10 +31,6 @@ SINGLE = 100.0
 problems of Siconos have at most 10, at 1e-4 at most 25; a norm over n contacts allows one of them sqrt(n)."""
 SMALLEST, LARGEST = 1e-140, 1e140
 """Outside these, squares of numbers may vanish or overflow, and nothing can be certified."""
-
-
-EXACT, RELAXED = 1.0, 0.0
-"""Share of De Saxcé's shift in u_hat: all of it by Coulomb's law, nothing in its convex relaxation."""
 
 
 class Metric(NamedTuple):
@@ -107,65 +106,6 @@ def set_metric(K, diagonal, scales):
     for i in range(kind.shape[0]):
         if rho[i] == 0.0:
             rho[i] = stand_in
-
-
-@jit
-def map_coulomb(mu, rho, r, u, slide):
-    """|r - P_K(r - rho u_hat)|² of a Coulomb contact, slide = |u_T|: the case met most, in full.
-
-    r, u: their three components; in 2D the third ones are 0.
-    """
-    x0, x1, x2 = cones.project_coulomb(
-        mu, r[0] - rho * (u[0] + mu * slide), r[1] - rho * u[1], r[2] - rho * u[2]
-    )
-    d0, d1, d2 = r[0] - x0, r[1] - x1, r[2] - x2
-    return d0 * d0 + d1 * d1 + d2 * d2
-
-
-@jit
-def map_between(low, high, rho, r, u):
-    """(r - P(r - rho u))² of one component between bounds; a free one has infinite ones."""
-    d = r - min(max(r - rho * u, low), high)
-    return d * d
-
-
-@jit
-def is_between(kind):
-    """Whether the components of blocks of a kind lie between bounds, each by itself."""
-    return kind != cones.FRICTION and kind != cones.DISKS
-
-
-@jit
-def three(x, a, b):
-    """x[a:b] of a Coulomb contact as three numbers, the last one 0 in 2D."""
-    return x[a], x[a + 1], x[a + 2] if b - a == 3 else 0.0
-
-
-@jit
-def no_map(i, K, rho, length, shift, r, u, work):
-    """Stands for `natural_map` where all contacts are Coulomb's, so that it need not be compiled."""
-    return math.nan
-
-
-@jit
-def natural_map(i, K, rho, length, shift, r, u, work):
-    """|r/l - P_K(r/l - rho u_hat(l u))|² on block i.
-
-    length (n,), or (0,) for 1; rho scalar, coefficients of K in the same lengths; work: two vectors (n,).
-    """
-    a, b, has_length, (x, y) = K.offset[i], K.offset[i + 1], length.shape[0] > 0, work
-    for k in range(a, b):
-        y[k] = rho * (length[k] if has_length else 1.0) * u[k]
-    if K.kind[i] == cones.FRICTION and shift != RELAXED:
-        y[a] += cones.shift_of_block(i, K, y)
-    for k in range(a, b):
-        y[k] = r[k] / (length[k] if has_length else 1.0) - y[k]
-    cones.project_block(i, K, y, x)
-    square = 0.0
-    for k in range(a, b):
-        x[k] = r[k] / (length[k] if has_length else 1.0) - x[k]
-        square += x[k] * x[k]
-    return square
 
 
 @jit
@@ -248,9 +188,17 @@ def approach(K, diagonal, at):
     as between closing walls, the natural maps fall but this does not. Velocities that impulses have made do
     not count as a scale. Infinite where u_free is LOST beside impulses: then u says nothing.
     """
+    sizes = approach_sizes(K, diagonal, at)
+    return over_largest(closing(K, diagonal, at, sizes), sizes)
+
+
+@jit
+def approach_sizes(K, diagonal, at):
+    """What `approach` compares with, each the largest of all contacts: free velocities with what bounds make
+    of them, impulses, and velocities that these make alone."""
     kind, offset, lower, upper, group_offset, group_size, _ = K
-    r, u, u_free = at
-    closing, scale, big, alone = 0.0, 0.0, 0.0, 0.0
+    r, _, u_free = at
+    scale, big, alone = 0.0, 0.0, 0.0
     for i in range(kind.shape[0]):
         a, end = offset[i], offset[i + 1]
         if kind[i] == cones.FRICTION:
@@ -264,6 +212,14 @@ def approach(K, diagonal, at):
             if k == a or kind[i] == cones.FREE:
                 big = max(big, abs(r[k]))
                 alone = max(alone, abs(diagonal[k] * r[k]))
+    return scale, big, alone
+
+
+@jit
+def closing(K, diagonal, at, sizes):
+    """The largest speed that no impulse may leave.   sizes: the `approach_sizes` of all contacts."""
+    kind, offset, lower, upper = K.kind, K.offset, K.lower, K.upper
+    u, (scale, big, _), found = at.u, sizes, 0.0
     for i in range(kind.shape[0]):
         end = offset[i + 1] if kind[i] == cones.FREE else offset[i] + 1
         for k in range(offset[i], end):
@@ -273,12 +229,19 @@ def approach(K, diagonal, at):
             if kind[i] != cones.FRICTION and lower[i] == -math.inf:
                 speed = max(speed, u[k])
             if speed > min(ROUNDING * abs(diagonal[k]) * big, MOST_ROUNDING * scale):
-                closing = max(closing, speed)
+                found = max(found, speed)
+    return found
+
+
+@jit
+def over_largest(speed, sizes):
+    """`approach` from the largest speed and the sizes of all contacts."""
+    scale, _, alone = sizes
     if 0.0 < scale < LOST * alone:
         return math.inf
-    if closing == 0.0:
+    if speed == 0.0:
         return 0.0
-    return closing / scale if scale > 0.0 else math.inf
+    return speed / scale if scale > 0.0 else math.inf
 
 
 @jit
@@ -290,11 +253,15 @@ def local_error(K, scales, diagonal, at, work):
     other. In the lengths of `metric`. V has what finite bounds of intervals
     can add. What ROUNDING of W r can make of it counts as 0. work: two vectors (n,).
     """
-    kind, offset, lower, upper, group_offset, _, coefficient = K
-    r, u, u_free = at
-    rho, length = scales.rho, scales.length
-    scaled_K = cones.with_coefficients(K, scales.coefficient)
-    speed, big, worst = 0.0, 0.0, 0.0
+    return largest_local(natural_map, K, scales, at, work, local_sizes(K, scales, diagonal, at))
+
+
+@jit
+def local_sizes(K, scales, diagonal, at):
+    """What `local_error` compares with: the largest free velocity and the largest impulse of all contacts."""
+    kind, offset, lower, upper = K.kind, K.offset, K.lower, K.upper
+    r, u_free, length = at.r, at.u_free, scales.length
+    speed, big = 0.0, 0.0
     for i in range(kind.shape[0]):
         square = 0.0
         for k in range(offset[i], offset[i + 1]):
@@ -305,6 +272,16 @@ def local_error(K, scales, diagonal, at, work):
             for bound in (lower[i], upper[i]):
                 if abs(bound) < math.inf:
                     speed = max(speed, abs(diagonal[offset[i]] * bound))
+    return speed, big
+
+
+@jit
+def largest_local(natural, K, scales, at, work, sizes):
+    """`local_error` of these contacts.   natural: as in `stop_measures`; sizes: the `local_sizes` of all."""
+    kind, offset, lower, upper, group_offset, _, coefficient = K
+    r, u, _ = at
+    rho, length, (speed, big), worst = scales.rho, scales.length, sizes, 0.0
+    scaled_K = cones.with_coefficients(K, scales.coefficient)
     for i in range(kind.shape[0]):
         a, b, g = offset[i], offset[i + 1], group_offset[i]
         size = 0.0
@@ -321,7 +298,7 @@ def local_error(K, scales, diagonal, at, work):
             for k in range(a, b):
                 square += map_between(lower[i], upper[i], weight, r[k], u[k])
         else:
-            square = natural_map(i, scaled_K, weight, length, EXACT, r, u, work)
+            square = natural(i, scaled_K, weight, length, EXACT, r, u, work)
         error = math.sqrt(square)
         if error != error:
             return math.nan

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stickslip.kernels.jit import jit
+from stickslip.kernels.jit import jit_forward as jit
 from stickslip.kernels.lines import LINE
 from stickslip.state import Array, IntArray
 

@@ -11,7 +11,7 @@ takes microseconds for each of them.
 
 import numpy as np
 
-from stickslip.kernels import blocks, cones, measures, residuals, sweeps, warm_newton
+from stickslip.kernels import blocks, cones, contact_law, measures, residuals, sweeps, warm_newton
 from stickslip.kernels import local as one
 from stickslip.kernels.jit import jit
 from stickslip.kernels.scratch import Scratch
@@ -76,7 +76,7 @@ def find(judge, cone_arrays, given, W, u_free, tolerance, r, u, told):
             # 1. the judge's norms, and where they end the solve all that it measures
             measures.velocities(K.offset, W, r, u_free, u)
             plain, scaled, _ = residuals.stop_measures(
-                residuals.natural_map, K, problem.scales, residuals.EXACT, at, spare
+                contact_law.natural_map, K, problem.scales, residuals.EXACT, at, spare
             )
             error = max(plain, scaled)
             ends = done >= LAST or not error < np.inf
@@ -168,7 +168,11 @@ def answer_global(K, problem, u_bias, guess, tolerance, r, u, v, told):
 @jit
 def is_fit(guess, f, u_bias):
     """Whether a guess for a problem of bodies is finite and does not bury the load."""
-    load = f @ f + u_bias @ u_bias
+    load = 0.0
+    for x in f:  # f @ f would call BLAS, whose threads take longer to meet than the sum takes
+        load += x * x
+    for x in u_bias:
+        load += x * x
     return state_of(guess, 1.0, load) == STARTED
 
 
@@ -208,7 +212,7 @@ def newton(K, across, u_free, tolerance, r, u):
     """
     n = u_free.shape[0]
     scratch = Scratch(
-        np.empty((3 * n + FLOATS) * (n + 8)), np.empty(4 * n + 32, np.int64), np.zeros(4, np.int64)
+        np.empty((3 * n + FLOATS) * (n + 8)), np.empty(10 * n + 64, np.int64), np.zeros(4, np.int64)
     )
     steps, _ = warm_newton.solve(scratch, K, across, u_free, ENOUGH * tolerance, STEPS, r, u)
     return steps

@@ -8,12 +8,16 @@ stick throw r far away otherwise.
 import math
 
 from stickslip.kernels import cones, dense_lu
-from stickslip.kernels.jit import jit, jit_inlined
+from stickslip.kernels.jit import jit_forward as jit
+from stickslip.kernels.jit import jit_forward_inlined as jit_inlined
 from stickslip.kernels.lines import add_lines
 from stickslip.kernels.scratch import floats, give_back, ints, matrix, taken, zeros
 
-BOUND, STICK, SLIP = 0, 1, 2
-"""What a component does: stands on a bound, has no velocity, or slides in a group."""
+BOUND, STICK, SLIP, TIED = 0, 1, 2, 3
+"""What a component does: stands on a bound, has no velocity, or slides in a group, of whose components the
+first one is TIED."""
+FIELDS = 5
+"""Whole numbers that are known of a group that slides; see `tie`."""
 SOFTEN, SOFTEST = 1e-2, 1e-9
 """Regularisation: times the error, and the least; found on robots that stand and trot."""
 STEPS, SWEEPS, ROUNDS = 8, 4, 4
@@ -97,7 +101,7 @@ def evaluate(K, rho, r, u, F, trial, state):
             else:
                 what, share = SLIP, radius / size
             for k in range(a, a + m):
-                state[k] = what
+                state[k] = TIED if what == SLIP and k == a else what
                 F[k] = r[k] - share * trial[k]
                 scaled += F[k] * F[k]
                 if what == STICK:
@@ -111,73 +115,118 @@ def evaluate(K, rho, r, u, F, trial, state):
 
 
 @jit_inlined
-def slide(a, k0, m, mu, rho, trial, W, soft, own, A, p, b, F, known):
-    """Rows p, ... of the system: those of the m components from k0 on of a group that slides.
+def tie(K, r, e, state, F, place, ties, places, moves, m):
+    """Groups that slide are tied to their normal impulse: along e they are mu r_N, whatever r_N becomes;
+    across it they are free. (number of groups, m + components that move).
 
-    own (f,): the components that the columns of A stand for. With y the trial impulse, e = y/|y| and normal
-    that of component a: d(mu normal e) = mu e d(normal) + share (I - e e') dy, share = mu normal / |y|.
+    e (n,) has the trial impulses y on entry: <- y / |y|.   F <- share = mu y_N / |y| at the first component k
+    of a group, and at the others e_t / (1 + |e_k|), for `turned`.   ties <- FIELDS for each group: its first
+    component, its size, the first of its unknowns, that of its normal, and its number.
+    places, moves (n,) <- from m on, components and their way to mu r_N e; place (n,): unknowns of components.
     """
-    size = 0.0
-    for k in range(k0, k0 + m):
-        size += trial[k] * trial[k]
-    size = math.sqrt(size)
-    share, f = mu * trial[a] / size if m > 1 else 0.0, own.shape[0]
-    for j in range(m):
-        e = trial[k0 + j] / size
-        row, press = A[p + j], mu * rho[a] * e
-        normal = W[a]
-        for q in range(f):
-            row[q] = press * normal[own[q]]
-        total = press * known[a]
-        for t in range(m):
-            turn = -share * e * trial[k0 + t] / size
-            if t == j:
-                turn += share
-            f_t, line = turn * rho[k0 + t], W[k0 + t]
-            for q in range(f):
-                row[q] += f_t * line[own[q]]
-            total += f_t * known[k0 + t]
-        for q in range(f):
-            c = own[q]
-            if c == a:
-                row[q] += mu * e * (soft - 1.0)
-            elif k0 <= c < k0 + m:
-                turn = -share * e * trial[c] / size
-                if c == k0 + j:
-                    turn += share
-                    row[q] += 1.0
-                row[q] += turn * (soft - 1.0)
-        b[p + j] = -F[k0 + j] - total
+    kind, offset, _, _, group_offset, group_size, coefficient = K
+    count = 0
+    for i in range(kind.shape[0]):
+        a = offset[i]
+        if kind[i] != cones.FRICTION or state[a] == BOUND:
+            continue
+        k = a + 1
+        for g in range(group_offset[i], group_offset[i + 1]):
+            end = k + group_size[g]
+            if state[k] == TIED:
+                size, along = 0.0, 0.0
+                for t in range(k, end):
+                    size += e[t] * e[t]
+                size = math.sqrt(size)
+                F[k] = coefficient[g] * e[a] / size
+                for t in range(k, end):
+                    e[t] /= size
+                    along += e[t] * r[t]
+                for t in range(k, end):
+                    places[m], moves[m] = t, (coefficient[g] * r[a] - along) * e[t]
+                    r[t] += moves[m]
+                    m += 1
+                for t in range(k + 1, end):
+                    F[t] = e[t] / (1.0 + abs(e[k]))
+                first = ties[FIELDS * count :]
+                first[0], first[1], first[3], first[4] = k, end - k, place[a], g
+                first[2] = place[k + 1] if end > k + 1 else 0
+                count += 1
+            k = end
+    return count, m
 
 
 @jit_inlined
-def assemble(K, W, rho, soft, u, F, trial, state, known, own, A, b):
-    """Rows of Newton's system in the components `own` (f,) that are not on a bound: A (f, f), b (f,).
+def turned(e, F, k, t, size, weights):
+    """weights (size,) <- column t > 0 of H = I - w w' / (1 + |e_k|), w = e + sign(e_k) e_k, of a group that
+    begins at k: H turns e to its first component, and its other columns are across e."""
+    weights[0] = -e[k + t] if e[k] >= 0.0 else e[k + t]
+    for j in range(1, size):
+        weights[j] = (1.0 if j == t else 0.0) - e[k + t] * F[k + j]
 
-    known (n,): velocities that those on bounds add as they go there.
+
+@jit_inlined
+def assemble(W, rho, soft, r, u, known, coefficient, own, order, e, F, ties, count, work, B, A, b):
+    """Newton's system where some groups slide: A (f, f), b (f,), in the unknowns `own` (f,).
+
+    For groups across e: (1 - share) r + share (rho u + soft dr) = 0, where |y| has no part.
+    work: zeros and two vectors (n,); B (n, n): W times what each unknown moves.
     """
-    kind, offset, _, _, group_offset, group_size, coefficient = K
-    f, p = own.shape[0], 0
-    for i in range(kind.shape[0]):
-        k, end, g, left = offset[i], offset[i + 1], group_offset[i], 0
-        first = k
-        while k < end:
-            if k > first and kind[i] == cones.FRICTION and left == 0:
-                left = group_size[g]
-                g += 1
-                if state[k] == SLIP:
-                    slide(first, k, left, coefficient[g - 1], rho, trial, W, soft, own, A, p, b, F, known)
-                    k, p, left = k + left, p + left, 0
-                    continue
-            if state[k] == STICK:
-                row, line, scale = A[p], W[k], rho[k]
-                for q in range(f):
-                    row[q] = scale * line[own[q]]
-                row[p] += soft
-                b[p] = -scale * (u[k] + known[k])
-                p += 1
-            k += 1
-            left = max(left - 1, 0)
+    f, n, (nothing, line, weights) = own.shape[0], u.shape[0], work
+    # 1. B, and rows and velocities of components by themselves
+    for q in range(f):
+        column = W[own[q]]
+        for k in range(n):
+            B[k, q] = column[k]
+        b[q] = -rho[own[q]] * (u[own[q]] + known[own[q]])
+    for c in range(count):
+        k, size, p = ties[FIELDS * c], ties[FIELDS * c + 1], ties[FIELDS * c + 2]
+        which, normal, mu = order[k : k + size], ties[FIELDS * c + 3], coefficient[ties[FIELDS * c + 4]]
+        for j in range(size):
+            weights[j] = mu * e[k + j]
+        add_lines(nothing, W, which, weights, size, 0, line)
+        for j in range(n):
+            B[j, normal] += line[j]
+        for t in range(1, size):
+            turned(e, F, k, t, size, weights)
+            add_lines(nothing, W, which, weights, size, 0, line)
+            for j in range(n):
+                B[j, p + t - 1] = line[j]
+    # 2. what unknowns see of it
+    for q in range(f):
+        row, seen, scale = A[q], B[own[q]], rho[own[q]]
+        for j in range(f):
+            row[j] = scale * seen[j]
+        row[q] += soft
+    for c in range(count):
+        k, size, p = ties[FIELDS * c], ties[FIELDS * c + 1], ties[FIELDS * c + 2]
+        share = F[k]
+        for t in range(1, size):
+            turned(e, F, k, t, size, weights)
+            speed = impulse = 0.0
+            for j in range(size):
+                speed += weights[j] * known[k + j]
+                impulse += weights[j] * r[k + j]
+                weights[j] *= share * rho[k]
+            add_lines(nothing, B, order[k : k + size], weights, size, 0, A[p, :f])
+            A[p, p] += 1.0 - share + share * soft
+            b[p] = -share * rho[k] * speed - impulse
+            p += 1
+
+
+@jit_inlined
+def follow(coefficient, e, F, ties, count, b, r):
+    """r <- with what groups that slide do as the unknowns change by b: along e with the normal impulse, and
+    across it."""
+    for c in range(count):
+        own = ties[FIELDS * c : FIELDS * c + FIELDS]
+        k, p, normal = own[0], own[2], coefficient[own[4]] * b[own[3]]
+        along = 0.0
+        for t in range(k + 1, k + own[1]):
+            along += e[t] * b[p + t - k - 1]
+        r[k] += normal * e[k] - (along if e[k] >= 0.0 else -along)
+        for t in range(k + 1, k + own[1]):
+            r[t] += normal * e[t] + b[p + t - k - 1] - F[t] * along
 
 
 @jit_inlined
@@ -281,6 +330,8 @@ def solve(scratch, K, W, u_free, tolerance, most, r, u):
     known, b, inverse, nothing = floats(scratch, n), floats(scratch, n), floats(scratch, n), zeros(scratch, n)
     A, L = matrix(scratch, n, n), matrix(scratch, n, n)
     state, before, places, order = ints(scratch, n), ints(scratch, n), ints(scratch, n), ints(scratch, n)
+    line, weights = floats(scratch, n), floats(scratch, n)
+    place, ties = ints(scratch, n), ints(scratch, FIELDS * K[5].shape[0])
     augmentation(K, W, rho)
     most_free = most_free_scaled = size = 0.0
     for k in range(n):
@@ -323,32 +374,39 @@ def solve(scratch, K, W, u_free, tolerance, most, r, u):
                 b[q] = -u[places[q]]
             done = dense_lu.ldl_back(A, L, inverse, b, f)
         else:
-            # 2. What stands on bounds goes there, and adds to the velocities.
-            f, m, slides = 0, 0, False
+            # 2. What stands on bounds goes there, and what slides to mu r_N, and adds to the velocities.
+            f, m, count = 0, 0, 0
             for k in range(n):
                 if state[k] == BOUND and r[k] != trial[k]:
                     places[m], b[m], r[k] = k, trial[k] - r[k], trial[k]
                     m += 1
+                place[k] = f
+                f += 1 if state[k] == STICK or state[k] == SLIP else 0
+            count, m = tie(K, r, trial, state, F, place, ties, places, b, m)
             add_lines(nothing, W, places, b, m, 0, known)
             # 3. The rest is a linear system.
+            f = 0
             for k in range(n):
-                if state[k] != BOUND:
+                if state[k] == STICK or state[k] == SLIP:
                     places[f] = k
                     f += 1
-                    slides = slides or state[k] == SLIP
             soft, own = min(softest, max(SOFTEN * error, SOFTEST)), places[:f]
-            if slides:
-                assemble(K, W, rho, soft, u, F, trial, state, known, own, A, b)
+            if count > 0:
+                work = nothing, line, weights
+                assemble(W, rho, soft, r, u, known, K[6], own, order, trial, F, ties, count, work, L, A, b)
                 done = dense_lu.lu_solve(A, b, f)
             else:
                 assemble_sticking(W, rho, soft, u, known, own, A, b)
                 done = dense_lu.ldl_factor(A, L, inverse, order, f) and dense_lu.ldl_back(A, L, inverse, b, f)
-            factored, softest = not slides, SOFTEN
+            factored, softest = count == 0, SOFTEN
         if not done:
             error = math.inf
             break
         for q in range(f):
-            r[places[q]] += b[q]
+            if state[places[q]] == STICK:
+                r[places[q]] += b[q]
+        if not again:
+            follow(K[6], trial, F, ties, count, b, r)
         steps += 1
     if error != least:
         for k in range(n):

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from stickslip.linalg.factor import Buffers
-from stickslip.linalg.kernels import cholesky, quasidefinite, triangular
+from stickslip.linalg.kernels import triangular
 from stickslip.linalg.pattern import fixed
+from stickslip.linalg.sharing import run_cholesky, run_quasi_definite
 from stickslip.state import Array
 
 
@@ -21,13 +22,14 @@ class CompiledEngine:
         self._y = buffers.take("y", size)
         self._pivots = buffers.take("pivots", size)
         self._below = buffers.take("below", int(self._fronts.rows.max(initial=0)))
-        self._info = np.zeros(1, np.int32)
+        self._sharing = symbolic.sharing
 
     def cholesky(self, values: Array, singular: float) -> tuple[int, float]:
         """(scalar row of the first pivot that is none, -1 if all are; least pivot over its entry)."""
-        bad = cholesky.factorise(
-            self._fronts, self._blocks, values, self._panels, self._stack, self._pivots, self._info, singular
-        )
+        bad = run_cholesky(
+            self._sharing, self._fronts, self._blocks, values, self._panels, self._stack, self._pivots,
+            singular,
+        )  # fmt: skip
         if bad >= 0:
             return int(self._fronts.scalar[bad]), 0.0
         return -1, float(self._pivots.min(initial=np.inf))
@@ -37,11 +39,11 @@ class CompiledEngine:
     ) -> tuple[int, int]:
         """(pivots replaced, scalar row of the first that is not a number or -1)."""
         order = self._fronts.scalar
-        replaced, bad = quasidefinite.factorise(
-            self._fronts, self._blocks, values, self._panels, self._stack, shift[order], scale[order],
-            (least, replacement),
+        replaced, bad = run_quasi_definite(
+            self._sharing, self._fronts, self._blocks, values, self._panels, self._stack, shift[order],
+            scale[order], (least, replacement),
         )  # fmt: skip
-        return int(replaced), int(order[bad]) if bad >= 0 else -1
+        return replaced, int(order[bad]) if bad >= 0 else -1
 
     def solve(self, b: Array) -> Array:
         """Solution for b of shape (size,), or several in rows (count, size)."""

@@ -25,6 +25,10 @@ REFINED = 0.5 * float(np.finfo(np.float64).eps)
 """Backward error at which refinement has nothing left to do."""
 
 
+MOST_ADDED = 8192
+"""Numbers that BLAS adds up on one thread, whatever it is allowed."""
+
+
 class FactorFailure(ArithmeticError):  # noqa: N818 (as SolverFailure)
     """A matrix that has no factor of the kind asked for."""
 
@@ -108,9 +112,10 @@ class _Factor:
         self._valid = False
         self._check_owner()
         array = self.symbolic.pattern.flat(values)
-        # The dot product is a fraction of the time of isfinite, and finite only for finite numbers.
+        # The dot product is a fraction of the time of isfinite, and finite only for finite numbers; of many
+        # numbers BLAS makes it on several threads, which wait for each other longer than it takes.
         with np.errstate(all="ignore"):
-            plainly_finite = np.isfinite(array @ array)
+            plainly_finite = array.size <= MOST_ADDED and np.isfinite(array @ array)
         if not plainly_finite and not np.isfinite(array).all():
             _refuse_not_finite(self.symbolic.pattern, array)
         return array

@@ -26,6 +26,7 @@ from stickslip.linalg.ordering import minimum_degree
 from stickslip.linalg.pattern import fixed
 from stickslip.linalg.symbolic import ints, tree
 from stickslip.state import Array, IntArray
+from stickslip.threads import allowed_threads
 
 FULL = 0.2
 """Share of nonzeros above which a matrix is factored as one array."""
@@ -35,6 +36,7 @@ PIVOT = 0.01
 
 if JIT:
     from stickslip.linalg.kernels import front_lu as kernel
+    from stickslip.linalg.sharing import Sharing, run_lu
 
 REFINE = 1e-14
 """Backward error (Oettli & Prager 1964) above which a solution is refined."""
@@ -120,7 +122,7 @@ class BlockLU:
             return self._factored or self._by_superlu()
         self._keep(np.ones(self.widths.size, np.bool_) if active is None else active)
         self.operations = 0.5 * self._flops
-        bad = kernel.factorise(self._plan, self._values, self._x, self._stack, self._exchange, self._info)
+        bad = run_lu(self._sharing, self._plan, self._values, self._x, self._stack, self._exchange)
         self._factored = bool(bad < 0)
         return self._factored or (self.fallback and self._by_superlu())
 
@@ -180,15 +182,15 @@ class BlockLU:
 
     def _lay_out(self) -> None:
         """Places of all numbers, for the rows that are kept."""
-        widths = np.where(self._kept, self.widths, 0)
-        self._plan, stack = front_plan.plan(
-            self._tree, widths, self.offset, self.row_start, self.column, self.data_start
+        widths, shared = np.where(self._kept, self.widths, 0), allowed_threads() > 1
+        self._plan, stack, job = front_plan.plan(
+            self._tree, widths, self.offset, self.row_start, self.column, self.data_start, shared
         )
         size = self._plan.fronts.scalar.size
         self._x = np.empty(self.entries + 1)  # the last takes what is left out
         self._stack, self._y = np.empty(stack), np.empty(size)
         self._below = np.empty(int(self._plan.fronts.rows.max(initial=0)))
-        self._exchange, self._info = np.empty(size, np.int32), np.zeros(1, np.int32)
+        self._exchange, self._sharing = np.empty(size, np.int32), Sharing(job, shared)
         self._rest = np.empty((2, self.size))
         self._whole = bool(self._kept.all())
         self._flops = self.flops
@@ -235,8 +237,9 @@ class BlockLU:
         return sp.coo_array((self._values, (i, j)), shape=(self.size, self.size)).tocsr(), scalar
 
 
-def elimination_work(widths: IntArray, one: IntArray, other: IntArray) -> float:
-    """Multiplications of P A = L U over a graph, about: from its order and its elimination tree alone.
+def elimination_size(widths: IntArray, one: IntArray, other: IntArray) -> tuple[float, float]:
+    """Numbers of L and U, and multiplications of P A = L U over a graph, about: from its order and its
+    elimination tree alone.
 
     widths (n,) of the block rows; one, other (blocks,): the pairs that have a block, once or both ways.
     """
@@ -247,7 +250,8 @@ def elimination_work(widths: IntArray, one: IntArray, other: IntArray) -> float:
     order = _order(fixed(start), fixed(neighbour))
     elimination.tree(fixed(start), fixed(neighbour), fixed(order), fixed(widths), parent, blocks, scalars)
     rows = scalars.astype(float)
-    return float((widths[order] * rows * rows).sum())
+    columns = widths[order]
+    return float((2.0 * columns * rows).sum()), float((columns * rows * rows).sum())
 
 
 def _order(start: IntArray, neighbour: IntArray) -> IntArray:

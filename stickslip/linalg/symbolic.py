@@ -1,7 +1,8 @@
 """The part of a factorisation that depends on the graph alone: order, supernodes, where numbers go."""
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +16,10 @@ from stickslip.linalg.kernels.fronts import Blocks, Fronts, Tree
 from stickslip.linalg.ordering import elimination_order
 from stickslip.linalg.pattern import BlockPattern, fixed
 from stickslip.state import Array, IntArray
+from stickslip.threads import allowed_threads
+
+if TYPE_CHECKING:
+    from stickslip.linalg.sharing import Sharing
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +38,18 @@ class Symbolic:
     """Where each block of the matrix goes; None without compilation."""
     stack: int
     """Numbers on the stack of update matrices, at most [-]."""
+    job: IntArray | None = None
+    """In which of the subtrees that threads share each front is [-], shape (fronts,); None as `fronts`."""
+    shared: bool = False
+    """Whether there is room for several threads."""
+
+    @cached_property
+    def sharing(self) -> "Sharing":
+        """What threads share of a factorisation."""
+        from stickslip.linalg.sharing import Sharing
+
+        assert self.job is not None
+        return Sharing(self.job, self.shared)
 
     @property
     def entries(self) -> int:
@@ -128,8 +145,10 @@ def _positions(positions: ArrayLike | None, n: int) -> Array | None:
 def _lay_out(
     pattern: BlockPattern, negative: np.ndarray, start: IntArray, neighbour: IntArray, order: IntArray
 ) -> Symbolic:
-    shape = tree(start, neighbour, pattern.widths, negative, order, 1)
-    fronts, row_offset, offset, stack = kernels.lay_out(shape, negative, pattern.widths, pattern.offset)
+    shape, shared = tree(start, neighbour, pattern.widths, negative, order, 1), allowed_threads() > 1
+    fronts, row_offset, offset, stack, job = kernels.lay_out(
+        shape, negative, pattern.widths, pattern.offset, shared
+    )
     front, to, flip = kernels.places(pattern.one, pattern.other, shape, fronts, row_offset, offset)
     sort = np.argsort(front, kind="stable")
     begin = np.searchsorted(front[sort], np.arange(fronts.columns.size + 1))
@@ -137,7 +156,7 @@ def _lay_out(
     blocks = (begin, *(array[sort] for array in (pattern.source[:-1], height, width, to, flip)))
     return Symbolic(
         pattern, negative, fixed(shape.permutation), Fronts(*(fixed(array) for array in fronts)),
-        Blocks(*(fixed(array) for array in blocks)), int(stack),
+        Blocks(*(fixed(array) for array in blocks)), int(stack), fixed(job), shared,
     )  # fmt: skip
 
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.kernels.bodies.joints import effort_coordinate, joint_reaction
+from stickslip.kernels.bodies.joints import Reaction, effort_coordinate, joint_reaction
 from stickslip.kernels.bodies.layout import JointArrays
+from stickslip.kernels.steps.tables import JointTable
 from stickslip.names import LISTED, alternatives
 from stickslip.state import Array, IntArray, ModelError
 
@@ -107,21 +108,17 @@ def coordinate(joints: Joints, j: int, column: int, q: Any, v: Any) -> tuple[Any
     return y, rate
 
 
-def reaction(
-    joints: JointArrays, j: int, h: Array, q: Array, v: Array, offset: IntArray, ids: IntArray, r: Array
-) -> tuple[Array, Array, Array]:
+def reaction(joints: JointArrays, j: int, h: Array, q: Array, v: Array, impulses: JointTable) -> Reaction:
     """What joint j does to its first body, means over n steps: force [N] and moment about its point on that
     body [N m], both inertial, shape (n, 3), of all that it holds, its stops and its dry friction; and of the
     stops and the friction alone the effort along its sliding [N] and about its angle [N m], shape (n, 2).
 
-    The steps have lengths h [s], shape (n,), and end at q (n, 7 nb), v (n, 6 nb); impulses of step k are
-    r[offset[k] : offset[k + 1]] [N s, N m s], and `ids` tells whose they are, as `Step.joint_id`. They
-    act along lines of the middle of the step, found from its end to second order in h (those of the
-    variational scheme stand at its start: to first order). Forces of fixed joints, balls and hinges have
-    inertial lines and are exact. A step of length 0 has no reaction.
+    The steps have lengths h [s], shape (n,), and end at q (n, 7 nb), v (n, 6 nb); the ids of impulses tell
+    whose they are, as `Step.joint_id` does. They act along lines of the middle of the step, found from its
+    end to second order in h (those of the variational scheme stand at its start: to first order). Forces of
+    fixed joints, balls and hinges have inertial lines and are exact. A step of length 0 has no reaction.
     """
     n = h.shape[0]
-    force, moment, effort = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 2))
-    places, rates = q.reshape(n, -1, 7), v.reshape(n, -1, 6)
-    joint_reaction(joints, j, h, places, rates, offset, ids, r, force, moment, effort)
-    return force, moment, effort
+    result = Reaction(np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 2)))
+    joint_reaction(joints, j, h, q.reshape(n, -1, 7), v.reshape(n, -1, 6), impulses, result)
+    return result

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.kernels.steps.tables import JointTable
 from stickslip.mechanics.joints import number_of_joint, reaction
 from stickslip.mechanics.points import bind_point, number_of
 from stickslip.mechanics.sensors import BoundSensor, Reading, Sensing
@@ -177,8 +178,7 @@ def _of_contacts(reading: Reading, i: int, other: int | None) -> tuple[Array, Ar
 
 def _of_joint(reading: Reading, j: int) -> tuple[Array, Array]:
     """Force [N] and moment about its point [N m] of joint j on its first body, shape (3,) each."""
-    force, moment, _ = reaction(
-        reading.world.joints.arrays, j, np.array([reading.h]), reading.state.q[None], reading.state.v[None],
-        np.array([0, reading.joint_r.size]), reading.joint_id, reading.joint_r,
-    )  # fmt: skip
-    return force[0], moment[0]
+    impulses = JointTable(np.array([0, reading.joint_r.size]), reading.joint_id, reading.joint_r)
+    q, v = reading.state.q[None], reading.state.v[None]
+    found = reaction(reading.world.joints.arrays, j, np.array([reading.h]), q, v, impulses)
+    return found.force[0], found.moment[0]

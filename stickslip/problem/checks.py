@@ -114,6 +114,13 @@ def _shown(shape: tuple[Any, ...]) -> str:
     return "(" + ", ".join(str(s) for s in shape) + ("," if len(shape) == 1 else "") + ")"
 
 
+MOST_ADDED = 8192
+"""Numbers that BLAS adds up on one thread, whatever it is allowed: it divides sums of more than 10,000."""
+
+
 def all_finite(x: Array) -> bool:
-    """Whether all numbers are; the sum of their squares tells in one call, unless it is too large."""
-    return math.isfinite(x.dot(x)) or bool(np.isfinite(x).all())
+    """Whether all numbers are; the sum of their squares tells in one call, unless it is too large.
+
+    Of many numbers BLAS would add it up on several threads, which wait for each other longer than it takes.
+    """
+    return (x.size <= MOST_ADDED and math.isfinite(x.dot(x))) or bool(np.isfinite(x).all())

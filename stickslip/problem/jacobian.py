@@ -7,8 +7,10 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from stickslip.kernels import blocks
+from stickslip.problem import parts
 from stickslip.problem.checks import Array, IntArray, ProblemError, finite, floats, frozen
 from stickslip.problem.operator import rows_to_sparse
+from stickslip.problem.parts import Graph
 from stickslip.problem.sets import ProductSet
 
 
@@ -58,12 +60,16 @@ class ContactBlocks:
 
     def impulses(self, r: Array, count: int) -> Array:
         """H r: impulse on each of `count` bodies [N s, N m s], shape (count, k)."""
+        if parts.are_many(self.bodies, self.rows):
+            return parts.impulses(Graph.of(self, count).touching, self.offset, self.rows, r, count)
         w = np.empty((count, self.rows.shape[2]))
         blocks.blocks_to_bodies(self.bodies, self.offset, self.rows, r, w)
         return w
 
     def velocities(self, v: Array, bias: Array) -> Array:
         """H' v + bias [m/s], shape (n,), from body velocities of shape (count, k)."""
+        if parts.are_many(self.bodies, self.rows):
+            return parts.contact_velocities(self.bodies, self.offset, self.rows, v, bias)
         u = np.empty(self.size)
         blocks.bodies_to_blocks(self.bodies, self.offset, self.rows, v, bias, u)
         return u

@@ -14,7 +14,9 @@ import scipy.sparse as sp
 
 from stickslip.kernels import blocks
 from stickslip.kernels.blocks import BlockW
+from stickslip.problem import parts
 from stickslip.problem.checks import Array, IntArray, ProblemError, finite, floats, frozen, sparse
+from stickslip.problem.parts import Graph
 from stickslip.problem.sets import ProductSet
 
 
@@ -157,6 +159,10 @@ class BodyDelassus:
         return int(self.offset[-1])
 
     def apply(self, r: Array, bias: Array) -> Array:
+        if parts.are_many(self.bodies, self.rows):
+            near = Graph.of(self, self.count).touching
+            moved = parts.impulses(near, self.offset, self.rows, r, self.count)
+            return parts.contact_velocities(self.bodies, self.offset, self.rows, moved, bias)
         w, u = np.empty((self.count, self.rows.shape[2])), np.empty(self.size)
         blocks.blocks_to_bodies(self.bodies, self.offset, self.rows, r, w)
         blocks.bodies_to_blocks(self.bodies, self.offset, self.rows, w, bias, u)

@@ -45,12 +45,14 @@ from stickslip.kernels import body_measures as bodies
 from stickslip.kernels import measures as forms
 from stickslip.kernels import residuals as kernels
 from stickslip.kernels.residuals import Metric
+from stickslip.problem import parts
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, flat, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.jacobian import ContactBlocks
 from stickslip.problem.nonlinear import NonlinearProblem
 from stickslip.problem.operator import BlockDelassus, DenseDelassus
+from stickslip.problem.parts import Graph
 from stickslip.problem.sets import ProductSet
 
 SMALL = 300
@@ -293,6 +295,11 @@ def _judge_bodies(problem: GlobalProblem, r: Array, v: Array | None) -> tuple[Re
     H, M = problem.H, problem.M
     assert isinstance(H, ContactBlocks)
     k = H.rows.shape[2]
+    if parts.are_coulomb(problem.K, H):
+        whole, graph = parts.body_problem(problem), Graph.of(H, M.size // k)
+        v = parts.velocities(whole, graph, r).reshape(-1) if v is None else v
+        out, equilibrium, u = parts.measure(whole, graph, parts.unloaded(whole), r, v.reshape(-1, k))
+        return from_measures(out, equilibrium), u
     if v is None:
         v = M.solve(problem.f + problem.pushed(r, np.zeros(0)))
     out, equilibrium, u = bodies.measure(

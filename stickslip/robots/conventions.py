@@ -16,6 +16,14 @@ SOFT = (
     ("pair", "npair", "pair_solref", "pair_solimp"),
 )  # fmt: skip
 
+OWNERS = {
+    "body": "body", "jnt": "joint", "dof": "joint", "geom": "geom", "site": "site", "pair": "pair",
+    "eq": "equality", "tendon": "tendon", "actuator": "actuator", "key": "key",
+}  # fmt: skip
+"""Prefixes of MuJoCo's arrays, and what their rows belong to."""
+BOUNDED = ("geom_friction", "pair_friction", "dof_frictionloss", "tendon_frictionloss")
+"""Those that are not below 0."""
+
 
 def unused(model: Any) -> tuple[str, ...]:
     """What the model says that hard contact has no use for, a sentence each."""
@@ -34,6 +42,23 @@ def unused(model: Any) -> tuple[str, ...]:
     ):
         if getattr(option, name) != usual:
             said.append(f"option {name} = {getattr(option, name):g}: {why}")
+    for name, usual in (
+        ("iterations", 100),
+        ("ls_iterations", 50),
+        ("tolerance", 1e-8),
+        ("ls_tolerance", 0.01),
+    ):
+        if getattr(option, name) != usual:
+            said.append(f"option {name} = {getattr(option, name):g}: the solver is that of the run")
+    for field, usual, why in (
+        ("solver", mujoco.mjtSolver.mjSOL_NEWTON, "the solver is that of the run"),
+        ("cone", mujoco.mjtCone.mjCONE_PYRAMIDAL, "the law of friction is exact"),
+    ):
+        if getattr(option, field) != usual:
+            chosen = type(usual)(getattr(option, field)).name.split("_")[1].lower()
+            said.append(f"option {field} = {chosen}: {why}")
+    if option.enableflags & int(mujoco.mjtEnableBit.mjENBL_SLEEP):
+        said.append("flag sleep: all bodies are in all steps")
     integrator = mujoco.mjtIntegrator(option.integrator)
     if integrator != mujoco.mjtIntegrator.mjINT_EULER:
         name = integrator.name.removeprefix("mjINT_").lower()
@@ -46,15 +71,49 @@ def unused(model: Any) -> tuple[str, ...]:
 def check(model: Any, name: str) -> None:
     """A ModelError that names what of the model is not supported."""
     mujoco = load_mujoco()
-    for count, what in (
-        (model.nflex, "flexible bodies (flex)"), (model.nplugin, "plugins"),
-        (getattr(model, "nhistory", 0), "delays of actuators or sensors"),
+    obj = mujoco.mjtObj
+    for count, what, kind in (
+        (model.nflex, "flexible bodies (flex)", obj.mjOBJ_FLEX), (model.nplugin, "plugins", obj.mjOBJ_PLUGIN),
+        (getattr(model, "nhistory", 0), "delays of actuators or sensors", None),
     ):  # fmt: skip
         if count:
-            raise ModelError(f"{name}: {what} are not supported; remove them from the model")
+            names = [] if kind is None else [mujoco.mj_id2name(model, kind, k) for k in range(count)]
+            named = ", ".join(repr(one) for one in names if one)
+            raise ModelError(
+                f"{name}: {named + ': ' if named else ''}{what} are not supported; remove them from the model"
+            )
     body = int(mujoco.mjtTrn.mjTRN_BODY)
     for k in np.flatnonzero(model.actuator_trntype == body).tolist():
         called = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_ACTUATOR, k) or f"number {k}"
         raise ModelError(f"{name}: actuator {called!r}: adhesion is not supported; remove the actuator")
     if not model.nv:
         raise ModelError(f"{name}: the model has no degrees of freedom; give a body a joint")
+    _check_numbers(model, name)
+
+
+def _check_numbers(model: Any, name: str) -> None:
+    """A ModelError that names a number that is not finite, or a coefficient of friction below 0."""
+    mujoco = load_mujoco()
+    for kind, owner in OWNERS.items():
+        what = getattr(mujoco.mjtObj, f"mjOBJ_{owner.upper()}")
+        fields = [one for one in dir(model) if one.startswith(f"{kind}_") and not one.endswith("_user")]
+        for field in sorted(fields, key=lambda one: one.endswith("0") or "inertia" in one):  # what follows
+            values = getattr(model, field)
+            if not (isinstance(values, np.ndarray) and values.dtype.kind == "f" and values.size):
+                continue
+            rows = values.reshape(len(values), -1)
+            friction = field in BOUNDED and not (rows >= 0.0).all()
+            if np.isfinite(rows).all() and not friction:
+                continue
+            k = int(np.flatnonzero(~np.isfinite(rows).all(axis=1) | (friction & (rows < 0.0).any(axis=1)))[0])
+            if kind == "dof":
+                k = int(model.dof_jntid[k])
+            called = mujoco.mj_id2name(model, what, k) or f"{owner}{k}"
+            wanted = "numbers from 0 on" if friction else "finite numbers"
+            raise ModelError(
+                f"{name}: {field.removeprefix(kind + '_')} of {owner} {called!r} is {rows[k].tolist()};"
+                f" expected {wanted}"
+            )
+    for field in ("gravity", "wind", "magnetic", "density", "viscosity"):
+        if not np.isfinite(getattr(model.opt, field)).all():
+            raise ModelError(f"{name}: {field} of <option> is not finite")

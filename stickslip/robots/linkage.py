@@ -3,23 +3,30 @@
 A joint becomes coordinates of the body that it carries, wherever joints make a tree: the body then has no
 free joint. Joints that close a loop, or hold a body to a kinematic one, are equality constraints. Distances
 and springs are tendons.
+
+Sliders, stops, dry friction and inputs need a coordinate there too. In a loop, a body is cut into parts of
+the same mass, which are welded to each other and carried by one joint each. A kinematic body, whose velocity
+MuJoCo does not know, has a carrier: a body that moves freely and is welded to it, and has what joints hold.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from stickslip.detection.mujoco_library import load_mujoco
 from stickslip.mechanics.joints import COLUMNS, SLIDING, TURNING, JointKind, Joints
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.mechanics.written_forces import JointEffort
 from stickslip.rotations import conjugate, matrices, product
-from stickslip.state import Array, IntArray, ModelError
+from stickslip.state import Array, BoolArray, IntArray
 
 FAR = 1e9
 """In the place of a stop that there is none of [m, rad]."""
 FREE, GROUND = -1, -1
 """No joint carries the body; the inertial frame carries it."""
+EQUALITY = 2
+"""Rank of joints that an equality constraint can stand for."""
 
 
 class Tree(NamedTuple):
@@ -32,29 +39,45 @@ class Tree(NamedTuple):
     order: tuple[int, ...]
     """All bodies, each after the one that carries it."""
     closing: tuple[int, ...]
-    """Joints that carry no body."""
+    """Joints that carry nothing."""
+    cuts: tuple[tuple[int, int, int], ...]
+    """More parts of bodies: body, the one that carries the part, and by which joint."""
+    carried: tuple[tuple[int, int], ...]
+    """Kinematic bodies with a carrier, and the body after which it is as heavy."""
+
+    @property
+    def parts(self) -> IntArray:
+        """Of how many each body is [-], shape (n,)."""
+        cut = np.array([body for body, _, _ in self.cuts], np.int64)
+        return 1 + np.bincount(cut, minlength=self.parent.size)
+
+    @property
+    def coordinates(self) -> set[int]:
+        """Joints that are coordinates."""
+        return {int(j) for j in self.joint if j >= 0} | {j for _, _, j in self.cuts}
 
 
 def tree_of(world: World) -> Tree:
     """A tree of the joints. Those that only a coordinate can stand for come first: sliders, and joints with
     stops, dry friction or an input."""
     joints, n = world.joints, len(world.names)
-    dynamic = world.kind == BodyKind.DYNAMIC
+    dynamic, kinematic = world.kind == BodyKind.DYNAMIC, world.kind == BodyKind.KINEMATIC
     driven = {one.joint for one in _inputs(world)}
     rank = [_rank(joints, j, j in driven) for j in range(len(joints))]
-    # 1. Parts that joints tie together; all that stands still is one of them, number n.
-    part = np.where(world.kind == BodyKind.FIXED, n, np.arange(n))
+    distance = joints.kind == JointKind.DISTANCE
+    # 1. Parts that joints tie together; all that does not move by itself is one of them, number n.
+    part = np.where(dynamic, np.arange(n), n)
     chosen = []
     for j in sorted(range(len(joints)), key=lambda j: (rank[j], j)):
-        sides = joints.body[j]
-        kinds = {int(world.kind[b]) for b in sides if b >= 0}
-        if joints.kind[j] == JointKind.DISTANCE or int(BodyKind.KINEMATIC) in kinds:
+        sides = [int(b) for b in joints.body[j]]
+        held = rank[j] == EQUALITY and any(b >= 0 and kinematic[b] for b in sides)
+        if distance[j] or held:
             continue
         a, b = (n if side < 0 else int(part[side]) for side in sides)
         if a != b:
             part[part == min(a, b)] = max(a, b)
             chosen.append(j)
-    # 2. Each part hangs on what stands still, or on its first body, which flies.
+    # 2. Each part hangs on what does not move by itself, or on its first body, which flies.
     parent, joint = np.full(n, GROUND), np.full(n, FREE)
     reached = {GROUND, *np.flatnonzero(~dynamic).tolist()}
     waiting = np.flatnonzero(dynamic).tolist()
@@ -73,16 +96,36 @@ def tree_of(world: World) -> Tree:
         while parent[line[-1]] >= 0:
             line.append(int(parent[line[-1]]))
         order |= dict.fromkeys(reversed(line))
-    rest = set(range(len(joints))) - set(chosen)
-    return Tree(parent, joint, tuple(order), tuple(sorted(rest)))
+    # 4. What is left closes loops: bodies are cut where it needs a coordinate.
+    cuts, closing = [], []
+    for j in sorted(set(range(len(joints))) - set(chosen)):
+        first, second = joints.body[j].tolist()
+        if distance[j] or rank[j] == EQUALITY:
+            closing.append(j)
+        else:
+            cuts.append((first, second, j) if dynamic[first] else (second, first, j))
+    # 5. Carriers of kinematic bodies.
+    carriers: dict[int, int] = {}
+    links = [(body, int(parent[body])) for body in np.flatnonzero(joint >= 0).tolist()]
+    links += [(body, on) for body, on, _ in cuts]
+    for j in np.flatnonzero(distance & (stopped(joints))).tolist():
+        links += [(a, b) for a, b in (joints.body[j], joints.body[j, ::-1]) if b >= 0]
+    for body, on in links:
+        if on >= 0 and kinematic[on]:
+            carriers.setdefault(on, body)
+    return Tree(parent, joint, tuple(order), tuple(closing), tuple(cuts), tuple(carriers.items()))
+
+
+def stopped(joints: Joints) -> BoolArray:
+    """Which joints have stops, shape (nj,)."""
+    return np.asarray((np.isfinite(joints.lower) | np.isfinite(joints.upper)).any(axis=1))
 
 
 def _rank(joints: Joints, j: int, driven: bool) -> int:
     """The smaller, the more a joint needs a coordinate."""
-    stops = np.isfinite(joints.lower[j]).any() or np.isfinite(joints.upper[j]).any()
     if joints.kind[j] in (JointKind.SLIDER, JointKind.CYLINDRICAL):
         return 0
-    return 1 if stops or joints.friction[j].any() or driven else 2
+    return 1 if stopped(joints)[j] or joints.friction[j].any() or driven else EQUALITY
 
 
 def _carried(joints: Joints, chosen: list[int], reached: set[int]) -> tuple[int, int, int] | None:
@@ -144,21 +187,72 @@ def _stops(joints: Joints, j: int, column: int) -> Array | None:
     return np.clip(stops, -FAR, FAR) if np.isfinite(stops).any() else None
 
 
+def add_parts(spec: Any, bodies: list[Any], world: World, tree: Tree) -> None:
+    """The other parts of bodies that are cut, on the joints that carry them.
+
+    bodies: of the spec, which may carry others.
+    """
+    for body, on, j in tree.cuts:
+        x, p = place_of(world, body, on)
+        name = part_name(world, body, j)
+        part = (spec.worldbody if on < 0 else bodies[on]).add_body(name=name, pos=x, quat=p)
+        give_mass(part, world, body, int(tree.parts[body]))
+        add_coordinates(spec, part, world, body, j)
+        _add_weld(spec, name, world.names[body], name)
+
+
+def part_name(world: World, body: int, j: int) -> str:
+    """Of the part of a body that a joint carries."""
+    return f"{world.names[body]}/{world.joints.names[j]}"
+
+
+def add_carrier(spec: Any, world: World, body: int, like: int) -> Any:
+    """A body that moves freely and is welded to a kinematic one, as heavy as what it carries."""
+    x, p = place_of(world, body, GROUND)
+    name = carrier_name(world, body)
+    carrier = spec.worldbody.add_body(name=name, pos=x, quat=p)
+    give_mass(carrier, world, like, 1)
+    carrier.add_freejoint(name=name)
+    _add_weld(spec, name, world.names[body], name)
+    return carrier
+
+
+def carrier_name(world: World, body: int) -> str:
+    """Of the carrier of a kinematic body."""
+    return f"{world.names[body]}/carrier"
+
+
+def give_mass(body: Any, world: World, number: int, parts: int) -> None:
+    """Give a body of a spec the mass of a body of the world, or of one of its parts."""
+    body.ipos, body.iquat, body.explicitinertial = [0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0], True
+    body.mass, J = world.mass[number] / parts, world.inertia[number] / parts
+    if np.array_equal(J, np.diag(np.diag(J))):
+        body.inertia = np.diag(J)
+    else:
+        body.fullinertia = [J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]]
+
+
+def _add_weld(spec: Any, name: str, first: str, second: str, anchor: ArrayLike = (0.0, 0.0, 0.0)) -> None:
+    """Hold two bodies in the relative pose of the start; anchor: a point of the second [m], shape (3,)."""
+    mujoco, data = load_mujoco(), np.zeros(12)
+    data[:3], data[10] = anchor, 1.0
+    spec.add_equality(
+        name=name, type=mujoco.mjtEq.mjEQ_WELD, data=data, name1=first, name2=second,
+        objtype=mujoco.mjtObj.mjOBJ_BODY, active=True,
+    )  # fmt: skip
+
+
 def add_closings(spec: Any, bodies: list[Any], world: World, tree: Tree) -> None:
-    """Equality constraints and tendons of joints that carry no body."""
+    """Equality constraints and tendons of joints that carry nothing.
+
+    bodies: of the spec, for tendons with stops carriers in the place of kinematic ones.
+    """
     mujoco, joints = load_mujoco(), world.joints
     for j in tree.closing:
         kind, name = JointKind(int(joints.kind[j])), joints.names[j]
         sides = [world.names[b] if b >= 0 else "world" for b in joints.body[j]]
-        kinematic = any(b >= 0 and world.kind[b] == BodyKind.KINEMATIC for b in joints.body[j])
-        why = "holds a kinematic body" if kinematic else "closes a loop"
         if kind == JointKind.DISTANCE:
             stops = _stops(joints, j, SLIDING)
-            if stops is not None and kinematic:
-                raise ModelError(
-                    f"joint {name!r} of the world {why}: a distance with stops cannot do so around a robot;"
-                    " hold the distance, or write it in the robot's file"
-                )
             tendon = _add_tendon(spec, bodies, name, joints.body[j], joints.point[j])
             if stops is None:
                 spec.add_equality(
@@ -168,30 +262,18 @@ def add_closings(spec: Any, bodies: list[Any], world: World, tree: Tree) -> None
             else:
                 tendon.limited, tendon.range = True, np.maximum(stops, 0.0)
             continue
-        if _rank(joints, j, False) < 2:
-            raise ModelError(
-                f"joint {name!r} of the world {why}: around a robot a fixed, ball or hinge joint without"
-                " stops and dry friction can do so; write this one in the robot's file"
-            )
-        common = {
-            "name1": sides[0],
-            "name2": sides[1],
-            "objtype": mujoco.mjtObj.mjOBJ_BODY,
-            "active": True,
-        }
         if kind == JointKind.FIXED:
-            # The anchor is a point of the second body; the relative pose is that of the start.
-            data = np.zeros(12)
-            data[:3], data[10] = joints.point[j, 1], 1.0
-            spec.add_equality(name=name, type=mujoco.mjtEq.mjEQ_WELD, data=data, **common)
+            _add_weld(spec, name, sides[0], sides[1], joints.point[j, 1])
             continue
         # A hinge holds two points of its axis, a length apart that measures angles as lengths.
         ends = [0.0] if kind == JointKind.BALL else [0.0, 1.0]
         for k, along in enumerate(ends):
             data = np.zeros(12)
             data[:3] = joints.point[j, 0] + along * joints.frame[j, 0, 0]
-            called = name if k == 0 else f"{name}/axis"
-            spec.add_equality(name=called, type=mujoco.mjtEq.mjEQ_CONNECT, data=data, **common)
+            spec.add_equality(
+                name=name if k == 0 else f"{name}/axis", type=mujoco.mjtEq.mjEQ_CONNECT, data=data,
+                name1=sides[0], name2=sides[1], objtype=mujoco.mjtObj.mjOBJ_BODY, active=True,
+            )  # fmt: skip
 
 
 def _add_tendon(spec: Any, bodies: list[Any], name: str, sides: IntArray, points: Array) -> Any:
@@ -231,19 +313,13 @@ def _inputs(world: World) -> list[JointEffort]:
     return [one for one in world.forces.written if isinstance(one, JointEffort) and one.inputs]
 
 
-def add_motors(spec: Any, world: World, tree: Tree) -> None:
+def add_motors(spec: Any, world: World) -> None:
     """Motors of actuators whose effort is an input: it is a control of MuJoCo's."""
     kinds = load_mujoco().mjtTrn
-    carrying = set(tree.joint.tolist())
     for one in _inputs(world):
         distance = world.joints.kind[one.joint] == JointKind.DISTANCE
         target = world.joints.names[one.joint]
         if not distance:
-            if one.joint not in carrying:
-                raise ModelError(
-                    f"actuator {one.name!r} of the world: joint {target!r} closes a loop or holds a kinematic"
-                    " body, and takes no input around a robot; give it a number or a function"
-                )
             target = next(n for n, c in coordinate_names(world.joints, one.joint) if c == one.column)
         motor = spec.add_actuator(
             name=one.name, trntype=kinds.mjTRN_TENDON if distance else kinds.mjTRN_JOINT, target=target
@@ -272,24 +348,30 @@ def limit_restitutions(world: World) -> dict[str, float]:
 
 def start_velocity(model: Any, world: World) -> Array:
     """Of the bodies of the world as they were placed, 0 of all else [m/s, rad/s], shape (nv,). Bodies on
-    joints have the momentum that they were given, as far as joints let them: q̇ = M⁻¹ Σ J' (m v, I ω)."""
+    joints have the momentum that they were given, as far as joints let them: q̇ = M⁻¹ Σ J' (m v, I ω), with
+    the velocities of carriers as they are."""
     v, twists, mujoco = np.zeros(model.nv), world.start.v.reshape(-1, 6), load_mujoco()
     linked = np.zeros(len(world.names), bool)
     linked[world.joints.body[world.joints.body >= 0]] = True
     dynamic = world.kind == BodyKind.DYNAMIC
-    if (linked & dynamic & twists.any(axis=1)).any():
-        data, momentum = mujoco.MjData(model), np.zeros(model.nv)
+    if (linked & twists.any(axis=1)).any():
+        tree, data, momentum = tree_of(world), mujoco.MjData(model), np.zeros(model.nv)
         mujoco.mj_forward(model, data)
         across, about = np.zeros((3, model.nv)), np.zeros((3, model.nv))
-        for i in np.flatnonzero(linked & dynamic).tolist():
-            body = int(model.body(world.names[i]).id)
-            R = matrices(world.start.q[7 * i + 3 : 7 * i + 7])
-            mujoco.mj_jacBodyCom(model, data, across, about, body)
-            momentum += across.T @ (world.mass[i] * twists[i, :3])
-            momentum += about.T @ (R @ world.inertia[i] @ twists[i, 3:])
-        row = np.zeros((1, model.nv))
-        mujoco.mj_solveM(model, data, row, momentum.reshape(1, -1))
-        v += row[0]
+        parts = [(world.names[i], i) for i in np.flatnonzero(linked & dynamic).tolist()]
+        parts += [(part_name(world, body, j), body) for body, _, j in tree.cuts]
+        for name, i in parts:
+            R, share = matrices(world.start.q[7 * i + 3 : 7 * i + 7]), tree.parts[i]
+            mujoco.mj_jacBodyCom(model, data, across, about, int(model.body(name).id))
+            momentum += across.T @ (world.mass[i] / share * twists[i, :3])
+            momentum += about.T @ (R @ world.inertia[i] / share @ twists[i, 3:])
+        M, free = np.zeros((model.nv, model.nv)), np.ones(model.nv, bool)
+        for column, unit in zip(M, np.eye(model.nv), strict=True):
+            mujoco.mj_mulM(model, data, column, unit)
+        for body, _ in tree.carried:
+            at = int(model.joint(carrier_name(world, body)).dofadr[0])
+            v[at : at + 6], free[at : at + 6] = twists[body], False
+        v[free] = np.linalg.solve(M[np.ix_(free, free)], (momentum - M @ v)[free])
     for i in np.flatnonzero(dynamic & ~linked).tolist():
         at = int(model.joint(world.names[i]).dofadr[0])
         v[at : at + 6] = twists[i]

@@ -10,7 +10,7 @@ import numpy as np
 
 from stickslip.detection.mujoco_library import load_mujoco
 from stickslip.robots.robot import Robot
-from stickslip.state import Array
+from stickslip.state import Array, ModelError
 
 ROBOT_NUMBERS = ("mass", "friction", "restitution", "limit_restitution")
 """What `robot_with` takes."""
@@ -43,7 +43,10 @@ def write_numbers(model: Any, mass: Array | None = None, friction: Array | None 
 def robot_with(robot: Robot, **numbers: Array) -> Robot:
     """A robot with other numbers: masses of bodies and friction of geoms as `write_numbers` takes them,
     restitution of geoms [-], shape (ngeom,), and at limits [-], shape (njnt + ntendon,)."""
-    e, limits = (np.array(numbers.pop(name, getattr(robot, name)), float) for name in BOUNCES)
+    own = numbers_in(robot)
+    for name, value in numbers.items():
+        _check(name, np.asarray(value, float).reshape(own[name].shape), own[name])
+    e, limits = (np.array(numbers.pop(name, own[name]), float) for name in BOUNCES)
     model = copy.copy(robot.model)
     write_numbers(model, **numbers)
     return replace(robot, model=model, restitution=e, limit_restitution=limits)
@@ -54,3 +57,16 @@ def numbers_in(robot: Robot) -> dict[str, Array]:
     m = robot.model
     found = np.array(m.body_mass), np.array(m.geom_friction), robot.restitution, robot.limit_restitution
     return dict(zip(ROBOT_NUMBERS, found, strict=True))
+
+
+def _check(name: str, value: Array, own: Array) -> None:
+    """Refuse numbers that no robot can have. own: those of the model."""
+    bad, allowed = value < 0.0, "at least 0"
+    if name == "mass":
+        bad, allowed = bad | ((value == 0.0) & (own > 0.0)), "above 0 where the model's is"
+    elif name in BOUNCES:
+        bad, allowed = bad | (value > 1.0), "from 0 to 1"
+    if (bad | ~np.isfinite(value)).any():
+        at = tuple(int(k) for k in np.argwhere(bad | ~np.isfinite(value))[0])
+        place = ", ".join(map(str, at))
+        raise ModelError(f"{name}[{place}] is {value[at]:g}; it must be {allowed}")

@@ -42,7 +42,14 @@ FOLDERS = {"mesh": "meshdir", "skin": "meshdir", "texture": "texturedir", "hfiel
 """Elements of MJCF that name files, and the folder that the compiler's options give for them."""
 PLACE = re.compile(r"Element (?:'([^']*)'|name '([^']*)', id -?\d+)(?:, line (-?\d+))?")
 """How MuJoCo tells where an error is."""
+PLUGIN = re.compile(r"plugin (\S+) not found(.*)")
+"""How it tells of a plugin that it has not loaded."""
 PACKAGE = re.compile(r"^(?:package|model)://([^/]+)/(.+)$")
+XACRO = re.compile(r"^\{[^}]*/xacro\}")
+"""Elements of macros."""
+NOT_A_NUMBER = re.compile(r"(?:^|\s)[+-]?nan(?:\s|$)", re.IGNORECASE)
+NAMES = ("name", "class", "childclass")
+"""Attributes that are no numbers, whatever they look like."""
 NAMED = ("file", "filename", "fileright", "fileleft", "fileup", "filedown", "filefront", "fileback")
 """Attributes that name files."""
 
@@ -67,9 +74,8 @@ def read_source(source: str | PathLike[str], search: Sequence[str | PathLike[str
         return _Reader("the model", None, search).read(given)
     path = Path(given)
     if not path.is_file():
-        raise ModelError(
-            f"{path}: the file does not exist; give the path or the text of an MJCF or URDF model"
-        )
+        what = "this is a folder" if given.strip() and path.is_dir() else "the file does not exist"
+        raise ModelError(f"{given!r}: {what}; give the path or the text of an MJCF or URDF model")
     reader = _Reader(str(path), path.resolve().parent, search)
     return reader.read(reader.text_of(path))
 
@@ -87,7 +93,8 @@ class _Reader:
 
     def __init__(self, name: str, folder: Path | None, search: Sequence[str | PathLike[str]]):
         self.name, self.folder = name, folder
-        self.search = [Path(fspath(one)).resolve() for one in search]
+        folders = (search,) if isinstance(search, str | PathLike) else search
+        self.search = [Path(fspath(one)).resolve() for one in folders]
         self.found = Source(name, "", "")
         self.bytes = 0
 
@@ -100,6 +107,7 @@ class _Reader:
                 f"{self.name}: the first element is <{root.tag}>; expected <mujoco> (MJCF) or <robot> (URDF)"
             )
         self.found.kind = kinds[root.tag]
+        self.check_expanded(root, text)
         self.found.text = self.collected(text, root, self.folder, self.name, {}, 0)
         return self.found
 
@@ -111,6 +119,15 @@ class _Reader:
         except ElementTree.ParseError as error:
             line, column = error.position
             raise ModelError(f"{name}: line {line}, column {column + 1}: malformed XML ({error})") from None
+
+    def check_expanded(self, root: Any, text: str) -> None:
+        """A ModelError for a file of macros, from which a tool of ROS makes URDF."""
+        for element, line in zip(root.iter(), lines_of(text), strict=True):
+            if XACRO.match(element.tag):
+                raise ModelError(
+                    f"{self.name}: line {line}: <{XACRO.sub('xacro:', element.tag)}>: macros of xacro are not"
+                    " read; make URDF of them first: xacro robot.urdf.xacro > robot.urdf"
+                )
 
     def text_of(self, path: Path) -> str:
         """A file of XML."""
@@ -172,6 +189,13 @@ class _Reader:
             raise ModelError(f"{name}: files include each other more than {MOST_DEPTH} deep")
         lines = dict(zip(root.iter(), lines_of(text), strict=True))
         self.check_sizes(root, lines, name)
+        for element in root.iter():
+            for attribute, value in element.attrib.items():
+                if attribute not in NAMES and NOT_A_NUMBER.search(value):
+                    raise ModelError(
+                        f"{name}: line {lines[element]}: {attribute} of <{element.tag}> is {value!r};"
+                        " expected numbers"
+                    )
         options = dict(options)
         for compiler in root.iter("compiler"):
             directory = compiler.get("assetdir")
@@ -181,30 +205,50 @@ class _Reader:
         # MuJoCo looks for included files beside the first one.
         for element in root.iter("include"):
             self.include(element.get("file") or "", f"{name}: line {lines[element]}", options, depth)
+        unseen = self.unseen(root)
         for element in root.iter():
             for attribute in NAMED:
                 named = element.get(attribute)
-                if named and element.tag != "include" and (attribute == "file" or element.tag in FILED):
-                    text = self.asset(text, element, named, f"{name}: line {lines[element]}", options)
+                if not named or element.tag == "include" or element in unseen:
+                    continue
+                if element.tag == "model":
+                    self.include(named, f"{name}: line {lines[element]}", {}, depth, "model")
+                elif attribute == "file" or element.tag in FILED:
+                    where = f"{name}: line {lines[element]}"
+                    text = self.asset(text, element, named, where, options, folder)
         return text
 
-    def include(self, named: str, name: str, options: Mapping[str, str], depth: int) -> None:
-        """Keep a model that another includes."""
+    def unseen(self, root: Any) -> set[Any]:
+        """Elements of URDF that are for the eye, unless the compiler is told to keep them: MuJoCo does not
+        look at what they name."""
+        kept = any(one.get("discardvisual") == "false" for one in root.iter("compiler"))
+        if root.tag != "robot" or kept:
+            return set()
+        return {inner for visual in root.iter("visual") for inner in visual.iter()}
+
+    def include(
+        self, named: str, name: str, options: Mapping[str, str], depth: int, tag: str = "include"
+    ) -> None:
+        """Keep a model that another includes or attaches."""
         if named in self.found.includes:
             return
-        path = self.resolved(named, "", f"{name}: <include file={named!r}>")
+        path = self.resolved(named, "", f"{name}: <{tag} file={named!r}>")
         inner = self.text_of(path)
         self.found.includes[named] = b""
         tree = self.parsed(inner, str(path))
-        made = self.collected(inner, tree, self.folder, str(path), options, depth + 1)
+        # Files of what is included are beside the first model, those of what is attached beside their own.
+        folder = path.parent if tag == "model" else self.folder
+        made = self.collected(inner, tree, folder, str(path), options, depth + 1)
         self.found.includes[named] = made.encode()
 
-    def asset(self, text: str, element: Any, named: str, name: str, options: Mapping[str, str]) -> str:
+    def asset(
+        self, text: str, element: Any, named: str, name: str, options: Mapping[str, str], folder: Path | None
+    ) -> str:
         """Keep a file; the text, with another name for it where that of a file in another folder is taken."""
         directory = options.get(FOLDERS.get(element.tag, "meshdir"), "")
         own = f" name={element.get('name')!r}" if element.get("name") else ""
         where = f"{name}: <{element.tag}{own}> file {named!r}"
-        content = self.content(self.resolved(named, directory, where))
+        content = self.content(self.resolved(named, directory, where, folder))
         key = re.split(r"[\\/]", named)[-1]
         if self.found.assets.get(key, content) != content:
             count = len(self.found.assets)
@@ -217,8 +261,8 @@ class _Reader:
         self.found.assets[key] = content
         return text
 
-    def resolved(self, named: str, directory: str, where: str) -> Path:
-        """The file of that name within the model's folder or the search path."""
+    def resolved(self, named: str, directory: str, where: str, folder: Path | None = None) -> Path:
+        """The file of that name within the model's folder or the search path; folder: where to look first."""
         package = PACKAGE.match(named)
         roots = ([] if self.folder is None else [self.folder]) + self.search
         if not roots:
@@ -230,7 +274,7 @@ class _Reader:
                     [root / package[2]] if root.name == package[1] else []
                 )
         else:
-            for root in roots:
+            for root in roots if folder is None else [folder, *roots]:
                 tried += [root / directory / named, root / named]
         tail = re.split(r"[\\/]", named)[-1]
         for root in roots:  # as MuJoCo does for URDF, whose paths are those of another machine
@@ -247,7 +291,7 @@ class _Reader:
         raise ModelError(f"{where}: not found in {', '.join(map(str, roots))}{asked}")
 
 
-FILED = frozenset((*FOLDERS, "model", "filename"))
+FILED = frozenset((*FOLDERS, "filename"))
 """Elements whose attributes name files."""
 
 
@@ -263,6 +307,9 @@ def explained(error: str, name: str, source: Any = None) -> str:
     """What MuJoCo says of a model in one sentence, with file, element and line. Of elements of included files
     it knows no line: they are looked for."""
     text = " ".join(error.removeprefix("XML Error: ").removeprefix("Error: ").split())
+    plugin = PLUGIN.match(text)
+    if plugin:
+        text = f"plugin {plugin[1]!r}: plugins are not supported; remove them from the model {plugin[2]}"
     found = PLACE.search(text)
     if found is None:
         return f"{name}: {text}"
@@ -270,20 +317,23 @@ def explained(error: str, name: str, source: Any = None) -> str:
     what = f"element {tag!r}" if tag else f"element of name {called!r}" if called else "an element"
     if int(line or 0) > 0:
         return f"{name}: {text} ({what}, line {line})"
-    includes = source.includes if isinstance(source, Source) else {}
+    files = {"": source.text.encode(), **source.includes} if isinstance(source, Source) else {}
     words = {tag, called, *re.findall(r"'([^']*)'", text)} - {None, ""}
     places = [
         (file, at)
-        for file, content in includes.items()
+        for file, content in files.items()
         for element, at in zip(
             ElementTree.fromstring(content).iter(), lines_of(content.decode()), strict=True
         )
-        if words and words <= {element.tag, *element.attrib, *element.attrib.values()}
+        if words
+        and words <= {element.tag, *element.attrib, *element.attrib.values()}
+        and (not called or element.get("name") == called)
     ]
     if len(places) == 1:
-        return f"{name}: {text} ({what}, line {places[0][1]} of {places[0][0]})"
-    files = ", ".join(dict.fromkeys(file for file, _ in places) if places else includes)
-    return f"{name}: {text} ({what}{', in ' + files if files else ''})"
+        file, at = places[0]
+        return f"{name}: {text} ({what}, line {at}{f' of {file}' if file else ''})"
+    named = ", ".join(one for one in dict.fromkeys(file for file, _ in places) if one)
+    return f"{name}: {text} ({what}{', in ' + named if named else ''})"
 
 
 def _product(values: Iterable[str]) -> int:

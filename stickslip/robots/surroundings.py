@@ -16,10 +16,13 @@ from stickslip.detection.mujoco_library import load_mujoco
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.robots.linkage import (
     Tree,
+    add_carrier,
     add_closings,
     add_coordinates,
     add_motors,
+    add_parts,
     add_springs,
+    give_mass,
     place_of,
     tree_of,
 )
@@ -79,24 +82,21 @@ def add_world(spec: Any, world: World) -> None:
     contype, conaffinity = _filters(spec, world)
     tree = tree_of(world)
     bodies: list[Any] = [None] * len(world.names)
+    carrying, parts, carriers = list(bodies), tree.parts.tolist(), dict(tree.carried)
     for i in tree.order:
         parent, j = int(tree.parent[i]), int(tree.joint[i])
         x, p = place_of(world, i, parent)
-        body = (spec.worldbody if parent < 0 else bodies[parent]).add_body(
+        body = (spec.worldbody if parent < 0 else carrying[parent]).add_body(
             name=world.names[i], pos=x, quat=p, mocap=bool(world.kind[i] == BodyKind.KINEMATIC)
         )
-        body.ipos, body.iquat = [0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]
-        body.mass, body.explicitinertial, J = world.mass[i], True, world.inertia[i]
-        if world.kind[i] == BodyKind.DYNAMIC:
-            if np.array_equal(J, np.diag(np.diag(J))):
-                body.inertia = np.diag(J)
-            else:
-                body.fullinertia = [J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]]
-            if j < 0:
-                body.add_freejoint(name=world.names[i])
-            else:
-                add_coordinates(spec, body, world, i, j)
-        bodies[i] = body
+        give_mass(body, world, i, parts[i])
+        if world.kind[i] == BodyKind.DYNAMIC and j < 0:
+            body.add_freejoint(name=world.names[i])
+        elif world.kind[i] == BodyKind.DYNAMIC:
+            add_coordinates(spec, body, world, i, j)
+        bodies[i] = carrying[i] = body
+        if i in carriers:
+            carrying[i] = add_carrier(spec, world, i, carriers[i])
     shapes, law = world.shapes, world.materials.law
     for s, name in enumerate(geom_names(world)):
         shape, material = shapes.shape[s], shapes.material[s]
@@ -110,9 +110,10 @@ def add_world(spec: Any, world: World) -> None:
             friction=[mu, spin, roll], condim=6 if roll > 0.0 else 4 if spin > 0.0 else 3,
             rgba=[0.6, 0.6, 0.65, 1.0], margin=0.0, gap=0.0, priority=0, **geom.arguments,
         )  # fmt: skip
-    add_closings(spec, bodies, world, tree)
+    add_parts(spec, carrying, world, tree)
+    add_closings(spec, carrying, world, tree)
     add_springs(spec, bodies, world)
-    add_motors(spec, world, tree)
+    add_motors(spec, world)
     _let_carried_touch(spec, world, tree)
     for b, c in world.filters.apart:
         spec.add_exclude(bodyname1=world.names[b], bodyname2=world.names[c])
@@ -138,8 +139,9 @@ def shape_order(model: Any, world: World) -> IntArray:
 def _let_carried_touch(spec: Any, world: World, tree: Tree) -> None:
     """Pairs of geoms of bodies on one joint that may touch, which MuJoCo would leave out."""
     apart, names, shapes = set(map(tuple, world.filters.apart.tolist())), geom_names(world), world.shapes
-    for body, (parent, j) in enumerate(zip(tree.parent.tolist(), tree.joint.tolist(), strict=True)):
-        if parent < 0 or j < 0 or (min(body, parent), max(body, parent)) in apart:
+    for body, parent in enumerate(tree.parent.tolist()):
+        pair = min(body, parent), max(body, parent)
+        if parent < 0 or world.kind[parent] == BodyKind.KINEMATIC or pair in apart:
             continue
         for s in np.flatnonzero(shapes.body == body).tolist():
             for c in np.flatnonzero(shapes.body == parent).tolist():
@@ -157,12 +159,13 @@ def check_joined(robot: Any, model: Any, world: World) -> None:
                 f"{robot.name}: with bodies around it {name} of the robot changes; is the compiler told a"
                 " settotalmass?"
             )
+    parts = tree_of(world).parts.tolist()
     for i in np.flatnonzero(world.kind == BodyKind.DYNAMIC).tolist():
         body = model.body(world.names[i])
         R = matrices(body.iquat)
-        J = R @ np.diag(body.inertia) @ R.T
+        J = parts[i] * R @ np.diag(body.inertia) @ R.T
         if (
-            abs(body.mass[0] - world.mass[i]) > SAME * world.mass[i]
+            abs(parts[i] * body.mass[0] - world.mass[i]) > SAME * world.mass[i]
             or np.abs(J - world.inertia[i]).max() > SAME * np.abs(world.inertia[i]).max()
         ):
             raise ModelError(

@@ -33,6 +33,7 @@ from stickslip.mechanics.world import World
 from stickslip.options import Options, option
 from stickslip.problem.checks import frozen
 from stickslip.problem.solution import Solution
+from stickslip.schemes import body_parts
 from stickslip.schemes.body_blocks import Blocks, contact_blocks, with_joints
 from stickslip.schemes.body_correction import corrected
 from stickslip.schemes.body_impacts import compresses, in_parts, in_two_phases, strikes
@@ -107,8 +108,8 @@ class SemiExplicitMoreauJean(Options):
         stabilised = self.stabilisation
         start = Start.of(self.theta, prepared, state, h, look=h if stabilised else 0.0)
         q_m, theta = start.q_m.reshape(-1), self.theta
-        found = prepared.detector.find(q_m, start.margin)
-        blocks = contact_blocks(found, start, theta, self.impact == "newton", memory, stabilised)
+        newton, find = self.impact == "newton", prepared.detector.find
+        blocks = contact_blocks(find(q_m, start.margin), start, theta, newton, memory, stabilised)
         if start.bodies.jointed:
             v, v_free = start.v_start.reshape(-1), start.v_free.reshape(-1)
             v_ahead = start.ahead(theta * h)
@@ -138,7 +139,11 @@ class SemiExplicitMoreauJean(Options):
         world, bodies, state, h = start.world, start.bodies, start.state, start.h
         contacts, offset, reach = blocks.contacts, blocks.K.offset, self.theta * h
         v, q, t = np.empty((bodies.count, 6)), np.empty((bodies.count, 7)), state.t + h
-        u, energy = motion.arrive(bodies.arrays, blocks.arrays, r, start.free, Span(h, reach), q, v)
+        span, graph = Span(h, reach), blocks.parts(bodies)
+        if graph is None:
+            u, energy = motion.arrive(bodies.arrays, blocks.arrays, r, start.free, span, q, v)
+        else:
+            u, energy = body_parts.arrive(bodies.arrays, graph, blocks.arrays, r, start.free, span, q, v)
         impulses, velocities, overlaps = assembly.tell(contacts.law, contacts.gap, offset, reach, r, u)
         if not reason and not math.isfinite(sum(energy) + overlaps.deepest + overlaps.largest):
             lost = "the impulses of the solver are not finite; the step was made without impulses"

@@ -4,14 +4,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from stickslip.compilation import JIT
 from stickslip.detection.contacts import SLOTS, ContactSet
 from stickslip.detection.tracking import kept_of
+from stickslip.kernels import domains
 from stickslip.kernels.bodies import assembly, joint_blocks, layout
 from stickslip.kernels.bodies.layout import Contacts, LastContacts, LastJoints, Span
 from stickslip.problem.checks import frozen
 from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.jacobian import ContactBlocks
+from stickslip.problem.parts import Graph, are_coulomb
 from stickslip.problem.sets import ProductSet
+from stickslip.schemes import body_parts
 from stickslip.schemes.body_joints import JointRows
 from stickslip.schemes.body_start import Start
 from stickslip.schemes.body_world import Bodies
@@ -28,12 +32,10 @@ class Blocks:
 
     contacts: ContactSet
     """The active ones, where they were when the rows were made."""
-    bodies: IntArray
-    """Rows of the mass matrix that each block acts on, -1 for a side that does not answer [-], (nb, 2)."""
+    H: ContactBlocks
+    """Over the rows of the mass matrix, -1 for a side that does not answer, whose rows are there as well."""
     sides: IntArray
     """The same as bodies of the world, -1 for the inertial frame [-], shape (nb, 2)."""
-    rows: Array
-    """H' over both sides, of those too that do not answer [-, m], shape (p, 2, 6)."""
     K: ProductSet
     """Where the impulses live."""
     u_bias: Array
@@ -49,6 +51,11 @@ class Blocks:
     unit: Array
     """What the rows of the joints are multiplied by: lengths where they turn, so that one problem has one
     unit and residuals weigh turning as they weigh sliding [-, m], of joints alone, shape (p - pc,)."""
+
+    @property
+    def rows(self) -> Array:
+        """H' over both sides, of those too that do not answer [-, m], shape (p, 2, 6)."""
+        return self.H.rows
 
     @property
     def count(self) -> int:
@@ -83,8 +90,11 @@ class Blocks:
 
     def problem(self, bodies: Bodies, f: Array) -> GlobalProblem:
         """The problem over the dynamic bodies, whose momenta are f [N s, N m s], shape (6 nd,)."""
-        H = ContactBlocks.unchecked(self.bodies, self.rows, self.K.offset)
-        return GlobalProblem.unchecked(bodies.M, f, H, self.u_bias, self.K)
+        return GlobalProblem.unchecked(bodies.M, f, self.H, self.u_bias, self.K)
+
+    def parts(self, bodies: Bodies) -> Graph | None:
+        """What the ends of steps with many contacts are worked on in parts by; None where they are not."""
+        return Graph.of(self.H, len(bodies.M.matrix)) if are_coulomb(self.K, self.H) else None
 
 
 def contact_blocks(
@@ -92,16 +102,19 @@ def contact_blocks(
 ) -> Blocks:
     """The contacts that take part in the step, as `kernels/bodies/assembly.py` says."""
     bodies, h = start.bodies, start.h
-    active = assembly.assemble(
-        Contacts(*(getattr(found, name) for name in ContactSet.__slots__)), LastContacts(*kept_of(memory)),
-        SLOTS, bodies.row, start.free, Span(h, theta * h), start.slack, newton, stabilised,
-    )  # fmt: skip
+    contacts = Contacts(*(getattr(found, name) for name in ContactSet.__slots__))
+    last, rest = LastContacts(*kept_of(memory)), (start.free, Span(h, theta * h), start.slack)
+    if JIT and len(found) >= domains.LARGE:
+        active = body_parts.assemble(contacts, last, SLOTS, bodies.arrays, *rest, newton, stabilised)
+    else:
+        active = assembly.assemble(contacts, last, SLOTS, bodies.row, *rest, newton, stabilised)
     for array in (*active.contacts, active.local, active.rows_of_M, *active.K, *active[4:]):
         array.flags.writeable = False
-    contacts, c, K = ContactSet(*active.contacts), active.approach.size, active.K
+    acting, c, K = ContactSet(*active.contacts), active.approach.size, active.K
     only_coulomb = active.u_bias.size == 3 * c > 0
+    H = ContactBlocks.unchecked(active.rows_of_M, active.rows, K.offset)
     return Blocks(
-        contacts, active.rows_of_M, contacts.body, active.rows,
+        acting, H, acting.body,
         ProductSet.coulomb_unchecked(*K) if only_coulomb else ProductSet(*K),
         active.u_bias, active.guess, active.approach, active.local, None, NO_UNIT,
     )  # fmt: skip
@@ -110,14 +123,15 @@ def contact_blocks(
 def with_joints(blocks: Blocks, joints: JointRows, bodies: Bodies, v_free: Array, memory: Memory) -> Blocks:
     """The same, and the blocks of the joints after those of the contacts."""
     contacts = layout.Acting(
-        blocks.sides, blocks.bodies, blocks.K.arrays, blocks.u_bias, blocks.guess, blocks.rows, blocks.unit
+        blocks.sides, blocks.H.bodies, blocks.K.arrays, blocks.u_bias, blocks.guess, blocks.rows, blocks.unit
     )
     last = last_joints(memory)
     found = joint_blocks.with_joints(bodies.linkage, contacts, joints.arrays, bodies.row, v_free, last)
     for array in found[:2] + found[3:6]:
         array.flags.writeable = False
+    K = ProductSet(*found.K)
     return replace(
-        blocks, bodies=found.rows_of_M, sides=found.sides, rows=found.rows, K=ProductSet(*found.K),
+        blocks, H=ContactBlocks.unchecked(found.rows_of_M, found.rows, K.offset), sides=found.sides, K=K,
         u_bias=found.u_bias, guess=found.guess, joints=joints, unit=found.unit,
     )  # fmt: skip
 

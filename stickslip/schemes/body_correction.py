@@ -11,6 +11,7 @@ import numpy as np
 
 from stickslip.kernels.bodies import correction as kernels
 from stickslip.kernels.bodies.layout import Budget, Overlaps
+from stickslip.schemes import body_parts
 from stickslip.schemes.body_blocks import Blocks
 from stickslip.schemes.body_joints import joint_errors, joint_rows
 from stickslip.schemes.body_start import Start
@@ -44,6 +45,11 @@ def corrected(
     world, bodies = start.world, start.bodies
     budget = Budget(reserve, sweeps, bodies.size, bodies.least_weight)
     given = bodies.arrays, bodies.forces
+    graph = blocks.parts(bodies)
+    if graph is not None and not kernels.is_idle(overlaps, budget):
+        moves = body_parts.sweep_back(bodies.arrays, graph, blocks.arrays, overlaps, sweeps)
+        lifted, left, size = kernels.pay(*given, springs, *moves, overlaps, budget, q)
+        return Corrected(lifted, left, size, NO_ERRORS)
     if blocks.joints is None:
         lifted, left, size = kernels.correct(*given, springs, blocks.arrays, overlaps, budget, q)
         return Corrected(lifted, left, size, NO_ERRORS)

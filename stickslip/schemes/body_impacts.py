@@ -31,7 +31,6 @@ from stickslip.kernels import cones
 from stickslip.kernels.bodies import impacts as kernels
 from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.convert import reduce_to_contacts
-from stickslip.problem.jacobian import ContactBlocks
 from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Solution
 from stickslip.schemes.body_blocks import Blocks
@@ -74,8 +73,7 @@ def _on_the_way(blocks: Blocks, start: Start, r: Array | None = None) -> GlobalP
 def _pushed(blocks: Blocks, start: Start, f: Array, r: Array | None) -> GlobalProblem:
     """The problem with momenta f, shape (nd, 6), after impulses r, shape (p,)."""
     if r is not None:
-        H = ContactBlocks.unchecked(blocks.bodies, blocks.rows, blocks.K.offset)
-        f = f + H.impulses(r, start.bodies.dynamic.size)
+        f = f + blocks.H.impulses(r, start.bodies.dynamic.size)
     return blocks.problem(start.bodies, f.reshape(-1))
 
 

@@ -67,7 +67,8 @@ def project(
         for one, more, _ in found:
             watched[one.name] |= more
         for group in coupled([one for one in mechanical if watched[one.name].any()]):
-            _move(system, group, t, q, z, watched, how, solver, pushed)
+            for name, block in _move(system, group, t, q, z, watched, how, solver):
+                pushed.setdefault(name, set()).add(block)
     moved = float(np.abs(q - start).max(initial=0.0))
     blocks = {name: np.array(sorted(numbers), np.int64) for name, numbers in pushed.items()}
     return Projected(q, moved, violation, blocks)
@@ -116,9 +117,12 @@ def _components(one: Bound, watched: BoolArray) -> tuple[IntArray, BoolArray, In
 
 def _move(
     system: NonsmoothSystem, group: list[Bound], t: float, q: Array, z: Array, watched: dict[str, BoolArray],
-    how: str, solver: Solver, pushed: dict[str, set[int]],
-) -> None:  # fmt: skip
-    """One linearised projection of coupled interactions; q is changed in place."""
+    how: str, solver: Solver,
+) -> list[tuple[str, int]]:  # fmt: skip
+    """One linearised projection of coupled interactions; q is changed in place.
+
+    Returns the unilateral blocks that were pushed back, by the name of their interaction and their number.
+    """
     numbers = tuple(sorted({i for one in group for i in one.systems}))
     bodies = [system.mechanical[i] for i in numbers]
     where = np.concatenate([np.arange(place.q.start, place.q.stop) for _, place in bodies])
@@ -152,9 +156,7 @@ def _move(
     for body, place in bodies:
         if how != "direct":
             q[place.q] = body.normalized(q[place.q])
-    for k in range(constraints):
-        if not bilateral[k] and solution.r[k] > 0.0:
-            pushed.setdefault(owner[k][0], set()).add(owner[k][1])
+    return [owner[k] for k in range(constraints) if not bilateral[k] and solution.r[k] > 0.0]
 
 
 def _normals(bodies: Bodies, q: Array, size: int) -> tuple[Array, Array]:

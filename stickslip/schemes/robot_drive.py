@@ -14,12 +14,13 @@ from numpy.typing import ArrayLike
 
 from stickslip.kernels.bodies.motion import move_along
 from stickslip.kernels.held import Held
+from stickslip.kernels.robots import layout as at
 from stickslip.kernels.robots.outputs import tell_bodies
 from stickslip.mechanics.forces import Forces
 from stickslip.mechanics.inputs import with_inputs
 from stickslip.mechanics.world import World
 from stickslip.problem.checks import frozen
-from stickslip.robots.linkage import input_values, still_springs
+from stickslip.robots.linkage import carrier_name, input_values, still_springs, tree_of
 from stickslip.rotations import between, matrices, turned
 from stickslip.state import Array, IntArray
 
@@ -40,6 +41,9 @@ class WorldDrive:
         moved = world.motions.numbers
         self.mocap: IntArray = np.array(model.body_mocapid, np.int64)[self._body[moved]]
         """Numbers of the mocap bodies that are kinematic bodies of the world [-], shape (k,)."""
+        names = [carrier_name(world, body) for body, _ in tree_of(world).carried]
+        self._carriers = [(model.joint(name), model.body(name)) for name in names]
+        self._gravity = np.array(model.opt.gravity)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -77,6 +81,31 @@ class WorldDrive:
         pos[self.mocap], quat[self.mocap] = end[own, :3], end[own, 3:]
         return pos, quat
 
+    def carrier_energy(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """Kinetic and potential energy of the carriers of kinematic bodies, which MuJoCo counts, too [J],
+        shape (n,) each; q (n, nq), v (n, nv)."""
+        kinetic, potential = np.zeros(len(q)), np.zeros(len(q))
+        for joint, body in self._carriers:
+            place, dof = int(joint.qposadr[0]), int(joint.dofadr[0])
+            mass, R = float(body.mass[0]), matrices(np.array(body.iquat))
+            J = R @ np.diag(body.inertia) @ R.T
+            speed, spin = v[:, dof : dof + 3], v[:, dof + 3 : dof + 6]
+            kinetic += 0.5 * (mass * (speed * speed).sum(axis=1) + ((spin @ J) * spin).sum(axis=1))
+            potential -= mass * (q[:, place : place + 3] @ self._gravity)
+        return kinetic, potential
+
+    def own_numbers(self, numbers: Array, q: Array, v: Array) -> Array:
+        """Numbers of n steps without the energy of carriers, shape (n, NUMBERS): what the kinematic bodies do
+        to these is no loss. q (n + 1, nq), v (n + 1, nv): also at the start."""
+        if not self._carriers:
+            return numbers
+        kinetic, potential = self.carrier_energy(q, v)
+        out = numbers.copy()
+        out[:, at.KINETIC] -= kinetic[1:]
+        out[:, at.POTENTIAL] -= potential[1:]
+        out[:, at.DISSIPATED] += np.diff(kinetic + potential)
+        return out
+
     def tell_twists(self, t: Array, poses: Array, twists: Array) -> Array:
         """Velocities of all bodies at times t (n,), from those that MuJoCo has, which are 0 of mocap bodies
         [m/s, rad/s], shape (n, 6 nbody); poses (n, 7 nbody)."""
@@ -85,8 +114,8 @@ class WorldDrive:
         own, out = self.world.motions.numbers, twists.reshape(len(t), -1, 6).copy()
         every = poses.reshape(len(t), -1, 7)
         v = np.zeros((len(self.world.names), 6))
-        for k, at in enumerate(t.tolist()):
-            self.world.motions.prescribe(at, every[k, self._body].reshape(-1), v.reshape(-1))
+        for k, now in enumerate(t.tolist()):
+            self.world.motions.prescribe(now, every[k, self._body].reshape(-1), v.reshape(-1))
             out[k, self._body[own]] = v[own]
         return out.reshape(len(t), -1)
 

@@ -238,6 +238,11 @@ class PreparedRobot:
                 f' contacts, {d.ncon} so far; give it more: <size memory="{needed}M"/>'
             )
 
+    def begin_again(self) -> None:
+        """Make the stages with mocap bodies where they were at the start of the step."""
+        self.data.mocap_pos[:], self.data.mocap_quat[:] = self._mocap
+        self.make_stages()
+
     def begin_drive(self, h: float) -> None:
         """Give the data what the world does by itself in the next step, of length h [s], until `settle`."""
         if self.drive is None:
@@ -356,17 +361,20 @@ class PreparedRobot:
 
     def _traits(self) -> Traits:
         m, mujoco, robot = self.model, self._mujoco, self.robot
-        stiffness = np.zeros(m.nv)
-        for j in np.flatnonzero(m.jnt_type >= int(mujoco.mjtJoint.mjJNT_SLIDE)).tolist():
-            stiffness[m.jnt_dofadr[j]] = m.jnt_stiffness[j]
+        off, flags = m.opt.disableflags, mujoco.mjtDisableBit
+        springs, dampers, acting = (
+            float(not off & int(one))
+            for one in (flags.mjDSBL_SPRING, flags.mjDSBL_DAMPER, flags.mjDSBL_ACTUATION)
+        )
         affine = m.actuator_biastype == int(mujoco.mjtBias.mjBIAS_AFFINE)
-        kp = np.where(affine, np.maximum(-m.actuator_biasprm[:, 1], 0.0), 0.0)
+        kp = acting * np.where(affine, np.maximum(-m.actuator_biasprm[:, 1], 0.0), 0.0)
+        kp[(np.array(m.opt.disableactuator, np.int64) >> np.clip(m.actuator_group, 0, 30)) & 1 == 1] = 0.0
         limited = np.asarray(m.actuator_forcelimited, bool)
         lower = np.where(limited, m.actuator_forcerange[:, 0], -np.inf)
         upper = np.where(limited, m.actuator_forcerange[:, 1], np.inf)
         return Traits(
-            m.M_rownnz, m.M_rowadr, m.M_colind, m.mapD2M, stiffness, np.array(m.dof_damping), kp, lower,
-            upper, np.array(m.tendon_stiffness),
+            m.M_rownnz, m.M_rowadr, m.M_colind, m.mapD2M, springs * m.jnt_stiffness[m.dof_jntid],
+            dampers * m.dof_damping, kp, lower, upper, springs * m.tendon_stiffness,
             m.tendon_lengthspring[:, 0].copy(), m.tendon_lengthspring[:, 1].copy(), m.ten_J_rownnz,
             m.ten_J_rowadr, m.ten_J_colind, m.geom_bodyid.astype(np.int64),
             m.body_rootid.astype(np.int64), np.array(robot.restitution), np.array(robot.limit_restitution),

@@ -37,7 +37,7 @@ from stickslip.schemes.robot_memory import (
 )
 from stickslip.schemes.robot_prepared import PreparedRobot
 from stickslip.schemes.step import Memory, Solver, Step
-from stickslip.state import ModelError, State
+from stickslip.state import Array, ModelError, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class ReducedMoreauJean(Options):
             v = kernels.apply(engine, motion, scratch, h, rows, r)
             if not np.isfinite(v).all():
                 raise ModelError(NOT_FINITE.format(state.t))
-            if carried.moving or not find_missed(engine, rows, h, v, forced):
+            if not find_missed(engine, rows, h, v, forced):
                 reason = ""
                 break
             kept = remember(rows, r)
@@ -114,14 +114,20 @@ class ReducedMoreauJean(Options):
         prepared.settle()
         last = remember(rows, r)
         applied = applied_to(prepared.data.qfrc_applied, prepared.data.xfrc_applied)
-        return _step(room, end, h, memory_of(last, prepared.reach, applied), solves, reason)
+        numbers = room.numbers
+        if prepared.drive is not None:
+            numbers = prepared.drive.own_numbers(
+                numbers, np.stack([state.q, end.q]), np.stack([state.v, end.v])
+            )
+        return _step(room, numbers[0], end, h, memory_of(last, prepared.reach, applied), solves, reason)
 
 
 def _step(
-    room: Held, end: State, h: float, memory: Memory, solves: tuple[Solution, ...], reason: str
-) -> Step:
-    """What a step left in the first row of a `Room`."""
-    table, joints, numbers = room.contacts, room.joints, room.numbers[0]
+    room: Held, numbers: Array, end: State, h: float, memory: Memory, solves: tuple[Solution, ...],
+    reason: str,
+) -> Step:  # fmt: skip
+    """What a step left in the first row of a `Room`, with these numbers."""
+    table, joints = room.contacts, room.joints
     nc, nj = int(table.offset[1]), int(joints.offset[1])
     given: Any = (
         table.id, np.zeros_like(table.body), table.body, table.point, table.frame, table.gap, table.law,

@@ -42,7 +42,7 @@ class Begun:
 def begun_new(scheme: Any, state: State, h: Stride | None, prepared: Any) -> Begun:
     """A run of a prepared model that begins at `state`."""
     if h is None:
-        raise ModelError("h is missing: simulate(model, until=..., h=...)")
+        raise ModelError("h is missing: give h=..., the length of a step [s]")
     if isinstance(h, tuple) and h[0] < state.t:
         raise ModelError(f"grid starts at {h[0]:g} s, before the start, t = {state.t:g} s")
     return _begun(scheme, state, h, prepared)

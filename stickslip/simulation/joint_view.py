@@ -7,6 +7,7 @@ import numpy as np
 
 from stickslip.kernels.bodies.joints import joint_coordinate
 from stickslip.kernels.bodies.layout import JointArrays
+from stickslip.kernels.steps.tables import JointTable
 from stickslip.mechanics.joints import (
     COLUMNS,
     SLIDING,
@@ -21,7 +22,7 @@ from stickslip.mechanics.world import World
 from stickslip.names import LISTED, alternatives
 from stickslip.robots.robot import Robot
 from stickslip.simulation.world_model import WorldModel
-from stickslip.state import Array, IntArray, ModelError, State, UnknownNameError
+from stickslip.state import Array, ModelError, State, UnknownNameError
 
 
 class JointState(NamedTuple):
@@ -79,15 +80,14 @@ class JointView:
 
 
 def joint_view(
-    model: WorldModel, name: str, t: Array, h: Array, q: Array, v: Array, joint_r: Array,
-    joint_offset: IntArray, joint_id: IntArray,
-) -> JointView:  # fmt: skip
+    model: WorldModel, name: str, t: Array, h: Array, q: Array, v: Array, impulses: JointTable
+) -> JointView:
     """The joint of that name over the n records of a trajectory, whose columns the arguments are."""
     if name not in model.joints:
         known = alternatives(name, model.joints, most=LISTED) if model.joints else "there are no joints"
         raise UnknownNameError(f"unknown joint {name!r}; {known}")
     j = model.joints.index(name)
-    if not model.joint_frame[j].any() or (joint_id < 0).any():
+    if not model.joint_frame[j].any() or (impulses.id < 0).any():
         raise ModelError(
             f"joint {name!r}: the trajectory does not tell its axes, or which impulses are its own; it is"
             " from before they were kept, or its scheme gives no joint_id: make the run anew"
@@ -99,7 +99,7 @@ def joint_view(
         y, rate = np.empty(t.size), np.empty(t.size)
         joint_coordinate(arrays, j, column, q, v, y, rate)
         place[column], speed[column] = (_unwrapped(t, y, rate) if column == TURNING else y), rate
-    force, moment, effort = reaction(arrays, j, h, q, v, joint_offset, joint_id, joint_r)
+    force, moment, effort = reaction(arrays, j, h, q, v, impulses)
     columns = COLUMNS.get(kind, ())
     first = columns[0] if columns else None
     second = columns[1] if len(columns) > 1 else None

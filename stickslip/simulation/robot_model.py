@@ -7,6 +7,7 @@ import numpy as np
 
 from stickslip.detection.mujoco_library import load_mujoco
 from stickslip.kernels.robots.layout import DRY_FRICTION, LIMIT
+from stickslip.kernels.steps.tables import JointTable
 from stickslip.mechanics.world import BodyKind
 from stickslip.names import LISTED, alternatives
 from stickslip.robots.robot import Robot
@@ -155,23 +156,22 @@ class CoordinateView:
 
 
 def coordinate_view(
-    model: RobotModel, name: str, h: Array, q: Array, v: Array, joint_r: Array, joint_offset: IntArray,
-    joint_id: IntArray,
-) -> CoordinateView:  # fmt: skip
+    model: RobotModel, name: str, h: Array, q: Array, v: Array, impulses: JointTable
+) -> CoordinateView:
     """The joint of that name over the n records of a trajectory, whose columns the arguments are."""
     kind, of_q, of_v = model.coordinate(name)
     number, single = model.coordinates.index(name), of_q.stop - of_q.start == 1
     # Names of blocks, as `kernels/robots/rows.py` makes them: of limits of this joint, and of its friction.
-    what, key = joint_id % 4, joint_id // 4
-    own = np.zeros(joint_id.shape)
+    what, key = impulses.id % 4, impulses.id // 4
+    own = np.zeros(impulses.id.shape)
     own[(what == LIMIT) & (key // 4 == number) & (key % 4 == 0)] = -1.0
     own[(what == LIMIT) & (key // 4 == number) & (key % 4 == 1)] = 1.0
     friction = (what == DRY_FRICTION) & (key % 2 == 0) & (key // 2 >= of_v.start) & (key // 2 < of_v.stop)
     own[friction] = 1.0
-    record = np.repeat(np.arange(len(h)), np.diff(joint_offset))
+    record = np.repeat(np.arange(len(h)), np.diff(impulses.offset))
     effort = np.zeros(len(h))
     if single:
-        np.add.at(effort, record, own * joint_r)
+        np.add.at(effort, record, own * impulses.r)
         effort /= np.where(h > 0.0, h, 1.0)
     pick = (lambda x, part: x[:, part.start]) if single else (lambda x, part: x[:, part])
     return CoordinateView(name, kind, pick(q, of_q), pick(v, of_v), effort)

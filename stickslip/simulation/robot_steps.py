@@ -254,7 +254,10 @@ class RobotSteps:
             self.prepared.place(state)
         given = called("the run", "control", self.control, (data,), state.t)
         if given is not None:
-            values = np.asarray(given, float).reshape(-1)
+            try:
+                values = np.asarray(given, float).reshape(-1)
+            except (TypeError, ValueError):
+                values = np.full(1, np.nan)
             own = data.ctrl.size - self._inputs  # those of the world come last, and may be left out
             if values.size not in (own, data.ctrl.size) or not np.isfinite(values).all():
                 raise ModelError(
@@ -368,7 +371,10 @@ class RobotSteps:
         kept.read = True
         strip, a, b = kept.strip, kept.first, kept.stop
         room, n, after, place = strip.room, b - a, slice(a + 1, b + 1), self.model.sensor_place
-        columns = certified_columns(room.t[after], strip.h, strip.index + a, room.numbers[a:b], JUDGED)
+        numbers, drive = room.numbers[a:b], self.prepared.drive
+        if drive is not None:
+            numbers = drive.own_numbers(numbers, room.q[a : b + 1], room.v[a : b + 1])
+        columns = certified_columns(room.t[after], strip.h, strip.index + a, numbers, JUDGED)
         if not told:
             return lent(columns, {})
         poses, twists = room.poses[after].reshape(n, -1), room.twists[after].reshape(n, -1)
@@ -393,6 +399,9 @@ class RobotSteps:
         if kinetic is None or potential is None:
             kinetic = kinetic_energy(motion, traits)
             potential = float(motion.energy[0])
+            if self.prepared.drive is not None:
+                carried = self.prepared.drive.carrier_energy(state.q[None], state.v[None])
+                kinetic, potential = kinetic - float(carried[0][0]), potential - float(carried[1][0])
         numbers = start_numbers(state, index, kinetic, potential, sums)
         arrays = self._arrays(state, state, 1.0)
         of_bodies = arrays["poses"].reshape(-1, 7), arrays["twists"].reshape(-1, 6)

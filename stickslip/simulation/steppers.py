@@ -9,7 +9,7 @@ from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.robot_march import ROWS
 from stickslip.schemes.robot_prepared import PreparedRobot
-from stickslip.schemes.step import Selector, Solver
+from stickslip.schemes.step import Selector, Solver, first_state
 from stickslip.simulation.begun import Begun, begun_system, begun_world
 from stickslip.simulation.clock import Stride
 from stickslip.simulation.robot_model import RobotModel
@@ -17,6 +17,7 @@ from stickslip.simulation.robot_steps import RobotSteps, begun_robot
 from stickslip.simulation.system_steps import SystemSteps
 from stickslip.simulation.world_model import WorldModel
 from stickslip.simulation.world_steps import WorldSteps
+from stickslip.state import State
 from stickslip.systems.system import NonsmoothSystem
 
 Steps = SystemSteps | WorldSteps | RobotSteps
@@ -27,6 +28,13 @@ def prepared_model(model: NonsmoothSystem | World | Robot) -> Any:
     if isinstance(model, World):
         return PreparedWorld(model)
     return PreparedRobot(model) if isinstance(model, Robot) else PreparedSystem(model)
+
+
+def start_of(prepared: Any) -> State:
+    """Where a prepared model starts."""
+    if isinstance(prepared, PreparedRobot):
+        return prepared.robot.start
+    return prepared.world.start if isinstance(prepared, PreparedWorld) else first_state(prepared.system)
 
 
 def begun_steps(

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.kernels.steps.tables import JointTable
 from stickslip.mechanics.world import World
 from stickslip.rotations import turned
 from stickslip.schemes.step import Event, Memory, frozen_state
@@ -226,14 +227,13 @@ class Trajectory(Columns, RunVerdict):
     def joint(self, name: str) -> JointView | CoordinateView:
         """One joint by name: .angle or .position, .speed, .force and .moment on the first body, .effort. Of a
         robot .position, .speed and .effort."""
+        impulses = JointTable(self.joint_offset, self.joint_id, self.joint_r)
         if isinstance(self.model, RobotModel):
-            joints = (self.joint_r, self.joint_offset, self.joint_id)
-            return coordinate_view(self.model, name, self.h, self.q, self.v, *joints)
+            return coordinate_view(self.model, name, self.h, self.q, self.v, impulses)
         self._must_be(
             WorldModel, f"unknown joint {name!r}: this is a run of systems; see interaction({name!r})"
         )
-        columns = (self.t, self.h, self.q, self.v, self.joint_r, self.joint_offset, self.joint_id)
-        return joint_view(self.model, name, *columns)
+        return joint_view(self.model, name, self.t, self.h, self.q, self.v, impulses)
 
     def at(self, k: int) -> Record:
         """Record k by itself; negative k count from the end."""

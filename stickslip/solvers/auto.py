@@ -17,14 +17,14 @@ Otherwise, and where that did not do, the order, each stage starting from the be
 3. without friction: a certificate that there is no solution; complementary pivots (`lemke`); all bases
    (`enumerate`) where they are few, which finds a solution or proves that there is none;
 4. with friction, proximal Newton with patience where it is near; from the centre of the relaxation's
-   solutions (`ipm`, `relaxed_start.py`); from the end of the exact law's central path (`path`,
+   solutions (`ipm`); from the end of the exact law's central path (`path`, both in
    `cone_path.py`);
-5. the interior point (`ipm`) with the shift linearised, and proximal Newton from where it ends; then the
-   same with other smoothings of the shift;
+5. without friction, the interior point (`ipm`), and proximal Newton from where it ends;
 6. proximal Newton with small changes of its weight, and much patience;
 7. a certificate that there is no solution, where one is found.
 
-Stages 4 to 6 are in `auto_stages.py`.
+Stages 4 to 6 are in `auto_stages.py`. Where a factor would be too large for memory, or take too long, by the
+graph of the problem, sweeps are all that is tried, and the reason says so.
 
 Decisions are made on counts of operations and on residuals, never on the clock: the same problem and
 the same guess give the same answer, bit for bit, whatever the number of BLAS threads.
@@ -50,7 +50,16 @@ from stickslip.problem.residuals import examine
 from stickslip.problem.solution import Problem, Solution, Stage, Status
 from stickslip.problem.step_problem import StepProblem
 from stickslip.problem.step_tangent import step_tangent
-from stickslip.solvers.auto_stages import FIRST, LAST, Stages, Trail, is_coulomb, joints, stage_of
+from stickslip.solvers.auto_stages import (
+    FIRST,
+    LAST,
+    Stages,
+    Trail,
+    accelerated,
+    is_coulomb,
+    joints,
+    stage_of,
+)
 from stickslip.solvers.certify import Attempt, after, certified, shortfall
 from stickslip.solvers.effort import (
     PER_CONTACT,
@@ -63,7 +72,7 @@ from stickslip.solvers.enumeration import Enumeration
 from stickslip.solvers.gauss_seidel import COULOMB, NSGS
 from stickslip.solvers.infeasibility import find_certificate
 from stickslip.solvers.lemke import Lemke
-from stickslip.solvers.newton_reduced import COMPILED
+from stickslip.solvers.newton_systems import COMPILED
 from stickslip.solvers.one_call import FirstTry, solve_in_one_call
 from stickslip.solvers.registry import Progress, Solver, make
 
@@ -233,7 +242,7 @@ class Auto(Options):
     def _staged(trail: Trail, stages: Stages | None) -> Attempt:
         """The attempt after one stage and the next."""
         for stage in (*FIRST, *LAST) if stages is None else stages:
-            if trail.goes_on:
+            if trail.goes_on and (stage is accelerated or not trail.refusal):
                 stage(trail)
         return trail.attempt()
 

@@ -5,6 +5,7 @@ Each stage begins at the best iterate so far, or inside the cones, and notes wha
 
 import time
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 
@@ -16,20 +17,16 @@ from stickslip.problem.operator import BodyDelassus
 from stickslip.problem.residuals import examine
 from stickslip.problem.solution import Stage, Status
 from stickslip.solvers.certify import Attempt, after
-from stickslip.solvers.cone_path import PathEnd, follow_path
-from stickslip.solvers.effort import accelerated_allowed, is_hyperstatic, plain_allowed
+from stickslip.solvers.cone_path import Start, follow_path, relaxed_centre
+from stickslip.solvers.effort import accelerated_allowed, is_hyperstatic, plain_allowed, too_large
 from stickslip.solvers.gauss_seidel import COULOMB, Anderson
 from stickslip.solvers.interior_point import SHIFTABLE, InteriorPoint
-from stickslip.solvers.newton_reduced import COMPILED
+from stickslip.solvers.newton_systems import COMPILED
 from stickslip.solvers.prox import proximal
 from stickslip.solvers.registry import Progress
-from stickslip.solvers.relaxed_start import Centre, relaxed_centre
 
 WINDOW = 50
 """Accelerated sweeps over which their rate is taken, where Newton costs many of them."""
-INTERIOR_POINTS = tuple(
-    InteriorPoint(rule=rule, polish=0, max_iterations=60) for rule in ("fixed", "barrier", "root")
-)
 QUICK = {"patience": 5.0}
 """Proximal Newton hands on after so many outer steps that did not halve the residual."""
 PATIENT = {"shrink": 0.5, "grow": 2.0, "most_inner": 10.0, "eta": 0.5, "patience": 200.0}
@@ -79,6 +76,11 @@ class Trail:
         """Whether the problem is unsolved and steps are left."""
         return not self.error <= self.tolerance and self.steps < self.limit
 
+    @cached_property
+    def refusal(self) -> str:
+        """Why no stage that factors matrices is tried; nothing where they are."""
+        return too_large(self.problem)
+
     @property
     def left(self) -> int:
         """Newton and interior-point steps left."""
@@ -101,6 +103,8 @@ class Trail:
         elif self.error > self.tolerance:
             status = Status.STALLED if self.steps < self.limit else Status.MAX_ITERATIONS
             reason = "tried " + ", ".join(map(str, self.whole.tried))
+            if self.refusal:
+                reason += f"; too large for Newton's method: {self.refusal}"
         elif self.swept is not None and self.swept[1] <= TELLING:
             size, before = float(np.linalg.norm(self.best)), float(np.linalg.norm(self.swept[0]))
             times = size / before if before > LEAST * size else np.inf
@@ -123,6 +127,8 @@ def stage_of(solver: str, found: Attempt, operations: float) -> Stage:
 def joints(trail: Trail, guess: Array | None) -> None:
     """Newton from the guess, and from near the end of an interior point, for bodies coupled by joints."""
     problem = trail.problem
+    if trail.refusal:
+        return
     r = np.zeros(problem.size)
     if guess is not None:
         cones.project(problem.K.arrays, guess, r)
@@ -142,7 +148,7 @@ def joints(trail: Trail, guess: Array | None) -> None:
                 _proximal(trail, found.r, alpha, budget, QUICK)
 
 
-def _accelerated(trail: Trail) -> None:
+def accelerated(trail: Trail) -> None:
     """Sweeps with Anderson's acceleration, where Newton's steps cost many of them."""
     problem = trail.problem
     if problem.size <= COMPILED or is_coulomb(problem) or trail.is_swept:  # these have had it
@@ -159,7 +165,7 @@ def _accelerated(trail: Trail) -> None:
 def _newton(trail: Trail) -> None:
     """Proximal Newton from the best so far; in small steps of its weight where sweeps over bodies have come
     near."""
-    weight = _weight(AHEAD * trail.error) if trail.is_swept else 1e-3
+    weight = prox_newton.weight_at(AHEAD * trail.error) if trail.is_swept else 1e-3
     _proximal(trail, trail.best, weight, 150, QUICK)
 
 
@@ -210,7 +216,7 @@ def _has_friction(trail: Trail) -> bool:
     return trail.problem.K.group_size.size > 0 and trail.error < np.inf
 
 
-def _start_from(trail: Trail, find: Callable[[], Centre | PathEnd]) -> None:
+def _start_from(trail: Trail, find: Callable[[], Start]) -> None:
     """Proximal Newton with patience from a start inside the cones, each noted as a stage."""
     with Compilation() as compilation, np.errstate(all="ignore"):  # what overflows is no start
         start = time.perf_counter()
@@ -224,18 +230,20 @@ def _start_from(trail: Trail, find: Callable[[], Centre | PathEnd]) -> None:
     attempt = Attempt(r, Status.STALLED, found.factors, *spent, operations=found.operations)
     trail.note(attempt, Stage(found.name, found.factors, found.operations, error))
     if trail.goes_on:
-        _proximal(trail, r, _weight(error), 400, CENTRED)
+        _proximal(trail, r, prox_newton.weight_at(error), 400, CENTRED)
 
 
-def _interior_points(trail: Trail) -> None:
-    """From the interior, with one smoothing of the shift after the other, each finished by Newton."""
-    solvers = INTERIOR_POINTS if SHIFTABLE.issuperset(trail.problem.K.census) else ()
-    for solver in solvers:
-        if trail.goes_on:
-            found = solver.attempt(trail.problem, None, trail.tolerance, trail.progress)
-            trail.note(found, stage_of("ipm", found, found.operations))
-        if trail.goes_on:
-            _proximal(trail, found.r, _weight(trail.whole.tried[-1].error), 150, QUICK)
+def _interior_point(trail: Trail) -> None:
+    """From the interior, without friction. With it, this has solved nothing that other starts have not, of
+    all problems that are recorded, of the standard collection, and of benchmarks/hard.py."""
+    if trail.problem.K.group_size.size:
+        return
+    found = InteriorPoint(polish=0, max_iterations=60).attempt(
+        trail.problem, None, trail.tolerance, trail.progress
+    )
+    trail.note(found, stage_of("ipm", found, found.operations))
+    if trail.goes_on:
+        _proximal(trail, found.r, prox_newton.weight_at(trail.whole.tried[-1].error), 150, QUICK)
 
 
 def _patience(trail: Trail) -> None:
@@ -243,12 +251,7 @@ def _patience(trail: Trail) -> None:
     _proximal(trail, trail.best, 1e-3, 1200, PATIENT)
 
 
-def _weight(error: float) -> float:
-    """Proximal weight to start with from a point of this error."""
-    return min(max(error, 1e-6), 1e-3)
-
-
 Stages = tuple[Callable[[Trail], None], ...]
 """What is tried one after the other."""
-FIRST: Stages = (_accelerated, _newton)
-LAST: Stages = (_nearness, _relaxation, _path, _interior_points, _patience)
+FIRST: Stages = (accelerated, _newton)
+LAST: Stages = (_nearness, _relaxation, _path, _interior_point, _patience)

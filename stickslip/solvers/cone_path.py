@@ -1,4 +1,11 @@
-"""The central path of the exact law, followed by arc length through its folds.
+"""Where Newton's method begins when it has failed from sweeps: starts from inside the cones.
+
+`relaxed_centre`: without De Saxcé's shift the problem is convex, its central path has no folds, and an
+interior point follows it in ten to twenty-five steps, whatever the ratios of masses. Its last iterates are in
+the middle of all impulses that solve the relaxation. It is a start and no more: where something slides the
+relaxation is another law, and its impulses lean to large ones.
+
+`follow_path`: the central path of the exact law, followed by arc length through its folds.
 
     M v = f + H r,   J y = H' v + w + s(y) e_N,   y o z = tau e,   z = J' r,   s(y) = sum_k |y_k|² / y_k0
 
@@ -18,11 +25,15 @@ from stickslip.kernels import jordan
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.convert.bodies import over_bodies
-from stickslip.solvers.cone_motion import motion, start_sizes
+from stickslip.solvers.cone_motion import BodyMotion, motion, start_sizes
 from stickslip.solvers.cone_point import ConePoint
 
+CENTRE, MOST, CORRECTIONS = 1e-7, 45, 3
+"""Of the relaxation: barrier at the end, as a share of the first (further on, rounding costs the centre),
+most steps (problems of the standard collection and of benchmarks/hard.py took 8 to 25), and most centrality
+corrections of one."""
 END = 1e-8
-"""Barrier at the end, as a share of the first; Newton's method goes on from there."""
+"""Barrier at the end of the path, as a share of the first; Newton's method goes on from there."""
 RISE = 3.0
 """Where the barrier has risen to so many times the first, the path has turned back."""
 ONTO, LARGER = 20, (1.0, 10.0, 100.0)
@@ -64,29 +75,42 @@ class Direction(NamedTuple):
     z: Array
 
 
-class PathEnd(NamedTuple):
-    """Where a path ended."""
+class Start(NamedTuple):
+    """A point to begin at."""
 
+    name: str
+    """Of the stage."""
     r: Array
     """Impulses [N s], shape (n,)."""
     factors: int
     """Factorisations made."""
-    folds: int
-    """Changes of the sign of the determinant that were met."""
-    barrier: float
-    """The last barrier as a share of the first [-]."""
     operations: float
     """Multiplications of the factorisations."""
-    name: str = "path"
-    """Of the stage."""
+    folds: int = 0
+    """Changes of the sign of the determinant that were met on the path."""
+    barrier: float = 0.0
+    """The last barrier of the path as a share of the first [-]."""
 
 
-def follow_path(problem: ContactProblem, most: int) -> PathEnd:
+def relaxed_centre(problem: ContactProblem) -> Start:
+    """The last iterate of an interior point on the relaxation of a problem with friction."""
+    form = motion(over_bodies(problem))
+    factor = "cholesky" if isinstance(form, BodyMotion) else ""
+    point, steps = ConePoint(form, "nt-f", factor=factor, corrections=CORRECTIONS), 0
+    end = CENTRE * point.kappa
+    while point.kappa > end and steps < MOST:
+        if isinstance(point.advance(), str):  # rounding: as near as it goes
+            break
+        steps += 1
+    return Start("ipm", point.answer().r, steps, point.system.operations)
+
+
+def follow_path(problem: ContactProblem, most: int) -> Start:
     """The end of the path of a problem with friction, after at most so many factorisations, about."""
     path = _Path(problem)
     path.follow(most)
-    point = path.point
-    return PathEnd(point.answer().r, path.factors, path.folds, path.barrier, point.system.operations)
+    r, work = path.point.answer().r, path.point.system.operations
+    return Start("path", r, path.factors, work, path.folds, path.barrier)
 
 
 class _Path:

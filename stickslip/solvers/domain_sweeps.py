@@ -7,44 +7,25 @@ and the order follows from the problem alone: the same bits for any number of th
 
 from collections.abc import Callable
 from functools import partial
-from itertools import pairwise
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from stickslip.compilation import JIT
-from stickslip.kernels import (
-    anderson,
-    body_measures,
-    body_problems,
-    body_sweeps,
-    cones,
-    domains,
-    residuals,
-    schedule,
-)
+from stickslip.kernels import anderson, body_measures, body_problems, body_sweeps, residuals, schedule
 from stickslip.kernels import domain_sweeps as kernels
 from stickslip.kernels.cones import Cones
 from stickslip.kernels.held import Held
+from stickslip.problem import parts
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.jacobian import ContactBlocks
 from stickslip.problem.operator import BodyDelassus
-from stickslip.problem.sets import ProductSet
-from stickslip.threads import Team, ranges
-
-COULOMB_3D = (2,)
-"""Sizes of the groups of Coulomb's cone in space."""
-PARTS = 16
-"""Parts that bodies, and contacts in their own order, are worked on in."""
+from stickslip.problem.parts import Graph
+from stickslip.threads import Team
 
 Course = tuple[Array, Array, Array, Array]
 """The iterate, the best one, control and history, as `kernels/sweeps.py` has them."""
-
-
-def is_large(K: ProductSet, over_bodies: ContactBlocks | BodyDelassus) -> bool:
-    """Whether sweeps over a problem go by domains: LARGE Coulomb contacts or more between rigid bodies."""
-    return JIT and len(K) >= domains.LARGE and K.family == COULOMB_3D and over_bodies.rows.shape[2] == 6
 
 
 class DomainSweeps:
@@ -54,7 +35,8 @@ class DomainSweeps:
         """problem: over bodies; memory: sweeps that can be mixed, 0 for plain sweeps alone."""
         W = problem.W
         assert isinstance(W, BodyDelassus)
-        order, start = domains.partition(W.bodies, W.count)
+        graph = Graph.of(W, W.count)
+        order, _ = graph.domains
         self._components = (3 * order[:, None] + np.arange(3)).reshape(-1)
         self._w = np.zeros((W.count + 1, 6))
         self._m, self.mixes = memory, memory > 0
@@ -62,20 +44,17 @@ class DomainSweeps:
         self._r, self._mark, self._best = np.zeros(n), np.zeros(n), np.zeros(n)
         self._mix, self._gram = np.zeros(anderson.SLOTS), np.zeros((memory, memory))
         self._work = np.zeros((memory + 2, memory))
-        self._sums = np.zeros((start.size - 1, memory + 1))
-        ends = enumerate(pairwise(start.tolist()))
-        parts = [(d, first, end) for d, (first, end) in ends if first < end]
+        turns = graph.turns()
+        parts_of = [part for turn in turns for part in turn]
+        self._sums = np.zeros((len(parts_of), 2, memory + 1))
         with Team() as team:
             make = partial(self._domain, problem, W, order)
-            made = team.run([partial(make, *part) for part in parts])
+            made = team.run([partial(make, d, *part) for d, part in enumerate(parts_of)])
         self._all: list[Any] = []
         for values in made:
             self._all.append(Held(values, like=self._all[0] if self._all else None))
-        even, several = (start.size - 1) // 2, start.size - 2
-        turns = [0 if d < even else 1 if d < several else 2 for d, _, _ in parts]
-        self._turns = [
-            [one for one, turn in zip(self._all, turns, strict=True) if turn == k] for k in range(3)
-        ]
+        rest = iter(self._all)
+        self._turns = [list(islice(rest, len(turn))) for turn in turns]
 
     def _domain(
         self, problem: ContactProblem, W: BodyDelassus, order: IntArray, d: int, first: int, end: int
@@ -109,8 +88,8 @@ class DomainSweeps:
                 if schedule.is_due(control, budget):
                     # 1. what the judge says of r, and whether to go on
                     self.follow(team)
-                    sums = _added(team.run([partial(kernels.measure, one) for one in self._all]))
-                    plain, scaled, _ = residuals.stop_ratios(sums)
+                    sums = team.run([partial(kernels.measure, one) for one in self._all])
+                    plain, scaled, _ = residuals.stop_ratios(parts.added(sums))
                     if schedule.look(control, history, plain, scaled, tolerance, self._r, self._mark):
                         self._best[:] = self._r
                         improved = True
@@ -119,9 +98,10 @@ class DomainSweeps:
                 # 2. one sweep, from r or from a mix of the last sweeps
                 if self.mixes:
                     self._start(team)
-                moved = sum(self._in_turns(team, kernels.sweep))
+                done = zip(*self._in_turns(team, kernels.sweep), strict=True)
+                moved, square = (float(sum(one)) for one in done)
                 if self.mixes:
-                    moved = self._learn(team, moved)
+                    moved = self._learn(team, moved, square)
                 schedule.swept(control, moved)
                 if self.mixes:
                     anderson.hurry(self._mix, tolerance, control)
@@ -147,16 +127,14 @@ class DomainSweeps:
     def _start(self, team: Team) -> None:
         """`anderson.start` by domains."""
         memory = self._whole
-        team.run([partial(kernels.correlate, one) for one in self._all])
-        self._work[0] = self._sums[:, : self._m].sum(axis=0)
+        self._work[0] = self._sums[:, 1, : self._m].sum(axis=0)
         anderson.find_mix(memory)
-        team.run([partial(kernels.move_to_mix, one) for one in self._all])
-        self.follow(team)
+        self._w[:] = 0.0
+        self._in_turns(team, kernels.move_to_mix)
 
-    def _learn(self, team: Team, moved: float) -> float:
-        """`anderson.learn` by domains."""
-        memory = self._whole
-        length = float(np.sqrt(sum(team.run([partial(kernels.square_of_step, one) for one in self._all]))))
+    def _learn(self, team: Team, moved: float, square: float) -> float:
+        """`anderson.learn` by domains.   square: of the way of the sweep."""
+        memory, length = self._whole, float(np.sqrt(square))
         if anderson.grows(self._mix, length):
             team.run([partial(kernels.go_back, one) for one in self._all])
             anderson.note_restart(self._mix)
@@ -165,7 +143,7 @@ class DomainSweeps:
         if adds:
             anderson.next_column(memory)
         way = sum(team.run([partial(kernels.remember, one, adds) for one in self._all]))
-        self._work[0] = self._sums[:, : self._m].sum(axis=0)
+        self._work[0] = self._sums[:, 0, : self._m].sum(axis=0)
         anderson.note_column(memory, adds, length)
         return max(moved, way)
 
@@ -180,15 +158,6 @@ class DomainSweeps:
         return [found for turn in self._turns for found in team.run([partial(kernel, one) for one in turn])]
 
 
-def _added(sums: list[tuple[float, ...]]) -> tuple[float, ...]:
-    """`residuals.stop_sums` of all domains from those of each."""
-    plain, scaled, worst, where, big, big_s, *squares = zip(*sums, strict=True)
-    k = max(range(len(worst)), key=lambda d: np.inf if worst[d] != worst[d] else worst[d])
-    return (
-        sum(plain), sum(scaled), worst[k], where[k], max(big), max(big_s), *map(sum, squares)
-    )  # type: ignore[return-value]  # fmt: skip
-
-
 Found = tuple[Array, Array, Array, Array, Array, Array]
 """Impulses, velocities of bodies and of contacts, the judge's measures with the equilibrium, control, and
 history."""
@@ -197,21 +166,19 @@ history."""
 def solve_bodies(problem: GlobalProblem, tolerance: float, guess: Array) -> Found:
     """What `body_problems.solve_coulomb3` does on many contacts: sweeps from a guess where it is no answer,
     then accelerated ones, and the judge's word."""
-    H, M, K = problem.H, problem.M, problem.K
+    H, K, whole = problem.H, problem.K, parts.body_problem(problem)
     assert isinstance(H, ContactBlocks)
-    f = problem.f.reshape(-1, 6)
-    whole = body_measures.BodyProblem(K.arrays, H.bodies, H.rows, M.matrix, M.inverse_root, f, problem.u_bias)
-    free = _unloaded(whole)
+    graph = Graph.of(H, len(whole.f))
+    free = parts.unloaded(whole)
 
     def told(r: Array) -> tuple[Array, Array, Array]:
-        v = body_measures.velocities(whole, r)
-        measures, equilibrium, u = body_measures.measure_free(whole, free, r, v)
+        v = parts.velocities(whole, graph, r)
+        measures, equilibrium, u = parts.measure(whole, graph, free, r, v)
         return v, u, np.append(measures, equilibrium)
 
     # 1. the guess before the judge
     control, history = np.zeros(schedule.SLOTS), np.zeros((body_problems.LINES, 3))
-    r = np.zeros(K.size)
-    cones.project(K.arrays, guess, r)
+    r = parts.projected(K, guess)
     v, u, measures = told(r)
     good, finest = body_measures.is_good(measures, tolerance), min(body_measures.ROUNDING, tolerance)
     if body_measures.is_enough(measures, tolerance):
@@ -223,9 +190,12 @@ def solve_bodies(problem: GlobalProblem, tolerance: float, guess: Array) -> Foun
     control[schedule.STATE] = schedule.NEW
     control[schedule.NEXT] = min(body_problems.LOOK, budget) if good else 1.0
     control[schedule.ALLOWED] = 0.0 if good else budget
-    W = BodyDelassus(K.offset, H.bodies, free.J, len(f))
+    W = BodyDelassus(K.offset, H.bodies, free.J, graph.count)
+    graph.share(W)
     alone = ContactProblem.unchecked(W, free.u, K)
     sweeps, best = DomainSweeps(alone, 0 if good else body_problems.MIXED), r.copy()
+    free = free._replace(J=free.J[:0].copy())  # domains have copies, and these are the most of all memory
+    del W, alone
     sweeps(target, budget, (r.copy(), best, control, history))
     if not good and control[schedule.STATE] in (schedule.SLOW, schedule.RUNNING):
         allowed = control[schedule.SWEEPS] + body_problems.MOST_MIXED
@@ -243,16 +213,3 @@ def solve_bodies(problem: GlobalProblem, tolerance: float, guess: Array) -> Foun
     ):
         return best, *after, control, history
     return r, v, u, measures, control, history
-
-
-def _unloaded(problem: body_measures.BodyProblem) -> body_measures.Unloaded:
-    """`body_measures.unloaded` on several threads."""
-    count, n = len(problem.f), len(problem.u_bias)
-    J = np.empty(problem.rows.shape)
-    free = body_measures.Unloaded(J, np.empty(n), np.empty(problem.f.shape), np.empty(n))
-    with Team() as team:
-        given = problem.root, problem.f
-        bodies, contacts = ranges(count, PARTS), ranges(n // 3, PARTS)
-        team.run([partial(kernels.free_velocities, *given, *part, free.v) for part in bodies])
-        team.run([partial(kernels.unload, problem, *part, free) for part in contacts])
-    return free

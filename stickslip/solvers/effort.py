@@ -8,11 +8,12 @@ tower, boxes and capsules). Estimates are within a factor of two of what was mea
 import numpy as np
 
 from stickslip.kernels import cones
-from stickslip.linalg.front_lu import elimination_work
+from stickslip.linalg.front_lu import elimination_size
 from stickslip.problem.contact import ContactProblem
+from stickslip.problem.convert.bodies import over_bodies
 from stickslip.problem.operator import BodyDelassus
 from stickslip.problem.sets import ProductSet
-from stickslip.solvers.newton_reduced import COMPILED
+from stickslip.solvers.newton_systems import COMPILED, contact_entries, goes_over_bodies, touched_bodies
 
 PER_CONTACT: dict[tuple[int, ...] | None, float] = {(1,): 20.0, (2,): 60.0}
 """One local solve, 2D and 3D; other blocks cost GENERAL."""
@@ -36,6 +37,10 @@ SHARE = 0.75
 """Part of what Newton would cost that sweeps may be ahead of: those that are given up in the end are lost."""
 HYPERSTATIC = 2.0
 """Components for each velocity of the bodies from which sweeps mostly stall, as in walls and towers."""
+MOST_NUMBERS, MOST_WORK = 2.0**28, 3e11
+"""Numbers of the largest factor that `auto` makes, 2 GB, and most multiplications of one: half a minute. No
+problem of fewer than ALWAYS components has either."""
+ALWAYS = 8000
 HURRIED = 150.0
 """Sweeps that larger problems are given before anything is known of their graph."""
 
@@ -70,27 +75,58 @@ def is_hyperstatic(problem: ContactProblem) -> bool:
     W = problem.W
     if not isinstance(W, BodyDelassus):
         return False
-    touched = np.unique(W.bodies[W.bodies >= 0]).size
-    return bool(problem.size > HYPERSTATIC * W.rows.shape[2] * touched)
+    return _crowding(problem) > HYPERSTATIC
 
 
 def newton_step(problem: ContactProblem) -> float:
     """What a step of proximal Newton costs, about, from the graph of contacts or bodies."""
     K, W = problem.K, problem.W
     if isinstance(W, BodyDelassus):
-        first, second = W.bodies[:, 0], W.bodies[:, 1]
-        one, other = np.where(first < 0, second, first), np.where(second < 0, first, second)
-        bodies, d, k = max(W.count, 1), K.size / max(len(K), 1), W.rows.shape[2]
-        at = np.bincount(W.bodies[W.bodies >= 0], minlength=bodies).astype(float)
-        entries = d * d * float((at * at).sum())
-        touched = max(int(np.count_nonzero(at)), 1)
-        over_bodies = elimination_work(np.full(bodies, k), one, other)
-        work = over_bodies * (K.size / (k * touched)) ** CONTACTS_OVER_BODIES
+        work = _over_bodies(W)[1] * _crowding(problem) ** CONTACTS_OVER_BODIES
+        return NEWTON_CALL + PER_ENTRY * contact_entries(problem) + ELIMINATED * work
+    _, work = _over_contacts(problem)
+    return NEWTON_CALL + PER_ENTRY * W.blocks(K).data.size + ELIMINATED * work
+
+
+def too_large(problem: ContactProblem) -> str:
+    """Why systems of Newton's method are too large to be factored; nothing where they are not."""
+    if problem.size <= ALWAYS:
+        return ""
+    problem = over_bodies(problem)
+    if isinstance(problem.W, BodyDelassus):
+        numbers, work = _over_bodies(problem.W)
+        if not goes_over_bodies(problem):
+            fewer = min(_crowding(problem), 1.0)
+            numbers, work = numbers * fewer**2, work * fewer**CONTACTS_OVER_BODIES
     else:
-        blocks = W.blocks(K)
-        one = np.repeat(np.arange(len(K)), np.diff(blocks.row_start))
-        entries, work = float(blocks.data.size), elimination_work(np.diff(K.offset), one, blocks.column)
-    return NEWTON_CALL + PER_ENTRY * entries + ELIMINATED * work
+        numbers, work = _over_contacts(problem)
+    if numbers <= MOST_NUMBERS and work <= MOST_WORK:
+        return ""
+    return (
+        f"its factor would have {numbers:.0e} numbers and take {work:.0e} multiplications,"
+        f" and {MOST_NUMBERS:.0e} and {MOST_WORK:.0e} are the most"
+    )
+
+
+def _over_bodies(W: BodyDelassus) -> tuple[float, float]:
+    """Numbers and multiplications of a factor over the graph of bodies."""
+    first, second = W.bodies[:, 0], W.bodies[:, 1]
+    one, other = np.where(first < 0, second, first), np.where(second < 0, first, second)
+    return elimination_size(np.full(max(W.count, 1), W.rows.shape[2]), one, other)
+
+
+def _over_contacts(problem: ContactProblem) -> tuple[float, float]:
+    """The same over that of contacts, W in blocks."""
+    K, blocks = problem.K, problem.W.blocks(problem.K)
+    one = np.repeat(np.arange(len(K)), np.diff(blocks.row_start))
+    return elimination_size(np.diff(K.offset), one, blocks.column)
+
+
+def _crowding(problem: ContactProblem) -> float:
+    """Components for each velocity of the bodies, matrix-free."""
+    W = problem.W
+    assert isinstance(W, BodyDelassus)
+    return problem.size / max(W.rows.shape[2] * touched_bodies(W), 1)
 
 
 def _entries(problem: ContactProblem) -> int:

@@ -22,6 +22,7 @@ import numpy as np
 from stickslip.compilation.timing import Compilation
 from stickslip.kernels import anderson, body_sweeps, cones, gauss_seidel, one_contact, schedule
 from stickslip.options import iterations_option, option
+from stickslip.problem import parts
 from stickslip.problem.checks import Array, IntArray, ProblemError
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.operator import BodyDelassus
@@ -29,7 +30,7 @@ from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Status
 from stickslip.solvers.base import ContactSolver
 from stickslip.solvers.certify import Attempt
-from stickslip.solvers.domain_sweeps import DomainSweeps, is_large
+from stickslip.solvers.domain_sweeps import DomainSweeps
 from stickslip.solvers.registry import Progress
 
 CHUNK = 1_000_000
@@ -126,17 +127,17 @@ class NSGS(Sweeps):
         choices=("exact", "projection", "newton", "quartic", "enumeration"),
     )
 
-    def prepare(self, problem: ContactProblem, at_once: bool = False) -> Loop:
-        """See the base; the memory is empty."""
+    def prepare(self, problem: ContactProblem, at_once: bool = False, memory: int = 0) -> Loop:
+        """See the base; the memory, which has room for so many sweeps where they go by domains, is empty."""
         K, W, exact, omega = problem.K, problem.W, self.local == "exact", float(self.relaxation)
         coulomb = K.family in COULOMB and omega == 1.0 and exact
         if self.form == "bodies" and not exact:
             raise ProblemError("form='bodies' has local='exact' only; give form='auto' or 'delassus'")
         if isinstance(W, BodyDelassus) and self.form != "delassus" and exact:
-            if omega == 1.0 and is_large(K, W):
-                return DomainSweeps(problem)
+            if omega == 1.0 and parts.are_coulomb(K, W):
+                return DomainSweeps(problem, memory)
             matrix = body_sweeps.over_bodies(W.bodies, W.rows, W.count)
-            coulomb = coulomb and K.family == (2,) and W.rows.shape[2] == 6
+            coulomb = coulomb and K.family == parts.COULOMB_3D and W.rows.shape[2] == 6
             run = body_sweeps.run_coulomb3 if coulomb else body_sweeps.run
             prepare = body_sweeps.prepare_coulomb3 if coulomb else body_sweeps.prepare
             swept, work = prepare(K.arrays, matrix, problem.u_free, omega)
@@ -169,9 +170,9 @@ class Anderson(Sweeps):
 
     def prepare(self, problem: ContactProblem, at_once: bool = False) -> Loop:
         """See the base."""
-        plain = NSGS(form=self.form).prepare(problem)
+        plain = NSGS(form=self.form).prepare(problem, memory=self.memory)
         if isinstance(plain, DomainSweeps):
-            return DomainSweeps(problem, self.memory)
+            return plain
         swept, work, _ = plain.args
         return partial(plain.func, swept, work, anderson.memory_of(swept, self.memory))
 

@@ -27,7 +27,7 @@ from stickslip.solvers.base import ContactSolver
 from stickslip.solvers.certify import Attempt, certified_globally
 from stickslip.solvers.newton_box import FischerBurmeisterOnBox
 from stickslip.solvers.newton_global import GlobalSystem
-from stickslip.solvers.newton_reduced import ReducedSystem
+from stickslip.solvers.newton_systems import ReducedSystem
 from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import HALVING, Watch
 

@@ -20,7 +20,7 @@ from stickslip.problem.convert import Answer, Conversion, reduce_to_contacts
 from stickslip.problem.operator import block_diagonal
 from stickslip.problem.residuals import delassus_diagonal
 from stickslip.problem.sets import ProductSet
-from stickslip.solvers.newton_reduced import plain, sweep_on
+from stickslip.solvers.newton_systems import plain, sweep_on
 from stickslip.solvers.watch import Watch
 
 

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from stickslip.compilation.timing import timed
 from stickslip.kernels import body_problems, residuals, schedule, small_boxes, small_contacts
 from stickslip.kernels.residuals import MEASURES
+from stickslip.problem import parts
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
@@ -25,13 +26,11 @@ from stickslip.problem.residuals import from_measures
 from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import AnyProblem, Late, Solution, Stage, Status
 from stickslip.solvers.certify import checked_guess
-from stickslip.solvers.domain_sweeps import is_large, solve_bodies
+from stickslip.solvers.domain_sweeps import solve_bodies
 
 NOTHING: Array = frozen(np.zeros(0))
 FEW = 60
 """Components up to which contacts between bodies are tried in one call from nothing."""
-COULOMB_3D = (2,)
-"""Sizes of the groups of Coulomb's cone in space."""
 
 
 class FirstTry(NamedTuple):
@@ -133,7 +132,7 @@ def _bodies(problem: GlobalProblem, guess: ArrayLike | None, tolerance: float, n
     start: Array | None = _given(problem, guess, n)
     if guess is not None and not small_contacts.is_fit(start, problem.f, problem.u_bias):
         start = checked_guess(problem, guess)  # an error, or None
-    large = is_large(K, H)  # type: ignore[arg-type]
+    large = parts.are_coulomb(K, H)
     if start is None or not start.shape[0]:
         if n > FEW and not large:  # the stages know better how many sweeps to make from nothing
             return FirstTry(None, None)
@@ -172,7 +171,7 @@ def _method(control: Array) -> str:
 
 def _kernel(K: ProductSet) -> Any:
     """The kernel that solves problems of bodies over such blocks."""
-    if K.family == COULOMB_3D:
+    if K.family == parts.COULOMB_3D:
         return body_problems.solve_coulomb3
     return body_problems.solve_jointed if body_problems.is_jointed(K.kind) else body_problems.solve_blocks
 

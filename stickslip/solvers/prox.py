@@ -22,7 +22,7 @@ from stickslip.problem.solution import Status
 from stickslip.solvers.base import ContactSolver
 from stickslip.solvers.certify import Attempt
 from stickslip.solvers.gauss_seidel import NSGS
-from stickslip.solvers.newton_bodies import proximal_system
+from stickslip.solvers.newton_systems import proximal_system
 from stickslip.solvers.registry import Progress
 
 STATUS = {

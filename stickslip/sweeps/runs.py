@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from stickslip.bench.campaigns.contestants import (
     source_of_function,
     takes,
 )
+from stickslip.bench.campaigns.own_files import own_files
 from stickslip.bench.collections.models import as_model, is_own, made_by
 from stickslip.bench.environment import Environment
 from stickslip.bench.json_data import Fail, Stored, refuse
@@ -111,6 +113,10 @@ class Run(Work):
         """Files of functions, by their hashes."""
         found = ((source, place_file(place)) for place, source in self.sources.items())
         return {source: path for source, path in found if path}
+
+    def contents(self, path: str) -> dict[str, bytes]:
+        """A file of functions, and those that it imports from beside it."""
+        return {name: file.read_bytes() for name, file in own_files(Path(path)).items()}
 
     def placed(self, files: Mapping[str, str]) -> Self:
         """The same run with its functions in these files."""

@@ -219,7 +219,7 @@ def _swept(
 ) -> SweepResult:
     """Run what the file does not hold yet."""
     head = Head(asked, getattr(executor, "environment", None) or here(), command)
-    journal, rows = Journal(out, "sweep"), dict[int, Row]()
+    journal, rows, safe = Journal(out, "sweep"), dict[int, Row](), False
     try:
         found, done = done_in(out, asked)
         left = journal_rows(out)
@@ -232,6 +232,7 @@ def _swept(
         done[list(rows)] = True
         if found is None or rows:
             _write(out, head, rows)
+        safe = True  # what the journal held is in the file
         todo = np.flatnonzero(~done)
         told = _Told(progress, int(done.sum()), done.size)
         for first in range(0, len(todo), PORTION):
@@ -243,7 +244,7 @@ def _swept(
                 _write(out, head, rows)
         return read_sweep(out)
     finally:
-        journal.close(keep=bool(rows))
+        journal.close(keep=bool(rows) or not safe)
 
 
 def _write(out: Path, head: Head, rows: dict[int, Row]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.colors import BoundaryNorm
+from matplotlib.colors import BoundaryNorm, ListedColormap, to_hex
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
@@ -64,9 +64,7 @@ def draw(figure: Figure, path: str | Path, colours: Mapping[str, str] | None = N
     path, colours = Path(path), colours or palette([figure])[0]
     match path.suffix.lower():
         case ".pgf":
-            if any(panel.heat is not None for panel in figure.panels):
-                raise ValueError(f"{path}: a heat map has no PGF form; write .pdf, .svg, .png or .csv")
-            replace_file(path, figure_pgf(figure, colours).encode())
+            replace_file(path, figure_pgf(figure, colours, shades).encode())
         case ".csv":
             replace_file(path, figure_csv(figure).encode())
         case ending if ending.removeprefix(".") in FORMATS:
@@ -218,13 +216,23 @@ def _plot(axes: Any, panel: Panel, colours: Mapping[str, str], handles: dict[str
     _dress(axes, panel)
 
 
+def shades(heat: HeatMap) -> tuple[list[float], list[str]]:
+    """Levels between the few colours of a heat map, and the colours, one less."""
+    values = np.asarray(heat.values, float)
+    values = values[np.isfinite(values)]
+    low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
+    ticks = MaxNLocator(nbins=SHADES, steps=TICKS).tick_values(low, high if high > low else low + 1.0)
+    levels = np.asarray(ticks, float)
+    colours = matplotlib.colormaps["viridis"]
+    middles = BoundaryNorm(levels, colours.N)(0.5 * (levels[1:] + levels[:-1]))
+    return levels.tolist(), [to_hex(tuple(colour)) for colour in np.asarray(colours(middles))]
+
+
 def _heat(axes: Any, heat: HeatMap, label: str) -> None:
     """Cells in few colours, and the scale beside them; without pixels, so that a page needs no picture."""
     values = np.ma.masked_invalid(np.asarray(heat.values, float))
-    low, high = (float(values.min()), float(values.max())) if values.count() else (0.0, 1.0)
-    levels = MaxNLocator(nbins=SHADES, steps=TICKS).tick_values(low, high if high > low else low + 1.0)
-    colours = matplotlib.colormaps["viridis"]
-    norm = BoundaryNorm(levels, colours.N)
+    levels, hexes = shades(heat)
+    colours, norm = ListedColormap(hexes), BoundaryNorm(levels, len(hexes))
     cells = axes.pcolormesh(heat.x, heat.y, values, cmap=colours, norm=norm, edgecolors="face", linewidth=0.2)
     scale = axes.figure.colorbar(cells, ax=axes, fraction=0.08, pad=0.03)
     scale.outline.set_visible(False)

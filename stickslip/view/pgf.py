@@ -1,11 +1,13 @@
 """Figures as PGF for LaTeX: text that pgfplots draws in the fonts of the paper."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from stickslip.exhibits import GUIDE, Curve, Figure, Panel
+from stickslip.exhibits import GUIDE, Curve, Figure, HeatMap, Panel
+from stickslip.problem.checks import Array
 from stickslip.view.latex_text import latex_text
 from stickslip.view.style import ZERO
 
@@ -21,15 +23,19 @@ LINES = {
 LEGEND_COLUMNS = 3
 
 
-def figure_pgf(figure: Figure, colours: Mapping[str, str]) -> str:
+Shades = Callable[[HeatMap], tuple[Sequence[float], Sequence[str]]]
+"""Levels between the colours of a heat map, and the colours, one less."""
+
+
+def figure_pgf(figure: Figure, colours: Mapping[str, str], shades: Shades) -> str:
     """A figure as a `tikzpicture`, to be read by `\\input` in a document with `PREAMBLE`.
 
-    colours: of the curves by name, as `view.figures.palette` gives them.
+    colours: of the curves by name, as `view.figures.palette` gives them; shades: as `view.figures.shades`.
     """
-    return "\n".join(_figure(figure, colours)) + "\n"
+    return "\n".join(_figure(figure, colours, shades)) + "\n"
 
 
-def _figure(figure: Figure, colours: Mapping[str, str]) -> Iterator[str]:
+def _figure(figure: Figure, colours: Mapping[str, str], shades: Shades) -> Iterator[str]:
     panels = figure.panels
     across = max(1, min(figure.across, len(panels)))
     down = math.ceil(len(panels) / across)
@@ -45,12 +51,12 @@ def _figure(figure: Figure, colours: Mapping[str, str]) -> Iterator[str]:
     # The legend of all panels is that of the first panel in the last row: there is room below it.
     last = across * (down - 1)
     for k, panel in enumerate(panels):
-        yield from _panel(panel, colours, _legend(figure, colours) if k == last else ())
+        yield from _panel(panel, colours, shades, _legend(figure, colours) if k == last else ())
     yield r"\end{groupplot}"
     yield r"\end{tikzpicture}"
 
 
-def _panel(panel: Panel, colours: Mapping[str, str], legend: Sequence[str]) -> Iterator[str]:
+def _panel(panel: Panel, colours: Mapping[str, str], shades: Shades, legend: Sequence[str]) -> Iterator[str]:
     options = [
         f"title={{{latex_text(panel.title)}}}", f"xlabel={{{latex_text(panel.x_label)}}}",
         f"ylabel={{{latex_text(panel.y_label)}}}",
@@ -60,12 +66,17 @@ def _panel(panel: Panel, colours: Mapping[str, str], legend: Sequence[str]) -> I
     options += ["axis equal"] if panel.equal else []
     if panel.y_range is not None:
         options += [f"ymin={panel.y_range[0]:.9g}", f"ymax={panel.y_range[1]:.9g}"]
+    if panel.heat is not None:
+        options += [f"{name}={edges[k]:.9g}" for name, edges, k in _ends(panel.heat)]
+        options += ["grid=none", "clip=false"]
     if legend:
         options.append(
             f"legend columns={LEGEND_COLUMNS}, legend cell align=left, legend style={{draw=none, fill=none,"
             r" font=\scriptsize, at={(0,-0.3)}, anchor=north west}"
         )
     yield rf"\nextgroupplot[{', '.join(options)}]"
+    if panel.heat is not None:
+        yield from _heat(panel.heat, *shades(panel.heat))
     for curve in panel.curves:
         yield from _curve(panel, curve, colours[curve.name])
     if panel.level is not None:
@@ -73,6 +84,30 @@ def _panel(panel: Panel, colours: Mapping[str, str], legend: Sequence[str]) -> I
         ends = [f"({{rel axis cs:{end},0}} |- {{{place}}})" for end in (0, 1)]
         yield rf"\draw[gray, dotted] {ends[0]} -- {ends[1]};"
     yield from legend
+
+
+def _ends(heat: HeatMap) -> list[tuple[str, Array, int]]:
+    """Ends of the axes of a heat map: the option, the edges, and which of them it is."""
+    return [("xmin", heat.x, 0), ("xmax", heat.x, -1), ("ymin", heat.y, 0), ("ymax", heat.y, -1)]
+
+
+def _heat(heat: HeatMap, levels: Sequence[float], colours: Sequence[str]) -> Iterator[str]:
+    """A rectangle for each cell, and beside the axes one for each colour, with its levels."""
+    x, y, values = (np.asarray(part, float).tolist() for part in (heat.x, heat.y, heat.values))
+    for j, row in enumerate(values):
+        for i, value in enumerate(row):
+            if math.isfinite(value):
+                k = min(max(bisect_right(levels, value) - 1, 0), len(colours) - 1)
+                corners = (f"(axis cs:{x[i + e]:.9g},{y[j + e]:.9g})" for e in (0, 1))
+                yield rf"\fill[fill={_rgb(colours[k])}] {' rectangle '.join(corners)};"
+    for k, colour in enumerate(colours):
+        low, high = k / len(colours), (k + 1) / len(colours)
+        corners = (f"(rel axis cs:{across},{up:.9g})" for across, up in ((1.04, low), (1.08, high)))
+        yield rf"\fill[fill={_rgb(colour)}] {' rectangle '.join(corners)};"
+    for k, level in enumerate(levels):
+        place = f"(rel axis cs:1.08,{k / len(colours):.9g})"
+        yield rf"\node[right, font=\tiny] at {place} {{{level:.6g}}};"
+    yield rf"\node[above, font=\tiny] at (rel axis cs:1.06,1) {{{latex_text(heat.label)}}};"
 
 
 def _curve(panel: Panel, curve: Curve, colour: str) -> Iterator[str]:
@@ -104,9 +139,14 @@ def _legend(figure: Figure, colours: Mapping[str, str]) -> list[str]:
 
 
 def _style(style: str, colour: str, *, thin: bool) -> str:
-    red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
     width = ", line width=0.4pt" if thin else ""
-    return f"color={{rgb,255:red,{red};green,{green};blue,{blue}}}, {LINES.get(style, 'solid')}{width}"
+    return f"color={_rgb(colour)}, {LINES.get(style, 'solid')}{width}"
+
+
+def _rgb(colour: str) -> str:
+    """A colour as xcolor takes it, from one like #0072b2."""
+    red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
+    return f"{{rgb,255:red,{red};green,{green};blue,{blue}}}"
 
 
 def _number(value: float) -> str:

@@ -57,7 +57,8 @@ def test_a_record_says_what_the_judge_says_and_all_options(path):
     assert record.options["tolerance"] == 1e-8
     assert record.repetitions == LIMITS.best_of
     assert record.iterations >= 1
-    assert record.seconds > 0.0
+    assert 0.0 < record.seconds <= record.median_seconds <= record.longest_seconds
+    assert 0.0 <= record.cpu_seconds <= record.median_cpu_seconds <= record.longest_cpu_seconds
     assert RunRecord.from_json(json.loads(json.dumps(record.as_json()))).key == record.key
 
 

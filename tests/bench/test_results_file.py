@@ -13,6 +13,7 @@ from made_results import CONDITIONS, PLACE, entry, run_of, same, table
 
 from stickslip.bench.campaigns.journal import Journal, journal_of
 from stickslip.bench.campaigns.results_file import (
+    ADDED,
     ROOT,
     journal_head,
     read_results,
@@ -85,6 +86,16 @@ def test_plain_h5py_reads_it(tmp_path):
         assert len(longest.history) == end - start == 10
         np.testing.assert_array_equal(runs["history"][start:end], longest.history)
         assert json.loads(group["conditions"][()])["timeout"] == 20.0
+
+
+def test_files_without_median_and_longest_times_are_read(tmp_path):
+    def older(group):
+        for name in ADDED:
+            del group["runs"][name]
+
+    back = read_results(changed(tmp_path, older))
+    assert same(replace(back, problems=()), replace(odd_table(), problems=()))
+    assert math.isnan(back.runs[0].longest_seconds)
 
 
 def test_many_runs_of_long_histories(tmp_path):

@@ -33,7 +33,7 @@ if "print('siconos'" in sys.argv[-1]:
     print("siconos 9.9")
     sys.exit()
 figures = dict.fromkeys(("info", "repetitions", "iterations"), 1)
-figures |= dict.fromkeys(("seconds", "wall", "cpu", "memory"), 1e-3)
+figures |= dict.fromkeys(("seconds", *{times!r}, "memory"), 1e-3)
 print("ready", flush=True)
 for line in sys.stdin:
     request = json.loads(line)
@@ -52,7 +52,9 @@ def stand_in(tmp_path, monkeypatch):
 
     def make(does="pass", answer="[1.0, 0.0, 0.0]"):
         path = tmp_path / "python"
-        path.write_text(STAND_IN.format(python=sys.executable, does=does, answer=answer))
+        path.write_text(
+            STAND_IN.format(python=sys.executable, does=does, answer=answer, times=siconos_process.TIMES)
+        )
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
         monkeypatch.setenv(siconos_process.VARIABLE, str(path))
         find_siconos.cache_clear()
@@ -90,6 +92,7 @@ def test_the_one_that_is_named_comes_first(stand_in):
     assert record.solved
     assert record.source == "siconos 9.9"
     assert (record.natural, record.seconds, record.cpu_seconds, record.repetitions) == (0.0, 1e-3, 1e-3, 1)
+    assert (record.longest_seconds, record.median_cpu_seconds) == (1e-3, 1e-3)
     wanted = {"solver": "SICONOS_FRICTION_3D_NSGS", "storage": "block", "tolerance": 1e-6, "tries": 2}
     assert record.options == wanted
 

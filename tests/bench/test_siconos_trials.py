@@ -8,12 +8,13 @@ import pytest
 
 from stickslip import ContactProblem, coulomb
 from stickslip.bench.siconos.peer import Peer
+from stickslip.bench.siconos.process import TIMES
 
 WORKER = """#!{python}
 import json, os, sys, time
 import numpy as np
 figures = dict.fromkeys(("info", "repetitions", "iterations"), 1)
-figures |= dict.fromkeys(("seconds", "wall", "cpu", "memory"), 1e-3)
+figures |= dict.fromkeys(("seconds", *{times!r}, "memory"), 1e-3)
 print("ready", flush=True)
 for line in sys.stdin:
     request = json.loads(line)
@@ -36,7 +37,7 @@ for line in sys.stdin:
 def test_a_crash_a_hang_and_an_error_cost_one_cell_each(tmp_path):
     """The stand-in solves by PROX only, and only when asked for more than the judge wants."""
     stand_in = tmp_path / "stand-in"
-    stand_in.write_text(WORKER.format(python=sys.executable))
+    stand_in.write_text(WORKER.format(python=sys.executable, times=TIMES))
     stand_in.chmod(stand_in.stat().st_mode | stat.S_IXUSR)
     problem = ContactProblem(np.eye(3), [-1.0, 0.0, 0.0], coulomb([0.5]))
     with Peer(str(stand_in), problem) as peer:

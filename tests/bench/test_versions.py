@@ -35,7 +35,7 @@ def test_every_solver_has_its_version_in_its_name(both):
 def test_gains_losses_and_means_are_told(both):
     summary, largest = versions_section(both, ["old", "new"]).tables
     rows = {row[0]: row for row in summary.rows}
-    solver, version, tolerance, before, after, gained, lost, common, mean, least, most = rows["nsgs"]
+    solver, version, tolerance, before, after, gained, lost, common, *_, mean, least, most = rows["nsgs"]
     assert (solver, version, before, after, gained, lost, common) == ("nsgs", "new", 3, 3, 1, 1, 2)
     assert tolerance in both.conditions.tolerances
     assert (mean, least, most) == (pytest.approx(math.sqrt(2.0 * 8.0)), 2.0, 8.0)
@@ -43,6 +43,22 @@ def test_gains_losses_and_means_are_told(both):
     # Problems gained or lost come first, then the largest ratio.
     assert {row[3] for row in largest.rows[:2]} == {"chute/c", "chute/d"}
     assert largest.rows[2][3:] == ["stack/b", "8 s", "1 s", 8.0]
+
+
+def test_only_times_that_do_not_overlap_are_faster_or_slower():
+    def repeated(shortest, longest):
+        return {"seconds": shortest, "median_seconds": shortest, "longest_seconds": longest}
+
+    names = dict.fromkeys(("a/faster", "a/slower", "a/open", "a/one call"), 3)
+    old = {"a/faster": repeated(2.0, 3.0), "a/slower": repeated(1.0, 1.1), "a/open": repeated(1.0, 1.3)}
+    new = {"a/faster": repeated(1.0, 1.9), "a/slower": repeated(1.2, 1.3), "a/open": repeated(1.2, 1.4)}
+    tables = [campaign(names, {(name, "nsgs"): said for name, said in (one | {"a/one call": 1.0}).items()})
+              for one in (old, new)]  # fmt: skip
+    both = combine([tagged(*pair) for pair in zip(tables, ("old", "new"), strict=True)])
+    summary, largest = versions_section(both, ["old", "new"]).tables
+    row = dict(zip(summary.headings, summary.rows[0], strict=True))
+    assert (row["both"], row["faster"], row["slower"]) == (4, 1, 1)
+    assert largest.rows[0][3:6] == ["a/faster", "2 to 3 s", "1 to 1.9 s"]
 
 
 def test_a_solver_of_one_version_alone_is_not_compared():

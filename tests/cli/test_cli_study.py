@@ -54,7 +54,7 @@ def test_tables_are_printed(run, tiny):
     assert "wrote" not in result.out
 
 
-@pytest.mark.parametrize("ending", ["png", "svg"])
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf", "pgf"])
 def test_files(run, tiny, tmp_path, ending):
     out = tmp_path / "deep" / "out"
     result = run("study", "tiny", "--out", out, "--plot", ending)
@@ -83,7 +83,7 @@ def test_what_is_refused(run, tiny, tmp_path):
     run("study", "sliding").refuses("sliding", "rolling", "tiny")
     (tmp_path / "file").touch()
     run("study", "tiny", "--out", tmp_path / "file").refuses(str(tmp_path / "file"))
-    run("study", "tiny", "--plot", "pdf").refuses("pdf", "png")
+    run("study", "tiny", "--plot", "gif").refuses("gif", "png")
     assert tiny == []
 
 

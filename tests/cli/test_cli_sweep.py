@@ -75,7 +75,9 @@ def test_failed_runs_are_told(run, tmp_path):
     [
         (("bouncing-ball", "--vary", "q=1:2:3"), ("no parameter 'q'",)),
         (("bouncing-ball", "--vary", "e"), ("is not of the form",)),
-        (("bouncing-ball", "--vary", "e=1:2"), ("--vary 'e=1:2'",)),
+        (("bouncing-ball", "--vary", "e=1:2"), ("--vary 'e=1:2'", "neither first:last:count nor numbers")),
+        (("bouncing-ball", "--vary", "e=0:1:0"), ("0 values; the number must lie in",)),
+        (("bouncing-ball", "--vary", "e=unifrm:0:1"), ("distributions are uniform, log-uniform",)),
         (("bouncing-ball", "--vary", "e=0.1", "--e", "0.5"), ("e is given twice",)),
         (("bouncing-ball", "--vary", "e=0.1", "--heigth", "1"), ("did you mean 'height'",)),
         (("bouncing-ball", "--vary", "e=uniform:0:1"), ("samples is 0",)),
@@ -122,12 +124,23 @@ def test_a_report_as_text_and_as_a_table(run, done, tmp_path):
     assert [float(row["lowest"]) for row in rows] == ss.read(done).measures["lowest"].tolist()
 
 
+def test_figures_of_a_report_for_papers(run, done, tmp_path):
+    folders = tmp_path / "data", tmp_path / "figures"
+    given = "--out", tmp_path / "s.tex", "--data", folders[0], "--figures", folders[1]
+    assert run("sweep-report", done, *given).code == 0
+    assert r"\input{s-figures/figure-1.pgf}" in (tmp_path / "s.tex").read_text()
+    data, figures = (sorted(path.name for path in folder.iterdir()) for folder in folders)
+    names = [name.removesuffix(".csv") for name in data]
+    assert names
+    assert figures == sorted(f"{name}.{ending}" for name in names for ending in ("pdf", "pgf"))
+
+
 def test_what_a_report_refuses(run, done, tmp_path):
     other = tmp_path / "other.h5"
     other.write_text("no")
     run("sweep-report", other, "--out", tmp_path / "s.html").refuses("this is not the file of a sweep")
     run("sweep-report", tmp_path / "none.h5", "--out", tmp_path / "s.html").refuses("no such file")
-    run("sweep-report", done, "--out", tmp_path / "s.pdf").refuses(".html")
+    run("sweep-report", done, "--out", tmp_path / "s.gif").refuses(".html")
     run("sweep-report", done, "--out", tmp_path / "s.html", "--measures", "lowst").refuses(
         "no column 'lowst'"
     )

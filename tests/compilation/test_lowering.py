@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stickslip.compilation import JIT
-from stickslip.kernels.jit import formula, jit
+from stickslip.kernels.jit import formula, jit, jit_forward
 
 if JIT:
     from numba.core.runtime import _nrt_python, rtsys
@@ -16,6 +16,9 @@ def elements(a, b, i, j):
     b[i, j], b[-1, -2], b[0, 1] = a[i, j] + a[-1, j], a[i, -1], a[-2, 0]
     b[j][0] += a[i][j]
     return a[i, j], a[j][-1], b[1, 0]
+
+
+forward = jit_forward(formula(elements))
 
 
 @jit
@@ -64,6 +67,13 @@ GRID = np.arange(42.0).reshape(6, 7)
 def test_elements_are_those_of_python(a: np.ndarray, i: int, j: int) -> None:
     mine, expected = np.zeros((6, 7)), np.zeros((6, 7))
     assert elements(a, mine, i, j) == formula(elements)(a, expected, i, j)
+    assert np.array_equal(mine, expected)
+
+
+@pytest.mark.parametrize("a", [GRID, GRID[::2, ::-1], np.asfortranarray(GRID)], ids=str)
+def test_elements_from_the_front_are_those_of_python(a: np.ndarray) -> None:
+    mine, expected = np.zeros((6, 7)), np.zeros((6, 7))
+    assert forward(a, mine, 1, 2) == formula(forward)(a, expected, 1, 2)
     assert np.array_equal(mine, expected)
 
 

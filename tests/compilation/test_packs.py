@@ -46,6 +46,31 @@ def test_a_processor_gets_the_levels_whose_features_it_has(monkeypatch, machine,
     assert target.levels_of_host() == levels
 
 
+def test_keys_of_a_level_do_not_depend_on_the_machine(monkeypatch):
+    """A wheel is made on a processor with AVX, and used on others, where Numba has another setting."""
+
+    def keys(machine, avx, cpu, level):
+        monkeypatch.setattr(target.platform, "machine", lambda: machine)
+        monkeypatch.setattr(target.config, "ENABLE_AVX", avx)
+        monkeypatch.setattr(target.config, "CPU_NAME", cpu)
+        monkeypatch.setattr(target.config, "CPU_FEATURES", None if cpu is None else "")
+        target.toolchain.cache_clear()
+        given = dict.fromkeys(V3.split(), True)
+        monkeypatch.setattr(target.llvmlite.binding, "get_host_cpu_features", lambda: given)
+        own = (target.processor(),) if cpu else target.levels_of_host()
+        return {target.key(packs.write, (), "entry", one) for one in own if one == level}
+
+    try:
+        for machine, levels in module("build").LEVELS.items():
+            for level in levels:
+                made = keys(machine, True, level, level)
+                assert len(made) == 1
+                assert keys(machine, True, None, level) == made
+                assert keys(machine, False, None, level) == (set() if level == "x86-64-v3" else made)
+    finally:
+        target.toolchain.cache_clear()
+
+
 def test_a_pack_gives_back_what_was_put_in_and_no_damaged_record(tmp_path):
     records = {key: bytes([k]) * (50 + k) for k, key in enumerate(KEYS)}
     path = tmp_path / "level.pack"

@@ -232,12 +232,12 @@ def test_large_files_are_read_in_parts(whole, tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_writers_are_killed_at_hundreds_of_random_moments(tmp_path):
+def test_writers_are_killed_at_a_hundred_random_moments(tmp_path):
     place = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TRIALS.parents[1]), str(TRIALS.parent)])}
     done = subprocess.run(
-        [sys.executable, str(TRIALS), str(tmp_path), "200", "7"], capture_output=True, text=True, env=place
+        [sys.executable, str(TRIALS), str(tmp_path), "100", "7"], capture_output=True, text=True, env=place
     )
     assert done.returncode == 0, done.stderr[-2000:]
     told = json.loads(done.stdout.splitlines()[-1])
-    assert told["trials"] == 200
-    assert told["least"] < told["most"]
+    assert told["trials"] == 100
+    assert told["least"] < 0.3 * told["whole"] < 0.7 * told["whole"] < told["most"]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stickslip.kernels.lines import add_lines
+from stickslip.kernels.lines import FOUR, LINE, add_lines, add_two_lines, four_products
 
 
 def plain(start, X, which, f, count, first, y):
@@ -40,3 +40,25 @@ def test_lines_may_be_longer_than_the_sum():
     X, y = np.arange(24.0).reshape(2, 12), np.full(9, -1.0)
     add_lines(np.zeros(9), X, np.array([1]), np.array([1.0]), 1, 0, y)
     np.testing.assert_array_equal(y, X[1, :9])
+
+
+@pytest.mark.parametrize("n", [1, 8, 15, 16, 24, 37])
+def test_two_lines_are_added_at_once(n):
+    x, y, start = np.random.default_rng(n).standard_normal((3, n + 2))
+    found = start[:n].copy()
+    add_two_lines(0.5, x, -3.0, y, 1, found)
+    expected = np.append(start[:1], start[1:n] + 0.5 * x[1:n] + -3.0 * y[1:n])
+    assert found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("n", [LINE, 3 * LINE])
+def test_products_are_those_of_matrices(n):
+    random = np.random.default_rng(n)
+    d, X = random.standard_normal(6), random.standard_normal((6, 3 * LINE))
+    found = np.full((FOUR, 4 * LINE), 7.0)
+    four_products(d, X, 4, 1, 5, n, found.reshape(-1))
+    expected = X[1:5, 4 : 4 + FOUR].T @ np.diag(d[1:5]) @ X[1:5, :n]
+    np.testing.assert_allclose(found[:, :n], expected, atol=1e-14)
+    assert (found[:, n:] == 7.0).all()
+    four_products(d, X, 4, 5, 1, n, found.reshape(-1))
+    assert not found[:, :n].any()

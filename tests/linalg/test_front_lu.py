@@ -12,7 +12,7 @@ from recorded import FOLDER, needs_recorded
 import stickslip as ss
 from stickslip.compilation import JIT
 from stickslip.linalg.front_lu import GOOD, BlockLU
-from stickslip.solvers import newton_reduced
+from stickslip.solvers import newton_systems
 
 EVERY = pytest.mark.parametrize("graph", GRAPHS)
 COMPILED = pytest.mark.skipif(not JIT, reason="without compilation SuperLU does it all")
@@ -234,7 +234,7 @@ def test_newton_matrices_of_recorded_problems(name, monkeypatch):
             seen.append((self, float((rest / (bound + 1e-6 * bound.max())).max())))
             return x
 
-    monkeypatch.setattr(newton_reduced, "BlockLU", Watched)
+    monkeypatch.setattr(newton_systems, "BlockLU", Watched)
     found = ss.solve(ss.read(FOLDER / "friction" / name), "prox", tolerance=1e-8)
     assert found.status.ok
     assert seen

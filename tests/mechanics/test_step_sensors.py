@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip.kernels.steps.tables import JointTable
 from stickslip.mechanics.sensors import Reading
 from stickslip.mechanics.step_sensors import (
     Accelerometer,
@@ -105,7 +106,7 @@ def test_joints_are_felt_as_views_show_them(record):
         b.sensor(ForceSensor(f"force {joint}", joint=joint))
         b.sensor(TorqueSensor(f"moment {joint}", joint=joint))
     run = ss.simulate(b.build(), until=0.2, h=1e-3, record=record, forces="solver")
-    columns = (run.t, run.h, run.q, run.v, run.joint_r, run.joint_offset, run.joint_id)
+    columns = (run.t, run.h, run.q, run.v, JointTable(run.joint_offset, run.joint_id, run.joint_r))
     for joint in ("foot", "elbow"):
         view = joint_view(run.model, joint, *columns)
         np.testing.assert_array_equal(run.sensors[f"force {joint}"], view.force)

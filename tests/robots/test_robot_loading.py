@@ -98,6 +98,72 @@ def test_what_is_not_supported_is_refused_by_name():
         Robot.load(sticky)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (scene('<body name="b"><freejoint/><geom size=".1"/></body><flexcomp name="cloth" type="grid"'
+               ' count="4 4 1" spacing=".1 .1 .1" mass="1" dim="2"/>'), "'cloth': flexible bodies"),
+        ('<mujoco>\n<extension><plugin plugin="no.such"/></extension></mujoco>',
+         "'no.such': plugins are not supported.*line 2"),
+        ('<robot xmlns:xacro="http://www.ros.org/wiki/xacro">\n<xacro:include filename="x"/></robot>',
+         "line 2: <xacro:include>.*make URDF of them first"),
+        (scene('<body>\n<joint range="nan 1"/><geom size=".1"/></body>'), "line 2: range of <joint>"),
+        (scene('<body><joint/><geom name="g" size=".1" friction="inf 0 0"/></body>'),
+         "friction of geom 'g' is .inf.*finite"),
+        (scene('<body><joint name="j" frictionloss="-2"/><geom size=".1"/></body>'),
+         "frictionloss of joint 'j'.*from 0 on"),
+        (scene('<body pos="inf 0 0"><joint/><geom size=".1"/></body>'), "pos of body 'body1'"),
+        (URDF.format("").replace('mass value="1"', 'mass value="0"'), "name 'tip', line 1"),
+        ("", "'': there is no such file"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_robot_is_named(text: str, said: str):
+    with pytest.raises(ss.ModelError, match=f"(?s){said}") as caught:
+        Robot.load(text)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_of_the_search_path_may_be_given_by_itself(tmp_path: Path):
+    """It is no list of letters, of which the first one would be the root of all folders."""
+    (tmp_path / "part.obj").write_text(OBJ)
+    text = (
+        '<mujoco><asset><mesh name="m" file="{}"/></asset><worldbody><body><freejoint/>'
+        '<geom type="mesh" mesh="m"/></body></worldbody></mujoco>'
+    )
+    assert Robot.load(text.format("part.obj"), search=str(tmp_path)).model.nmesh == 1
+    with pytest.raises(ss.ModelError, match="outside the model's folder"):
+        Robot.load(text.format(Path(__file__).resolve()), search=str(tmp_path))
+
+
+def test_meshes_for_the_eye_are_not_asked_for():
+    """MuJoCo leaves them out of URDF, whatever their format is."""
+    look = '<visual><geometry><mesh filename="package://arm/look.dae"/></geometry></visual>'
+    assert Robot.load(URDF.format(look)).names("joint") == ("elbow",)
+    kept = '<mujoco><compiler discardvisual="false"/></mujoco><link name="base"/>'
+    with pytest.raises(ss.ModelError, match=r"look\.dae"):
+        Robot.load(URDF.format(look).replace('<link name="base"/>', kept))
+
+
+def test_models_that_a_model_attaches_are_read_with_their_files(tmp_path: Path):
+    (tmp_path / "arm" / "meshes").mkdir(parents=True)
+    (tmp_path / "arm" / "meshes" / "part.obj").write_text(OBJ)
+    (tmp_path / "arm" / "arm.xml").write_text(
+        '<mujoco><compiler meshdir="meshes"/><asset><mesh name="part" file="part.obj"/></asset><worldbody>'
+        '<body name="b"><freejoint/><geom type="mesh" mesh="part"/></body></worldbody></mujoco>'
+    )
+    scene = (
+        '<mujoco><asset><model name="arm" file="{}"/></asset><worldbody>'
+        '<attach model="arm" body="b" prefix="my_"/></worldbody></mujoco>'
+    )
+    (tmp_path / "scene.xml").write_text(scene.format("arm/arm.xml"))
+    robot = Robot.load(tmp_path / "scene.xml")
+    assert robot.names("body") == ("world", "my_b")
+    assert robot.model.nmesh == 1
+    (tmp_path / "arm" / "scene.xml").write_text(scene.format("../scene.xml"))
+    with pytest.raises(ss.ModelError, match="outside the model's folder"):
+        Robot.load(tmp_path / "arm" / "scene.xml")
+
+
 def test_what_has_no_use_is_told():
     text = ball(1.0).replace('size=".05"', 'size=".05" solref=".01 1"')
     text = text.replace("<option ", '<option impratio="10" integrator="implicitfast" ')

@@ -248,6 +248,44 @@ def test_a_conical_pendulum_goes_round():
     assert np.abs(x - np.stack(turn, axis=1)).max() < 1e-9
 
 
+def test_a_stiff_spring_of_a_ball_joint_is_implicit():
+    """Steps far beyond its period: the recursion of one angle, and energy that never grows."""
+    k, J, h = 1e5, 0.1, 0.01
+    text = scene(
+        f"""<body><joint name="ball" type="ball" stiffness="{k}"/><inertial pos="0 0 0" mass="1"
+        diaginertia="{J} {J} {J}"/></body>""",
+        h=h,
+    )
+    robot = Robot.load(text)
+    run = ss.simulate(robot, until=0.1, start=robot.state([np.cos(0.1), np.sin(0.1), 0.0, 0.0]))
+    angle, rate = 0.2, 0.0
+    for row in run.q[1:]:
+        rate = (J * rate - h * k * angle) / (J + h * h * k)
+        angle += h * rate
+        assert 2.0 * np.arctan2(row[1], row[0]) == pytest.approx(angle, abs=1e-12)
+    assert np.diff(run.energy).max() < 0.0
+
+
+@pytest.mark.parametrize("flag", ["spring", "actuation"])
+def test_springs_and_servos_that_are_switched_off_do_nothing(flag):
+    rest = """<tendon><fixed name="t" stiffness="1e4"><joint joint="a" coef="1"/></fixed></tendon>"""
+    servo = '<actuator><position joint="a" kp="1e4"/></actuator>'
+    text = sliders("1 0 0", 'stiffness="1e4"', rest, WEIGHTLESS)
+    if flag == "actuation":
+        text = sliders("1 0 0", "", servo, WEIGHTLESS)
+    robot = Robot.load(text.replace("<mujoco>", f'<mujoco><option><flag {flag}="disable"/></option>'))
+    run = ss.simulate(robot, until=0.1, h=1e-2, start=robot.state([0.2], [1.0]))
+    assert run.joint("a").speed == pytest.approx(1.0, abs=1e-12)
+
+
+def test_actuators_of_a_group_that_is_switched_off_do_nothing():
+    servo = '<actuator><position joint="a" kp="1e4" group="2"/></actuator>'
+    text = sliders("1 0 0", "", servo, WEIGHTLESS + ' actuatorgroupdisable="2"')
+    robot = Robot.load(text)
+    run = ss.simulate(robot, until=0.1, h=1e-2, start=robot.state([0.2], [1.0]))
+    assert run.joint("a").speed == pytest.approx(1.0, abs=1e-12)
+
+
 def test_a_limit_of_a_ball_joint_holds():
     """A rod that falls over is held at its cone."""
     text = scene(

@@ -281,6 +281,47 @@ def test_reset_of_some_members():
         assert_same(batch, k, alone(batch.model_of(k), seven[k] if k == 2 else None, 20))
 
 
+def test_sizes_of_members_and_starts_where_they_fit():
+    """Larger boxes begin higher up; where they do not, nothing is changed."""
+    world = stack()
+    size = Parameters.of(world).size
+    sizes = np.array([1.0, 0.8, 1.3])[:, None] * size
+    q = np.array([world.start.q] * 3)
+    q[2, 9::7] = 0.5 + 2.0 * np.arange(4)
+    with pytest.raises(ss.ModelError, match=r"^member 2: bodies overlap"):
+        ss.Batch(world, 3, h=H, parameters={"size": sizes})
+    batch = ss.Batch(world, 3, h=H, threads=2)
+    batch.step(2)
+    before = batch.state
+    with pytest.raises(ss.ModelError, match=r"^member 2: bodies overlap"):
+        batch.reset(parameters={"size": sizes})
+    assert batch.parameters == {}
+    assert batch.state.q.tobytes() == before.q.tobytes()
+    batch.step(3)
+    assert_same(batch, 2, alone(world, None, 5))
+    q[2, 9::7] += 0.3
+    batch.reset(parameters={"size": sizes}, q=q)
+    batch.step(20)
+    for k in range(3):
+        assert_same(batch, k, alone(batch.model_of(k), replace(world.start, q=q[k]), 20))
+
+
+def test_compiled_code_makes_all_steps_of_stacks_that_were_pushed():
+    """Sweeps stall in one step of ten here, and Newton's method ends them in the same call."""
+    builder = ss.WorldBuilder()
+    builder.material("wood", mu=0.5, e=0.0)
+    builder.body("floor", ss.Plane(), fixed=True, material="wood")
+    for k in range(10):
+        where = (0.01 * (k % 2), 0, 0.2 * (k + 0.5))
+        builder.body(f"box {k}", ss.Cuboid((0.2,) * 3), position=where, mass=8.0, material="wood")
+    batch = ss.Batch(builder.build(), 4, h=H, compiled_only=True)
+    pushes = 0.02 * np.random.default_rng(0).standard_normal((4, 66))
+    batch.reset(v=pushes * (np.arange(66) >= 6))
+    batch.step(100)
+    assert not batch.reasons
+    assert batch.worst.max() <= 1e-8
+
+
 def test_random_numbers_are_spawned_from_the_seed():
     batch = ss.Batch(balls(), 3, h=H, seed=7)
     drawn = [one.random(2).tolist() for one in batch.random]
@@ -298,6 +339,8 @@ def test_random_numbers_are_spawned_from_the_seed():
         ({"parameters": {"mo": [0.1]}}, "unknown parameter 'mo'"),
         ({"parameters": {"mu": np.ones((2, 1))}}, r"parameter 'mu' has shape \(2, 1\); expected \(3, "),
         ({"parameters": {"mass": -np.ones(3)}}, "member 0: "),
+        ({"parameters": {"size": -1.0}}, "^member 0: parameter size"),
+        ({"h": None}, "^h is missing"),
         ({"start": "here"}, "start is str"),
         ({"start": []}, "start has 0 entries"),
         ({"on_failure": "raise"}, "on_failure is 'raise'"),
@@ -307,6 +350,20 @@ def test_what_is_given_wrongly_is_said(how, said):
     given = {"n": 3, "h": H} | how
     with pytest.raises(ss.ModelError, match=said):
         ss.Batch(balls(), given.pop("n"), **given)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [
+        ({"mass": -1.0}, r"mass\[0\] is -1"),
+        ({"mass": 0.0}, "above 0"),
+        ({"friction": -0.1}, "at least 0"),
+        ({"restitution": 1.5}, "from 0 to 1"),
+    ],
+)
+def test_robots_that_cannot_be_are_refused(numbers, said):
+    with pytest.raises(ss.ModelError, match=f"^member 0: .*{said}"):
+        ss.Batch(robots(), 2, parameters=numbers)
 
 
 def test_misspelt_arguments_and_members():

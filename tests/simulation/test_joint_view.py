@@ -7,6 +7,7 @@ import pytest
 
 import stickslip as ss
 from stickslip.kernels.bodies import joint_geometry
+from stickslip.kernels.steps.tables import JointTable
 from stickslip.schemes.body_joints import PARTS, joint_rows
 from stickslip.simulation.joint_view import joint_view
 from stickslip.state import ModelError, UnknownNameError
@@ -16,7 +17,7 @@ G = 9.81
 
 def view(run, name):
     """The joint of a run."""
-    columns = (run.t, run.h, run.q, run.v, run.joint_r, run.joint_offset, run.joint_id)
+    columns = (run.t, run.h, run.q, run.v, JointTable(run.joint_offset, run.joint_id, run.joint_r))
     return joint_view(run.model, name, *columns)
 
 

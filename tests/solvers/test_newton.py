@@ -9,7 +9,7 @@ from stickslip.kernels import newton_systems
 from stickslip.problem.convert import reduce_to_contacts
 from stickslip.scenes import make as scene
 from stickslip.solvers.newton_global import GlobalSystem
-from stickslip.solvers.newton_reduced import ReducedSystem
+from stickslip.solvers.newton_systems import ReducedSystem
 from stickslip.solvers.registry import entry, make
 
 MAPS = ["newton-ac", "newton-jm", "newton-nm", "newton-fb"]
@@ -244,7 +244,7 @@ def test_large_systems_are_sparse_and_the_same(name, monkeypatch):
     problem = reduce_to_contacts(scene("packing-problem", spheres=20)).problem
     dense = make(name, tolerance=1e-10).solve(problem).or_raise()
     assert dense.iterations > 3
-    monkeypatch.setattr("stickslip.solvers.newton_reduced.COMPILED", 20)
+    monkeypatch.setattr("stickslip.solvers.newton_systems.COMPILED", 20)
     sparse = make(name, tolerance=1e-10).solve(problem).or_raise()
     np.testing.assert_allclose(sparse.u, dense.u, atol=1e-8 * np.abs(problem.u_free).max())
 

@@ -12,9 +12,8 @@ from stickslip.problem.operator import BodyDelassus
 from stickslip.problem.residuals import examine
 from stickslip.problem.sets import ProductSet
 from stickslip.solvers.auto import Auto
-from stickslip.solvers.newton_bodies import BodySystem, proximal_system
-from stickslip.solvers.newton_reduced import ContactSystem
-from stickslip.solvers.relaxed_start import relaxed_centre
+from stickslip.solvers.cone_path import relaxed_centre
+from stickslip.solvers.newton_systems import BodySystem, ContactSystem, proximal_system
 
 
 def step_of(system, r, alpha, moves=3):

@@ -230,6 +230,9 @@ def test_a_kill_at_any_moment_loses_nothing(tmp_path):
     assert len(taken) >= 6
     for k, left in enumerate(taken[-6:], 1):
         assert len(ss.read(left / "s.h5")) == k
+        with pytest.raises(OtherSweep):  # which loses nothing either
+            swept(left / "s.h5", h=0.02)
+        assert len(ss.read(left / "s.h5")) == k
         rest = Stops(100)
         assert content(swept(left / "s.h5", executor=rest)) == whole
         assert len(rest.ran) == 6 - k

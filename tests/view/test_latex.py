@@ -8,8 +8,8 @@ import stat
 import numpy as np
 import pytest
 
-from stickslip.exhibits import Curve, Figure, Page, Panel, Section, Table
-from stickslip.view.figures import draw, figure_csv, palette
+from stickslip.exhibits import Curve, Figure, HeatMap, Page, Panel, Section, Table
+from stickslip.view.figures import draw, figure_csv, palette, shades
 from stickslip.view.latex import TeXError, latex, write_pdf
 from stickslip.view.latex_text import latex_text
 from stickslip.view.pgf import figure_pgf
@@ -69,7 +69,7 @@ def test_text_is_set_as_it_reads(text, shown):
 
 
 def test_a_figure_has_all_its_points_and_balanced_text():
-    text = figure_pgf(FIGURE, palette([FIGURE])[0])
+    text = figure_pgf(FIGURE, palette([FIGURE])[0], shades)
     assert is_balanced(text)
     assert text.count(r"\nextgroupplot") == 3
     assert text.count(r"\addplot[") == 4
@@ -84,7 +84,26 @@ def test_a_figure_has_all_its_points_and_balanced_text():
     found = np.array([[float(cell) for cell in row] for row in rows if len(row) == 2])
     np.testing.assert_allclose(found[:, 0], X)
     np.testing.assert_allclose(found[:, 1], [1.0, 1e-3, 1e-20, np.nan, 1e-9])  # 0 has no logarithm
-    assert figure_pgf(FIGURE, palette([FIGURE])[0]) == text
+    assert figure_pgf(FIGURE, palette([FIGURE])[0], shades) == text
+
+
+def test_a_heat_map_is_a_rectangle_for_each_number_and_a_scale():
+    edges = np.array([0.0, 1.0, 2.0])
+    heat = HeatMap(edges, edges, np.array([[0.0, 0.3], [np.nan, 1.0]]), "runout [m]")
+    figure = Figure("map", [Panel("p", "x", "y", [], heat=heat)])
+    text = figure_pgf(figure, palette([figure])[0], shades)
+    assert is_balanced(text)
+    levels, colours = shades(heat)
+    assert levels[0] <= 0.0 < 1.0 <= levels[-1]
+    assert (len(levels), len(set(colours))) == (len(colours) + 1, len(colours))
+    cells = re.findall(
+        r"fill=\{rgb,255:([^}]*)\}\] \(axis cs:(\d),(\d)\) rectangle \(axis cs:(\d),(\d)\)", text
+    )
+    assert [cell[1:] for cell in cells] == [(*"0011",), (*"1021",), (*"1122",)]
+    assert len({cell[0] for cell in cells}) == 3
+    assert text.count("rectangle (rel axis cs:") == len(colours)
+    assert "xmin=0, xmax=2, ymin=0, ymax=2" in text
+    assert "runout [m]" in text
 
 
 def test_the_data_of_a_figure_are_read_back_bit_for_bit(tmp_path):

@@ -420,5 +420,5 @@ def test_points_of_a_heat_map_have_their_numbers(tmp_path):
     lines = (tmp_path / "map.csv").read_text().splitlines()
     assert lines[0].endswith(",value")
     assert [line.rsplit(",", 3)[1:] for line in lines[-2:]] == [["0.5", "1.5", "3.0"], ["1.5", "1.5", "4.0"]]
-    with pytest.raises(ValueError, match="a heat map has no PGF form"):
-        draw(figure, tmp_path / "map.pgf")
+    with pytest.raises(ValueError, match="a plot is a file of one of the kinds"):
+        draw(figure, tmp_path / "map.gif")

@@ -3,7 +3,6 @@
 A user's own is a class in a file or in a package, found and told apart by hash.
 """
 
-import hashlib
 import inspect
 import re
 import sys
@@ -15,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from stickslip.bench.campaigns.own_files import file_hash, source_hash
 from stickslip.bench.environment import version_of
 from stickslip.bench.json_data import Stored
 from stickslip.names import alternatives
@@ -77,10 +77,13 @@ def place_file(place: str) -> str:
 
 
 def source_of_function(place: str) -> str:
-    """First twelve digits of the hash of the file of a user's own class or function."""
+    """First twelve digits of the hash of the file of a user's own class or function, and of those that it
+    imports from beside it; of a module, of its file alone."""
     if place in HERE:
         return ""
-    return hashlib.sha256(_file(_parts(place)[0]).read_bytes()).hexdigest()[:12]
+    path, _ = _parts(place)
+    file = _file(path)
+    return source_hash(file) if path.endswith(".py") else file_hash(file)
 
 
 def takes(function: Any, name: str) -> bool:
@@ -128,7 +131,7 @@ def _module(path: str) -> ModuleType:
 
 
 def _from_file(file: Path) -> ModuleType:
-    name = f"{PREFIX}{file.stem}_{hashlib.sha256(file.read_bytes()).hexdigest()[:12]}"
+    name = f"{PREFIX}{file.stem}_{file_hash(file)}"
     if name in sys.modules:
         return sys.modules[name]
     spec = spec_from_file_location(name, file)

@@ -6,7 +6,8 @@
     runs/problem, options, environment            a row per run: numbers in these lists, -1 for no other
     runs/solver, source, outcome, status          texts
     runs/reason                                   JSON, a list of texts
-    runs/tolerance, natural, error, seconds, ...  numbers, in the units of `RunRecord`
+    runs/tolerance, natural, error, seconds, ...  numbers, in the units of `RunRecord`; files of version 0.1
+                                                  have no median and longest times
     runs/offset, history                          checks of run k are rows offset[k] to offset[k + 1]:
                                                   iteration, natural, natural_scaled
 
@@ -35,6 +36,8 @@ from stickslip.problem.checks import Array
 ROOT, VERSION = "stickslip_results", 1
 TEXTS = ("solver", "source", "outcome", "status")
 REALS = tuple(spec.name for spec in fields(RunRecord) if spec.type is float)
+ADDED = ("median_seconds", "longest_seconds", "median_cpu_seconds", "longest_cpu_seconds")
+"""Of these numbers, those that older files do not have."""
 INTEGERS = tuple(spec.name for spec in fields(RunRecord) if spec.type is int)
 
 
@@ -151,7 +154,8 @@ def _read_runs(source: Source, group: Any, hashes: Sequence[str]) -> tuple[RunRe
     runs = source.group(group, "runs")
     problem = _indices(source, runs, "problem", 0, len(hashes))
     columns: dict[str, Any] = {name: source.texts(runs, name) for name in TEXTS}
-    columns |= {name: source.reals(runs, name).tolist() for name in REALS}
+    found = [name for name in REALS if name in runs or name not in ADDED]
+    columns |= {name: source.reals(runs, name).tolist() for name in found}
     columns |= {name: source.integers(runs, name).tolist() for name in INTEGERS}
     columns["reason"] = _items(source, runs, "reason", str)
     columns["options"] = [options[k] for k in _indices(source, runs, "options", 0, len(options))]

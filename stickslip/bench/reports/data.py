@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.bench.analysis.costs import Costs, costs
+from stickslip.bench.analysis.costs import Costs, Grid, costs
 from stickslip.bench.analysis.profiles import data_profile, performance_profile
 from stickslip.bench.analysis.scaling import scaling
+from stickslip.bench.analysis.spread import spread
 from stickslip.bench.records import Outcome
 from stickslip.bench.reports.losses import Loss, claims, losses, unsolved_by_all
 from stickslip.bench.reports.subject import Subject, identity, is_peer, solved
@@ -39,15 +40,17 @@ def runs_table(results: Results) -> Table:
         rows.append(
             [*about, run.problem, run.solver, json.dumps(run.options, sort_keys=True), run.source,
              run.tolerance, run.outcome.value, run.status, run.reason, run.natural, run.natural_scaled,
-             run.error, run.impulse, run.velocity, run.work, run.iterations, run.seconds, run.cpu_seconds,
+             run.error, run.impulse, run.velocity, run.work, run.iterations, run.seconds, run.median_seconds,
+             run.longest_seconds, run.cpu_seconds, run.median_cpu_seconds, run.longest_cpu_seconds,
              run.compile_seconds, run.repetitions, run.memory, place.processor, place.python,
              place.stickslip, place.code]
         )  # fmt: skip
     columns = [
         "problem", "family", "contacts", "hash", "solver", "options", "source", "tolerance", "outcome",
         "status", "reason", "natural", "natural_scaled", "error", "impulse [N s]", "velocity [m/s]",
-        "work [J]", "iterations", "wall [s]", "processor [s]", "compiling [s]", "repetitions",
-        "memory [MiB]", "machine", "python", "stickslip", "code",
+        "work [J]", "iterations", "wall [s]", "median wall [s]", "longest wall [s]", "processor [s]",
+        "median processor [s]", "longest processor [s]", "compiling [s]", "repetitions", "memory [MiB]",
+        "machine", "python", "stickslip", "code",
     ]  # fmt: skip
     return Table("All runs", [Column(name, EXACT) for name in columns], rows)
 
@@ -84,6 +87,7 @@ def _at(grid: Subject, tolerance: float) -> dict[str, Any]:
                 "solved": solved(grid, solver, tolerance),
                 "runs": len(runs),
                 "outcomes": {o.value: sum(run.outcome is o for run in runs) for o in Outcome},
+                "spread": _spread(grid, solver, tolerance),
             }
             for solver in grid.solvers
             for runs in [grid.runs_of(solver, tolerance)]
@@ -110,6 +114,14 @@ def _at(grid: Subject, tolerance: float) -> dict[str, Any]:
         },
         "solved_by_nobody": [entry.name for entry, _ in unsolved_by_all(grid, tolerance)],
     }
+
+
+def _spread(grid: Grid, solver: str, tolerance: float) -> dict[str, Any]:
+    """Of the runs that were timed more than once, times over the shortest of each run, by problem."""
+    found = spread(grid, solver, tolerance)
+    names = "calls", "median", "longest"
+    rows = zip(found.calls.tolist(), found.medians.tolist(), found.longest.tolist(), strict=True)
+    return {p: dict(zip(names, row, strict=True)) for p, row in zip(found.problems, rows, strict=True)}
 
 
 def _profiles(found: Costs) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 from stickslip.bench.analysis.accuracy import accuracy
 from stickslip.bench.analysis.costs import TIMES, costs, count, listed
 from stickslip.bench.analysis.scaling import FEWEST, WIDTH
+from stickslip.bench.analysis.spread import undecided
 from stickslip.bench.reports.figures import (
     accuracy_figure,
     histories_figure,
@@ -25,7 +26,16 @@ from stickslip.bench.reports.losses import (
     unsolved_section,
 )
 from stickslip.bench.reports.subject import Subject, identity, is_peer, solved
-from stickslip.bench.reports.tables import all_runs, by_family, collection, exponents, fits, glance, shares
+from stickslip.bench.reports.tables import (
+    all_runs,
+    by_family,
+    collection,
+    exponents,
+    fits,
+    glance,
+    shares,
+    spreads,
+)
 from stickslip.bench.results import Entry, Results
 from stickslip.exhibits import Cell, Figure, Page, Section, Table, power
 
@@ -126,6 +136,7 @@ def _findings(grid: Subject) -> list[Section]:
         claims_section(grid),
         *_profiles(grid),
         Section("By family", [], [by_family(grid, tolerance) for tolerance in tolerances]),
+        _spread(grid),
         *_accuracy(grid, chosen),
         *_scaling(grid),
     ]
@@ -144,6 +155,19 @@ def _profiles(grid: Subject) -> list[Section]:
         Section("Performance profiles", text, tables, figures),
         Section("Data profiles", _told("data"), [], more),
     ]
+
+
+def _spread(grid: Subject) -> Section:
+    """How far times of repeated calls differ, and what that leaves open."""
+    text = _told("spread")
+    for tolerance in grid.tolerances:
+        open_, compared = undecided(grid, tolerance)
+        if compared:
+            text.append(
+                f"Tolerance {power(tolerance)}: on {open_} of {count(compared, 'problem')} the times of the"
+                " two fastest solvers overlap."
+            )
+    return Section("Spread of times", text, [spreads(grid, tolerance) for tolerance in grid.tolerances])
 
 
 def _accuracy(grid: Subject, chosen: Sequence[Entry]) -> list[Section]:

@@ -8,10 +8,12 @@ import numpy as np
 from stickslip.bench.analysis.costs import Grid, costs
 from stickslip.bench.analysis.profiles import performance_profile
 from stickslip.bench.analysis.scaling import scaling
+from stickslip.bench.analysis.spread import spread
 from stickslip.bench.records import Outcome
 from stickslip.bench.reports.subject import TOLERANCE, Subject, claimed, median, number, solved
 from stickslip.bench.results import Results
 from stickslip.exhibits import Cell, Column, Table, power
+from stickslip.problem.checks import Array
 
 TAUS = (1.0, 2.0, 5.0, 10.0, 100.0)
 """Factors at which shares are written down [-]."""
@@ -51,6 +53,29 @@ def glance(grid: Grid, tolerance: float) -> Table:
         f" {compared.statement} Missed: an answer that the judge does not accept. Broke off: crashed, out of"
         " memory, or an exception. False claims: missed, and the solver says that it has solved. Refused:"
         " not a kind of problem that it takes. Not run is missing, not failed.",
+    )
+
+
+def spreads(grid: Grid, tolerance: float) -> Table:
+    """How far repeated calls of the same run differ, by solver."""
+    found = [spread(grid, solver, tolerance) for solver in grid.solvers]
+
+    def share(of: Array, q: float) -> float:
+        return 100.0 * (float(np.quantile(of, q)) - 1.0) if len(of) else math.nan
+
+    return Table.of(
+        f"Spread of times: tolerance {power(tolerance)}",
+        found,
+        ("solver", lambda one: one.solver),
+        ("runs", lambda one: len(one.problems)),
+        ("calls of a run", ".0f", lambda one: median(one.calls)),
+        ("median above shortest [%]", ".1f", lambda one: share(one.medians, 0.5)),
+        ("longest above shortest [%]", ".1f", lambda one: share(one.longest, 0.5)),
+        ("in nine of ten runs at most [%]", ".1f", lambda one: share(one.longest, 0.9)),
+        ("at most [%]", ".1f", lambda one: share(one.longest, 1.0)),
+        ("on", lambda one: one.problems[int(one.longest.argmax())] if len(one.problems) else ""),
+        note="Of runs that solved and were timed more than once. The first two shares are medians over the"
+        " runs; the last names the problem.",
     )
 
 
@@ -161,6 +186,7 @@ def all_runs(grid: Grid) -> Table:
         ("error", ".2e", lambda run: run.error),
         ("iterations", lambda run: run.iterations),
         ("wall [s]", ".3g", lambda run: run.seconds),
+        ("longest [s]", ".3g", lambda run: run.longest_seconds),
         ("processor [s]", ".3g", lambda run: run.cpu_seconds),
         ("compiling [s]", ".3g", lambda run: run.compile_seconds),
         ("memory [MiB]", ".1f", lambda run: run.memory),

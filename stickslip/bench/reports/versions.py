@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from stickslip.bench.analysis.costs import TIMES, Grid, count
+from stickslip.bench.analysis.spread import Interval, interval, overlap
 from stickslip.bench.records import RunRecord
 from stickslip.bench.reports.subject import TOLERANCE, base
 from stickslip.bench.results import Results
@@ -45,11 +46,14 @@ def versions_section(results: Results, versions: Sequence[str], time: str = "wal
                 rows.append([first, later, tolerance, *row])
                 changes += [(change, [first, later, tolerance, *cells]) for change, cells in found]
     changes.sort(key=lambda pair: -pair[0])
-    note = f"Times are {TIMES[time]}, of {versions[0]} over that of the other version: above 1 it is faster."
+    note = (
+        f"Times are {TIMES[time]}, of {versions[0]} over that of the other version: above 1 it is faster."
+        " Of the problems that both solve, faster and slower are those whose repeated calls do not overlap."
+    )
     summary = Table(
         f"Versions compared with {versions[0]}",
         ["solver", "version", TOLERANCE, "solved before", "solved", "gained", "lost", "both",
-         Column("mean speed", ".3g"), Column("least", ".3g"), Column("most", ".3g")],
+         "faster", "slower", Column("mean speed", ".3g"), Column("least", ".3g"), Column("most", ".3g")],
         rows, note,
     )  # fmt: skip
     largest = Table(
@@ -72,7 +76,7 @@ def _compared(
     grid: Grid, before: str, after: str, tolerance: float, time: str
 ) -> tuple[list[Cell], list[tuple[float, list[Cell]]]]:
     """Numbers of two columns of a grid, and how much each problem changed with its cells."""
-    ratios, gained, lost, solved = [], 0, 0, [0, 0]
+    ratios, gained, lost, solved, changed = [], 0, 0, [0, 0], [0, 0]
     changes: list[tuple[float, list[Cell]]] = []
     for entry in grid.problems:
         first, second = grid.run(entry, before, tolerance), grid.run(entry, after, tolerance)
@@ -87,16 +91,25 @@ def _compared(
         ratio = seconds[0] / seconds[1] if all(won) and min(seconds) > 0.0 else math.nan
         if all(won) and math.isfinite(ratio):
             ratios.append(ratio)
+            times = [found for run in runs if (found := interval(grid, run)) is not None]
+            if len(times) == 2 and not overlap(*times):
+                changed[0] += ratio > 1.0
+                changed[1] += ratio < 1.0
             change = abs(math.log(ratio))
         else:
             change = math.inf if won[0] != won[1] else -1.0
         if change >= 0.0:
             shown = [
-                f"{passed:.3g} s" if run.solved else run.outcome.value
+                _shown(passed, interval(grid, run)) if run.solved else run.outcome.value
                 for run, passed in zip(runs, seconds, strict=True)
             ]
             changes.append((change, [entry.name, *shown, ratio]))
     logs = np.log(ratios)
     mean = float(np.exp(logs.mean())) if ratios else math.nan
     least, most = (min(ratios), max(ratios)) if ratios else (math.nan, math.nan)
-    return [*solved, gained, lost, len(ratios), mean, least, most], changes
+    return [*solved, gained, lost, len(ratios), *changed, mean, least, most], changes
+
+
+def _shown(passed: float, times: Interval | None) -> str:
+    """The shortest time, and the longest where the run was repeated."""
+    return f"{passed:.3g} s" if times is None else f"{passed:.3g} to {times[2]:.3g} s"

@@ -14,7 +14,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from stickslip.bench.campaigns.contestants import ContestantError, is_ours, is_peer, source_of
-from stickslip.bench.records import FIGURES, Job, JobError, Limits, Outcome, RunRecord
+from stickslip.bench.records import FIGURES, Job, JobError, Limits, Outcome, RunRecord, timings
 from stickslip.bench.running.answers import Answer, answer_of, count_of, sentence, worst
 from stickslip.bench.running.calls import Call, Tell, call, entrant, untold
 from stickslip.bench.running.memory import Peak
@@ -186,9 +186,7 @@ class _Run:
             status=answer.status,
             **{name: getattr(residuals, name) for name in FIGURES},
             iterations=answer.iterations,
-            seconds=min(made.seconds for made in self.calls),
-            cpu_seconds=min(made.cpu_seconds for made in self.calls),
-            repetitions=len(self.calls),
+            **timings([made.seconds for made in self.calls], [made.cpu_seconds for made in self.calls]),
             history=answer.history,
         )
 

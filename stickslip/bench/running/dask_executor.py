@@ -1,9 +1,10 @@
 """Runs on Dask: a cluster of this machine that comes and goes with the campaign, or a scheduler elsewhere.
 
 Every worker of Dask keeps one warm process, so that limits, crashes and hangs cost one record there too.
-A file that the worker does not find is sent to it once. When a worker of Dask dies, the scheduler
-gives its work to another one, at most as often as its setting `allowed-failures` says (once on a cluster of
-this machine); then the items are sent one by one, and the one that ends workers is recorded as crashed.
+A file that the worker does not find is sent to it once, with those that it imports from beside it. When a
+worker of Dask dies, the scheduler gives its work to another one, at most as often as its setting
+`allowed-failures` says (once on a cluster of this machine); then the items are sent one by one, and the one
+that ends workers is recorded as crashed.
 
 Only JSON and bytes come and go. Work is done one item at a time on a worker, however many threads it has.
 Several items go there in one message; after a second at the latest, or after the item that lasts longer,
@@ -12,6 +13,7 @@ last work if nobody says so.
 """
 
 import logging
+import shutil
 import tempfile
 import threading
 import time
@@ -175,10 +177,10 @@ class Seat:
         """Let the worker have the files of an item of work."""
         for identity, path in job.files.items():
             try:
-                content = Path(path).read_bytes()
+                contents = job.contents(path)
             except OSError as error:
                 raise JobError(str(error)) from None
-            given = self._campaign, identity, Path(path).name, content
+            given = self._campaign, identity, Path(path).name, contents
             self._client.run(take_file, *given, workers=[self._address], on_error="ignore")
 
     def _asked(self, jobs: Sequence[Work], limits: Limits) -> dict[str, Any]:
@@ -279,9 +281,9 @@ def take_jobs(
     return {"address": worker.address, **said}
 
 
-def take_file(campaign: str, identity: str, name: str, content: bytes, dask_worker: Any) -> None:
-    """Keep a file on this worker."""
-    _room(dask_worker, campaign).keep(identity, name, content)
+def take_file(campaign: str, identity: str, name: str, contents: dict[str, bytes], dask_worker: Any) -> None:
+    """Keep a file on this worker, and what belongs beside it."""
+    _room(dask_worker, campaign).keep(identity, name, contents)
 
 
 def arrive() -> dict[str, Any]:
@@ -346,16 +348,21 @@ class Room:
                 return False
         return True
 
-    def keep(self, identity: str, name: str, content: bytes) -> None:
-        """Keep a file, and drop older ones where all together are too large."""
+    def keep(self, identity: str, name: str, contents: dict[str, bytes]) -> None:
+        """Keep a file in a folder of its own, with what belongs beside it, and drop older ones where all
+        together are too large."""
         with self._lock:
             if self._closed:
                 return
             self._folder = self._folder or tempfile.TemporaryDirectory(prefix="stickslip-")
-            while self._files and sum(path.stat().st_size for path in self._files.values()) > KEPT:
-                self._files.pop(next(iter(self._files))).unlink()
-            path = Path(tempfile.mkdtemp(dir=self._folder.name)) / Path(name).name
-            path.write_bytes(content)
+            folder = Path(self._folder.name)
+            while self._files and sum(one.stat().st_size for one in folder.rglob("*")) > KEPT:
+                shutil.rmtree(self._files.pop(next(iter(self._files))).parent)
+            path = Path(tempfile.mkdtemp(dir=folder)) / Path(name).name
+            for beside, content in contents.items():
+                place = path.parent / beside
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(content)
             self._files[identity, name] = path
 
     def close(self) -> None:

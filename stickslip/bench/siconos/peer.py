@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.bench.records import FIGURES, Job, Limits, Outcome, RunRecord
-from stickslip.bench.siconos.process import START, Found, NoAnswer, SiconosProcess, find_siconos
+from stickslip.bench.siconos.process import START, TIMES, Found, NoAnswer, SiconosProcess, find_siconos
 from stickslip.files import ProblemRecord
 from stickslip.files.dat import kind_of, write_dat
 from stickslip.problem.box import BoxProblem
@@ -123,8 +123,16 @@ class Run:
     """Shortest time of the driver call, by the clock asked for [s]."""
     wall: float = math.inf
     """Shortest wall time of the driver call [s]."""
+    wall_median: float = math.nan
+    """Median wall time of the calls [s]."""
+    wall_longest: float = math.nan
+    """Longest wall time of the calls [s]."""
     cpu: float = math.inf
     """Shortest processor time of the driver call [s]."""
+    cpu_median: float = math.nan
+    """Median processor time of the calls [s]."""
+    cpu_longest: float = math.nan
+    """Longest processor time of the calls [s]."""
     repetitions: int = 0
     """Calls that were timed."""
     info: int = 0
@@ -260,7 +268,7 @@ class Peer:
             passed = residuals.natural <= tolerance if self.natural_alone else residuals.solved(tolerance)
         seconds = min(reply["seconds"], run.seconds) if run.passed else reply["seconds"]
         return replace(
-            run, seconds=seconds, wall=reply["wall"], cpu=reply["cpu"], info=int(reply["info"]),
+            run, seconds=seconds, **{name: reply[name] for name in TIMES}, info=int(reply["info"]),
             repetitions=int(reply["repetitions"]), iterations=int(reply["iterations"]),
             memory=float(reply["memory"]), residuals=residuals, passed=passed,
         )  # fmt: skip
@@ -361,7 +369,9 @@ def _with_figures(blank: RunRecord, run: Run, tries: int) -> RunRecord:
     return replace(
         blank, options=_options(run, tries), status=f"info {run.info}", iterations=run.iterations,
         **{name: getattr(residuals, name) for name in FIGURES},
-        seconds=run.wall, cpu_seconds=run.cpu, repetitions=run.repetitions, memory=run.memory,
+        seconds=run.wall, median_seconds=run.wall_median, longest_seconds=run.wall_longest,
+        cpu_seconds=run.cpu, median_cpu_seconds=run.cpu_median, longest_cpu_seconds=run.cpu_longest,
+        repetitions=run.repetitions, memory=run.memory,
     )  # fmt: skip
 
 

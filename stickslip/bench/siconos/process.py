@@ -30,7 +30,9 @@ LONGEST = 100_000
 """Bytes of a reply, at most."""
 LAST = 0.2
 """Time that one that is silent has to end by itself [s]."""
-NUMBERS = ("info", "seconds", "wall", "cpu", "repetitions", "iterations", "memory")
+TIMES = ("wall", "wall_median", "wall_longest", "cpu", "cpu_median", "cpu_longest")
+"""Times of a reply: of all its calls the shortest, the median and the longest [s]."""
+NUMBERS = ("info", "seconds", *TIMES, "repetitions", "iterations", "memory")
 """What a reply says."""
 PROBE = "import numpy, siconos.numerics, siconos; print('siconos', getattr(siconos, 'version', 'unknown'))"
 

@@ -3,6 +3,8 @@
 Contacts: `Contacts`; R (n, 3, 3): rotations of bodies.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from stickslip.kernels.activation import gap_rate, stabilised_rate, takes_part
@@ -13,7 +15,8 @@ from stickslip.kernels.bodies.motion import least_rate, rate
 from stickslip.kernels.bodies.rotation import matrix
 from stickslip.kernels.bodies.tracking import local_points, track_contacts
 from stickslip.kernels.cones import FRICTION, Cones
-from stickslip.kernels.jit import jit
+from stickslip.kernels.jit import jit, jit_without_lock
+from stickslip.state import Array, IntArray
 
 OPENS = 1e-3
 """A contact that opens by more than this share of its overlap in a step needs no correction."""
@@ -31,6 +34,25 @@ def fill_row(body, point, axis, along, q, R, i, out):
             turn_row(axis, R[b], sign, out[side])
 
 
+class Bench(NamedTuple):
+    """What is known of the contacts found before it is known which of them take part."""
+
+    local: Array
+    """Points in the frames of the two bodies [m], shape (nc, 2, 3)."""
+    order: IntArray
+    """Contacts in the order of their names [-], shape (nc,)."""
+    name: IntArray
+    """Ids in that order [-], shape (nc,)."""
+    last_r: Array
+    """What they bore in the last step, in that order [N s, N m s], shape (nc, 6)."""
+    active: IntArray
+    """Places in that order of contacts that take part [-], shape (nc,)."""
+    ahead: Array
+    """Their forecast gaps [m], shape (nc,)."""
+    R: Array
+    """Rotations of the bodies [-], shape (n, 3, 3)."""
+
+
 @jit
 def assemble(found, last, slots, row, free, span, slack, newton, stabilised):
     """`Active`: contacts matched with those of the last step, and those that take part as blocks.
@@ -39,64 +61,122 @@ def assemble(found, last, slots, row, free, span, slack, newton, stabilised):
     free: `FreeMotion`; span: `Span`; slack: ε of `kernels/activation.py` [m]; newton: whether restitution is
     Newton's; stabilised: whether gaps stand in the law of all contacts, then within the whole step.
     """
-    nc, n, q, v_start, v_free = found.id.shape[0], row.shape[0], free.q_m, free.v_start, free.v_free
-    local, last_r, name = np.empty((nc, 2, 3)), np.zeros((nc, 6)), np.empty(nc, np.int64)
-    order, active, ahead = np.empty(nc, np.int64), np.empty(nc, np.int64), np.empty(nc)
-    R, one, given = np.empty((n, 3, 3)), np.empty((2, 6)), np.empty(2, np.int64)
+    nc = found.id.shape[0]
+    bench = bench_of(nc, row.shape[0])
     # 1. Which contact is which, and what it bore in the last step.
-    local_points(q.reshape(-1), found.body, found.point, local)
-    track_contacts(found.id, local, found.frame, slots, last, order, name, last_r)
-    for i in range(n):
-        matrix(q[i, 3], q[i, 4], q[i, 5], q[i, 6], R[i])
+    turn_bodies(free.q_m, 0, row.shape[0], bench)
+    recognise(found, last, slots, free.q_m, 0, nc, bench)
     # 2. Those that take part, by their forecast gap.
+    c, p, g = choose(found, row, free, span, slack, stabilised, 0, nc, bench)
+    # 3. and 4. Their own data, in the order of their names, and sets, rows, biases and first impulses.
+    out = room_of(c, p, g)
+    write_blocks(found, row, free, span, newton, stabilised, bench, 0, c, (0, 0, 0), out)
+    return out
+
+
+@jit
+def bench_of(nc, n):
+    """A `Bench` for nc contacts between n bodies."""
+    return Bench(
+        np.empty((nc, 2, 3)), np.empty(nc, np.int64), np.empty(nc, np.int64), np.zeros((nc, 6)),
+        np.empty(nc, np.int64), np.empty(nc), np.empty((n, 3, 3)),
+    )  # fmt: skip
+
+
+@jit_without_lock
+def turn_bodies(q, first, end, bench):
+    """Rotations of the bodies from `first` to `end`."""
+    for i in range(first, end):
+        matrix(q[i, 3], q[i, 4], q[i, 5], q[i, 6], bench.R[i])
+
+
+@jit_without_lock
+def recognise(found, last, slots, q, first, end, bench):
+    """Points, order, names and last impulses of the contacts from `first` to `end`, which has all of a pair
+    of shapes or none."""
+    part = slice(first, end)
+    local, order = bench.local[part], bench.order[part]
+    local_points(q.reshape(-1), found.body[part], found.point[part], local)
+    track_contacts(
+        found.id[part], local, found.frame[part], slots, last, order, bench.name[part], bench.last_r[part]
+    )
+    for k in range(end - first):
+        order[k] += first
+
+
+@jit_without_lock
+def choose(found, row, free, span, slack, stabilised, first, end, bench):
+    """(contacts, components, groups) that take part of those from `first` to `end`; which, and their forecast
+    gaps, from there on in the bench."""
+    v_start, v_free, q, one = free.v_start, free.v_free, free.q_m, np.empty((2, 6))
     c = p = g = 0
-    for place in range(nc):
-        i = order[place]
+    for place in range(first, end):
+        i = bench.order[place]
         if row[found.body[i, 0]] < 0 and row[found.body[i, 1]] < 0:
             continue
-        fill_row(found.body, found.point, found.frame[i, 0], True, q, R, i, one)
+        fill_row(found.body, found.point, found.frame[i, 0], True, q, bench.R, i, one)
         reach = span.h if stabilised else span.reach
         forecast = found.gap[i] + reach * least_rate(1.0, found.body[i], one, v_start, v_free)
         if takes_part(found.gap[i], forecast, slack) or (stabilised and forecast <= slack):
-            active[c], ahead[c] = place, forecast
+            bench.active[first + c], bench.ahead[first + c] = place, forecast
             c += 1
             p += 3 + (2 if found.law[i, 1] > 0.0 else 0) + (1 if found.law[i, 2] > 0.0 else 0)
             g += 1 + (1 if found.law[i, 1] > 0.0 else 0) + (1 if found.law[i, 2] > 0.0 else 0)
-    # 3. Their own data, in the order of their names.
-    kept, kept_local, rows_of_M = empty_contacts(c), np.empty((c, 2, 3)), np.empty((c, 2), np.int64)
-    for a in range(c):
-        i = order[active[a]]
-        copy_contact(found, i, kept, a)
-        kept.id[a] = name[active[a]]
-        for k in range(2):
-            rows_of_M[a, k] = row[found.body[i, k]]
-            for d in range(3):
-                kept_local[a, k, d] = local[i, k, d]
-    # 4. Sets, rows, biases and first impulses.
+    return c, p, g
+
+
+@jit
+def room_of(c, p, g):
+    """An `Active` for c contacts of p components and g groups."""
     K = Cones(
         np.empty(c, np.int64), np.empty(c + 1, np.int64), np.empty(c), np.empty(c), np.empty(c + 1, np.int64),
         np.empty(g, np.int64), np.empty(g),
     )  # fmt: skip
-    u_bias, guess, approach, rows = np.empty(p), np.empty(p), np.empty(c), np.empty((p, 2, 6))
-    at = g = K.offset[0] = K.group_offset[0] = 0
-    for a in range(c):
-        i, start, r, law = order[active[a]], at, last_r[active[a]], kept.law[a]
+    K.offset[0] = K.group_offset[0] = 0
+    return Active(
+        empty_contacts(c), np.empty((c, 2, 3)), np.empty((c, 2), np.int64), K, np.empty(p), np.empty(p),
+        np.empty(c), np.empty((p, 2, 6)),
+    )  # fmt: skip
+
+
+@jit_without_lock
+def write_blocks(found, row, free, span, newton, stabilised, bench, first, count, before, out):
+    """out, `Active` <- the `count` contacts that take part from `first` on in the bench.
+
+    before: contacts, components and groups before them.
+    """
+    q, v_free, given = free.q_m, free.v_free, np.empty(2, np.int64)
+    K, kept, u_bias, guess, rows = out.K, out.contacts, out.u_bias, out.guess, out.rows
+    a, at, g = before
+    for place in range(first, first + count):
+        i, r, start, law = (
+            bench.order[bench.active[place]],
+            bench.last_r[bench.active[place]],
+            at,
+            kept.law[a],
+        )
+        copy_contact(found, i, kept, a)
+        kept.id[a] = bench.name[bench.active[place]]
+        for k in range(2):
+            out.rows_of_M[a, k] = row[found.body[i, k]]
+            for d in range(3):
+                out.local[a, k, d] = bench.local[i, k, d]
         K.kind[a], K.lower[a], K.upper[a] = FRICTION, 0.0, np.inf
         for k in range(3):
-            fill_row(found.body, found.point, found.frame[i, k], True, q, R, i, rows[at + k])
+            fill_row(found.body, found.point, found.frame[i, k], True, q, bench.R, i, rows[at + k])
             guess[at + k] = r[k]
         at += 3
         K.group_size[g], K.coefficient[g] = 2, law[0]
         g += 1
         if law[1] > 0.0:
             for k in range(2):
-                fill_row(found.body, found.point, found.frame[i, 1 + k], False, q, R, i, rows[at + k])
+                fill_row(found.body, found.point, found.frame[i, 1 + k], False, q, bench.R, i, rows[at + k])
                 guess[at + k] = r[3 + k]
             at += 2
             K.group_size[g], K.coefficient[g] = 2, law[1]
             g += 1
         if law[2] > 0.0:
-            fill_row(found.body, found.point, found.frame[i, 0], False, q, R, i, rows[at])
+            fill_row(found.body, found.point, found.frame[i, 0], False, q, bench.R, i, rows[at])
             guess[at] = r[5]
             at += 1
             K.group_size[g], K.coefficient[g] = 1, law[2]
@@ -107,17 +187,20 @@ def assemble(found, last, slots, row, free, span, slack, newton, stabilised):
             given[side] = -1 if row[b] >= 0 else b
         for j in range(start, at):
             u_bias[j] = rate(given, rows[j], v_free)
-        approach[a] = rate(kept.body[a], rows[start], v_start)
+        approach, ahead = rate(kept.body[a], rows[start], free.v_start), bench.ahead[place]
+        out.approach[a] = approach
         if stabilised:
-            u_bias[start] += stabilised_rate(kept.gap[a], approach[a], law[3], span.h)
-            continue
-        if newton:
-            u_bias[start] += law[3] * min(approach[a], 0.0)
-        if ahead[a] > 0.0:  # it takes part by the threshold alone: its gap over h in the place of restitution
-            opening = gap_rate(kept.gap[a], approach[a], law[3] > 0.0, span.h)
-            if opening > 0.0:
-                u_bias[start] += opening - (law[3] * min(approach[a], 0.0) if newton else 0.0)
-    return Active(kept, kept_local, rows_of_M, K, u_bias, guess, approach, rows)
+            u_bias[start] += stabilised_rate(kept.gap[a], approach, law[3], span.h)
+        else:
+            if newton:
+                u_bias[start] += law[3] * min(approach, 0.0)
+            if (
+                ahead > 0.0
+            ):  # it takes part by the threshold alone: its gap over h in the place of restitution
+                opening = gap_rate(kept.gap[a], approach, law[3] > 0.0, span.h)
+                if opening > 0.0:
+                    u_bias[start] += opening - (law[3] * min(approach, 0.0) if newton else 0.0)
+        a += 1
 
 
 @jit

@@ -16,7 +16,7 @@ from stickslip.kernels.bodies.motion import rate
 from stickslip.kernels.bodies.rotation import times, turn
 from stickslip.kernels.bodies.springs import spring_potential
 from stickslip.kernels.cones import FREE
-from stickslip.kernels.jit import jit
+from stickslip.kernels.jit import jit, jit_without_lock
 from stickslip.state import Array, BoolArray, IntArray
 
 NEGLIGIBLE = 1e-9
@@ -46,15 +46,43 @@ class Wanted(NamedTuple):
     """Of `need`, of either sign where bilateral [m, rad]."""
 
 
-@jit
-def sweep_back(bodies, sides, rows, bilateral, need, tolerance, sweeps):
-    """(shift, moved): Δq (n, 6) of all bodies, and how far it moves each constraint (m,).
+class Pushing(NamedTuple):
+    """Constraints that bodies are moved by, and how far they have moved them."""
 
-    sides (m, 2), rows (m, 2, 6), bilateral, need (m,): one row per constraint.
-    """
-    m, row = need.shape[0], bodies.row
-    shift, moved = np.zeros((row.shape[0], 6)), np.empty(m)
-    inverse, diagonal, pi = np.zeros((m, 2, 6)), np.zeros(m), np.zeros(m)
+    sides: IntArray
+    """As `Wanted` has it [-], shape (m, 2)."""
+    rows: Array
+    """[-, m], shape (m, 2, 6)."""
+    bilateral: BoolArray
+    """[-], shape (m,)."""
+    need: Array
+    """[m, rad], shape (m,)."""
+    inverse: Array
+    """M⁻¹ N, 0 on sides that do not move [1/kg, 1/(kg m)], shape (m, 2, 6)."""
+    diagonal: Array
+    """Of N' M⁻¹ N [1/kg], shape (m,)."""
+    pi: Array
+    """Multipliers [kg m], shape (m,)."""
+    moved: Array
+    """N' Δq [m, rad], shape (m,)."""
+
+
+@jit
+def sweep_back(bodies, wanted, tolerance, sweeps):
+    """(shift, moved): Δq (n, 6) of all bodies, and how far it moves each constraint (m,)."""
+    pushing, shift = pushing_of(bodies, wanted), np.zeros((bodies.row.shape[0], 6))
+    for sweep in range(sweeps):
+        push_once(bodies.row, pushing, shift, sweep % 2 == 1)
+        if missing(pushing, shift) <= tolerance:
+            break
+    return shift, pushing.moved
+
+
+@jit_without_lock
+def pushing_of(bodies, wanted):
+    """The `Pushing` before anything has moved."""
+    sides, rows, row, m = wanted.sides, wanted.rows, bodies.row, wanted.need.shape[0]
+    inverse, diagonal = np.zeros((m, 2, 6)), np.zeros(m)
     for c in range(m):
         for side in range(2):
             b = sides[c, side]
@@ -66,29 +94,39 @@ def sweep_back(bodies, sides, rows, bilateral, need, tolerance, sweeps):
                 )
                 for k in range(6):
                     diagonal[c] += rows[c, side, k] * inverse[c, side, k]
-    for sweep in range(sweeps):
-        for step in range(m):
-            c = step if sweep % 2 == 0 else m - 1 - step
-            if diagonal[c] > 0.0:
-                new = pi[c] + (need[c] - rate(sides[c], rows[c], shift)) / diagonal[c]
-                if not bilateral[c]:
-                    new = max(new, 0.0)
-                change = new - pi[c]
-                pi[c] = new
-                if change != 0.0:
-                    for side in range(2):
-                        b = sides[c, side]
-                        if b >= 0 and row[b] >= 0:
-                            for k in range(6):
-                                shift[b, k] += inverse[c, side, k] * change
-        left = 0.0
-        for c in range(m):
-            moved[c] = rate(sides[c], rows[c], shift)
-            missing = need[c] - moved[c]
-            left = max(left, abs(missing) if bilateral[c] else missing)
-        if left <= tolerance:
-            break
-    return shift, moved
+    return Pushing(sides, rows, wanted.bilateral, wanted.need, inverse, diagonal, np.zeros(m), np.empty(m))
+
+
+@jit_without_lock
+def push_once(row, pushing, shift, backwards):
+    """One sweep over the constraints, first to last or backwards; shift <- Δq."""
+    sides, rows, bilateral, need, inverse, diagonal, pi, _ = pushing
+    m = need.shape[0]
+    for step in range(m):
+        c = m - 1 - step if backwards else step
+        if diagonal[c] > 0.0:
+            new = pi[c] + (need[c] - rate(sides[c], rows[c], shift)) / diagonal[c]
+            if not bilateral[c]:
+                new = max(new, 0.0)
+            change = new - pi[c]
+            pi[c] = new
+            if change != 0.0:
+                for side in range(2):
+                    b = sides[c, side]
+                    if b >= 0 and row[b] >= 0:
+                        for k in range(6):
+                            shift[b, k] += inverse[c, side, k] * change
+
+
+@jit_without_lock
+def missing(pushing, shift):
+    """How far constraints still have to move, at most; `moved` <- how far they have."""
+    left = 0.0
+    for c in range(pushing.need.shape[0]):
+        pushing.moved[c] = rate(pushing.sides[c], pushing.rows[c], shift)
+        ahead = pushing.need[c] - pushing.moved[c]
+        left = max(left, abs(ahead) if pushing.bilateral[c] else ahead)
+    return left
 
 
 @jit
@@ -113,16 +151,21 @@ def correct(bodies, forces, springs, blocks, overlaps, budget, q):
     forces: `ForceArrays` or None; springs: their potential at q [J]; blocks: of contacts alone; overlaps:
     `Overlaps`; budget: `Budget`.
     """
-    largest = overlaps.largest
-    # Overlaps that need no correction, or of which the reserve cannot pay for any
-    idle = largest <= NEGLIGIBLE * budget.size or budget.reserve < WORTH * largest * budget.least_weight
-    if budget.sweeps == 0 or idle:
+    if is_idle(overlaps, budget):
         return 0.0, overlaps.deepest, 0.0
     m = overlaps.need.shape[0]
     normals = np.empty((m, 2, 6))
     take_normals(blocks, normals)
-    wanted = Wanted(blocks.sides, normals, np.zeros(m, np.bool_), overlaps.need, largest)
+    wanted = Wanted(blocks.sides, normals, np.zeros(m, np.bool_), overlaps.need, overlaps.largest)
     return push_back(bodies, forces, springs, wanted, overlaps, budget, q)
+
+
+@jit
+def is_idle(overlaps, budget):
+    """Whether overlaps of contacts need no correction, or the reserve cannot pay for any."""
+    largest = overlaps.largest
+    idle = largest <= NEGLIGIBLE * budget.size or budget.reserve < WORTH * largest * budget.least_weight
+    return budget.sweeps == 0 or idle
 
 
 @jit
@@ -170,10 +213,13 @@ def take_normals(blocks, out):
 def push_back(bodies, forces, springs, wanted, overlaps, budget, q):
     """`correct` where something is to be moved: as much of it as the reserve pays for.   wanted: `Wanted`,
     contacts first."""
-    shift, moved = sweep_back(
-        bodies, wanted.sides, wanted.rows, wanted.bilateral, wanted.need, PRECISION * wanted.largest,
-        budget.sweeps,
-    )  # fmt: skip
+    shift, moved = sweep_back(bodies, wanted, PRECISION * wanted.largest, budget.sweeps)
+    return pay(bodies, forces, springs, shift, moved, overlaps, budget, q)
+
+
+@jit
+def pay(bodies, forces, springs, shift, moved, overlaps, budget, q):
+    """`correct` by this Δq (n, 6), which moves constraints so far (m,): as much as the reserve pays for."""
     share, reserve, out = 1.0, budget.reserve, np.empty(q.shape)
     for _ in range(TRIALS):
         lifted = shifted(bodies, q, shift, share, out)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from stickslip.kernels.bodies.frames import fill_tangents
 from stickslip.kernels.bodies.rotation import turned
-from stickslip.kernels.jit import jit
+from stickslip.kernels.jit import jit, jit_without_lock
 from stickslip.state import Array, BoolArray, IntArray
 
 FARTHEST = 2.0**36
@@ -186,8 +186,9 @@ def fill(levels, radius, margin, grid):
 
 
 @jit
-def candidates(levels, margin, grid, pairs):
-    """Number of pairs of spheres in reach, in pairs (k, 2) as places in packed; k if there is no room.
+def candidates(levels, margin, grid, begin_at, end_at, pairs):
+    """Number of pairs of spheres in reach, in pairs (k, 2) as places in packed; k if there is no room. The
+    first of a pair is a place from `begin_at` to `end_at`.
 
     A pair may come twice. The loop has no calls and no branch but where ranges end: calls, and branches that
     nobody can foresee, took twice the time.
@@ -201,7 +202,7 @@ def candidates(levels, margin, grid, pairs):
         begin, per_width = start[first[g] : first[g + 1]], cells_per_metre(widest[g], margin)
         # Itself and half of its neighbours in its own level; the other half asks for it.
         shift[0], shift[1], shift[2], shift[3], shift[4] = 0, a - 1, b - a - 1, b - 1, b + a - 1
-        for p in range(level[g + 1]):
+        for p in range(begin_at, min(end_at, level[g + 1])):
             x, y, z, r = packed[p, 0], packed[p, 1], packed[p, 2], packed[p, 3]
             own = p >= level[g]
             rows, width = 0, 3
@@ -262,20 +263,25 @@ def distance(x, y, z):
 
 
 @jit
-def add_planes(q, elements, member, grid, margin, pairs, count):
-    """Append every plane and sphere with gap <= margin to `count` pairs (k, 2); k if there is no room.
-    Normals of the grid <- those of the planes in the inertial frame."""
-    owner = elements.owner
+def turn_planes(q, elements, grid):
+    """Normals of the grid <- those of the planes in the inertial frame."""
     for i in range(elements.plane.shape[0]):
         e, axis = elements.plane[i], elements.axis[i]
         p = q[7 * elements.body[e] + 3 : 7 * elements.body[e] + 7]
         x, y, z = turned(p[0], p[1], p[2], p[3], axis[0], axis[1], axis[2])
         size = math.sqrt(x * x + y * y + z * z)
-        x, y, z = x / size, y / size, z / size
-        grid.normal[i, 0], grid.normal[i, 1], grid.normal[i, 2] = x, y, z
+        grid.normal[i, 0], grid.normal[i, 1], grid.normal[i, 2] = x / size, y / size, z / size
+
+
+@jit
+def add_planes(elements, member, grid, margin, pairs, count):
+    """Append every plane and sphere with gap <= margin to `count` pairs (k, 2); k if there is no room."""
+    owner, normal = elements.owner, grid.normal
+    for i in range(elements.plane.shape[0]):
+        e = elements.plane[i]
         for s in range(member.shape[0]):
             f = member[s]
-            gap = height(grid.centre, e, f, x, y, z) - elements.radius[f]
+            gap = height(grid.centre, e, f, normal[i, 0], normal[i, 1], normal[i, 2]) - elements.radius[f]
             if gap <= margin and owner[e] != owner[f]:
                 if count >= pairs.shape[0]:
                     return count
@@ -284,7 +290,7 @@ def add_planes(q, elements, member, grid, margin, pairs, count):
     return count
 
 
-@jit
+@jit_without_lock
 def sift(pairs, count, body, filters):
     """Number of pairs (k, 2) that no filter keeps apart; they go to the front.   body (n,): of elements."""
     kept, apart = 0, filters.apart
@@ -313,7 +319,7 @@ def height(centre, e, f, x, y, z):
     return x * dx + y * dy + z * dz
 
 
-@jit
+@jit_without_lock
 def order(room, count):
     """Number of different ones among the first `count` of `Pairs`; all but `pair` <- their order.
 
@@ -363,26 +369,45 @@ def order(room, count):
 @jit
 def find_pairs(q, margin, elements, levels, grid, pairs):
     """Number of pairs with gap <= margin in pairs (k, 2), not filtered, with twins; k if there is no room."""
-    for e in range(elements.body.shape[0]):
+    place(q, elements, 0, elements.body.shape[0], grid)
+    sort(q, margin, elements, levels, grid)
+    return pairs_from(margin, elements, levels, grid, 0, levels.member.shape[0], pairs)
+
+
+@jit_without_lock
+def place(q, elements, first, end, grid):
+    """Centres of the grid <- those of the elements from `first` to `end`."""
+    for e in range(first, end):
         b = elements.body[e]
         x, y, z = elements.offset[e, 0], elements.offset[e, 1], elements.offset[e, 2]
         if x != 0.0 or y != 0.0 or z != 0.0:
             x, y, z = turned(q[7 * b + 3], q[7 * b + 4], q[7 * b + 5], q[7 * b + 6], x, y, z)
         grid.centre[e, 0], grid.centre[e, 1] = q[7 * b] + x, q[7 * b + 1] + y
         grid.centre[e, 2] = q[7 * b + 2] + z
+
+
+@jit_without_lock
+def sort(q, margin, elements, levels, grid):
+    """Spheres by bucket, and normals of planes, after centres are in place."""
     fill(levels, elements.radius, margin, grid)
-    count = candidates(levels, margin, grid, pairs)
+    turn_planes(q, elements, grid)
+
+
+@jit_without_lock
+def pairs_from(margin, elements, levels, grid, first, end, pairs):
+    """`find_pairs` of some of the spheres, places from `first` to `end`, with others and with planes."""
+    count = candidates(levels, margin, grid, first, end, pairs)
     if count >= pairs.shape[0]:
         return count
     count = confirm(pairs, count, margin, grid, elements.owner)
-    return add_planes(q, elements, levels.member, grid, margin, pairs, count)
+    return add_planes(elements, levels.member[first:end], grid, margin, pairs, count)
 
 
-@jit
-def write_contacts(room, elements, grid, traits, slots, out):
-    """out, `Contacts` <- those of the ordered `Pairs`."""
+@jit_without_lock
+def write_contacts(room, elements, grid, traits, slots, first, end, out):
+    """out, `Contacts` <- those of the ordered `Pairs` whose first elements are from `first` to `end`."""
     radius, which, centre, normal = elements.radius, elements.which, grid.centre, grid.normal
-    for e in range(which.shape[0]):
+    for e in range(first, end):
         for c in range(room.begin[e], room.begin[e + 1]):
             f = room.second[c]
             if which[e] >= 0 or which[f] >= 0:

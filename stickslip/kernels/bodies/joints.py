@@ -4,6 +4,7 @@ joints: `JointArrays`; q (7 n,), v (6 n,), real or, for efforts, complex (`rotat
 """
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -225,14 +226,26 @@ def joint_coordinate(joints, j, c, q, v, y, speed):
         y[k], speed[k] = effort_coordinate(joints, j, c, q[k], v[k])
 
 
-@jit
-def joint_reaction(joints, j, h, q, v, offset, ids, r, force, moment, effort):
-    """What joint j does to its first body in each of n steps: force (n, 3) and moment about its point (n, 3),
-    both inertial, and of these effort (n, 2), what stops and dry friction do along s and about the angle.
+class Reaction(NamedTuple):
+    """What a joint does to its first body, means over steps."""
 
-    Impulses of step k are rows offset[k] to offset[k + 1] of r, whose ids are `PARTS` j + part. Their lines
-    are those of the middle of the step, back from its end at q (n, nb, 7), v (n, nb, 6) by half of h (n,).
+    force: Any
+    """Inertial [N], shape (n, 3)."""
+    moment: Any
+    """About its point on the body, inertial [N m], shape (n, 3)."""
+    effort: Any
+    """Of these, what stops and dry friction do along s [N] and about the angle [N m], shape (n, 2)."""
+
+
+@jit
+def joint_reaction(joints, j, h, q, v, impulses, reaction):
+    """reaction <- what joint j does to its first body in each of n steps, a `Reaction`.
+
+    impulses: a `JointTable` of the steps, whose ids are `PARTS` j + part. Their lines are those of the middle
+    of the step, back from its end at q (n, nb, 7), v (n, nb, 6) by half of h (n,).
     """
+    offset, ids, r = impulses
+    force, moment, effort = reaction
     at, rows, value, total = scene(q), np.empty((6, 2, 6)), np.empty(6), np.empty(6)
     moved, pair, body = np.empty(14), np.empty(2, np.int64), joints.body[j]
     for k in range(q.shape[0]):

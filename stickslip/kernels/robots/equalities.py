@@ -8,7 +8,7 @@ gap(q) = 0 closes it, along M⁻¹ J' (a projection in the metric of the kinetic
 import numpy as np
 
 from stickslip.kernels.dense_lu import ldl_solve
-from stickslip.kernels.jit import jit
+from stickslip.kernels.jit import jit_forward as jit
 from stickslip.kernels.robots.impulses import DEEPEST
 from stickslip.kernels.robots.motion import place
 from stickslip.kernels.robots.rows import take_row

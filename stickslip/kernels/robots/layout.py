@@ -268,7 +268,7 @@ class Traits(NamedTuple):
     of_derivative: IntArray
     """Where the entries of M are in the derivative [-], shape (nC,), int32."""
     stiffness: Array
-    """Of hinge and slide joints [N/m, N m/rad], shape (nv,)."""
+    """Of joints [N/m, N m/rad], shape (nv,)."""
     damping: Array
     """Of joints [N s/m, N m s/rad], shape (nv,)."""
     actuator_stiffness: Array
@@ -336,6 +336,8 @@ class Rows(NamedTuple):
     """What they have beside J v [m/s, rad/s], shape (n,)."""
     gap: Array
     """Of the first row of a block, all rows of an equality [m, rad], shape (n,)."""
+    along: Array
+    """Velocities of mocap bodies along the first rows of contacts, else 0 [m/s], shape (nb,)."""
     scale: Array
     """Of the rows [-], shape (n,)."""
     what: IntArray
@@ -349,7 +351,7 @@ class Rows(NamedTuple):
     left: IntArray
     """First constraints of what was left out [-], shape (m,)."""
     left_gap: Array
-    """Their gaps [m, rad], shape (m,)."""
+    """Their gaps, after the motion of mocap bodies in the step [m, rad], shape (m,)."""
     first: IntArray
     """First column of each row with an entry [-], shape (n,)."""
     last: IntArray
@@ -375,7 +377,8 @@ class Parts(NamedTuple):
     W_start: IntArray
     """Where W of each part begins in the next field [-], shape (parts,)."""
     W: Array
-    """Of each part row by row, rows filled up to a multiple of eight [1/kg, ...], shape (nW,)."""
+    """Of each part row by row, rows filled up to a multiple of eight, and their number to one of four
+    [1/kg, ...], shape (nW,)."""
 
 
 class Free(NamedTuple):

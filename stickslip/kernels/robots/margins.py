@@ -6,7 +6,7 @@ and twice the way that its fastest point goes in a step; limits have twice their
 
 import math
 
-from stickslip.kernels.jit import jit
+from stickslip.kernels.jit import jit_forward as jit
 
 LEAST, STEP, FOLLOW = range(3)
 """Places in `Margins.look`."""

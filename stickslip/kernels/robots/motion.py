@@ -4,7 +4,7 @@ servos."""
 import numpy as np
 
 from stickslip.kernels.held import WORDS, hold
-from stickslip.kernels.jit import jit
+from stickslip.kernels.jit import jit_forward as jit
 from stickslip.kernels.robots.layout import Free
 from stickslip.kernels.robots.margins import set_margins
 from stickslip.kernels.robots.rows import set_laws

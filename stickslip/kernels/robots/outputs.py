@@ -1,6 +1,6 @@
 """What is kept of a step of a robot: its state, bodies, contacts and impulses."""
 
-from stickslip.kernels.jit import jit
+from stickslip.kernels.jit import jit_forward as jit
 from stickslip.kernels.robots.layout import CONTACT
 from stickslip.kernels.robots.margins import more_of_pair
 from stickslip.kernels.robots.rows import LIMIT_OF_TENDON, restitution_of

@@ -13,8 +13,8 @@ import numpy as np
 
 from stickslip.kernels import cones
 from stickslip.kernels.held import WORDS, hold
-from stickslip.kernels.jit import jit
-from stickslip.kernels.lines import LINE, dot_in_four
+from stickslip.kernels.jit import jit_forward as jit
+from stickslip.kernels.lines import FOUR, LINE, dot_in_four
 from stickslip.kernels.robots.layout import (
     CONTACT,
     DRY_FRICTION,
@@ -178,7 +178,8 @@ def find_parts(scratch, rows, nv):
                 for k in range(offset[i], offset[i + 1]):
                     component[n] = k
                     n += 1
-        size += (n - start[one]) * width_of(n - start[one])
+        m = n - start[one]
+        size += (m + FOUR - 1) // FOUR * FOUR * width_of(m)
     start[count], block_start[count] = n, nb
     found = Parts(start, component, block_start, block, W_start, floats(scratch, size))
     return hold(found, ints(scratch, WORDS))
@@ -235,7 +236,9 @@ def gather(engine, motion, traits, scratch, settings, carried, v_free, forced):
     J = floats(scratch, nefc * nv)
     lower, upper, coefficient = floats(scratch, nefc), floats(scratch, nefc), floats(scratch, nefc)
     bias, gap, left_gap = floats(scratch, nefc), floats(scratch, nefc), floats(scratch, nefc)
-    scale, u_free, own = floats(scratch, nefc), floats(scratch, nefc), floats(scratch, 6)
+    along, scale, u_free, own = (
+        floats(scratch, nefc), floats(scratch, nefc), floats(scratch, nefc), floats(scratch, 6)
+    )  # fmt: skip
     kind, group_size, what, key = (
         ints(scratch, nefc), ints(scratch, nefc), ints(scratch, nefc), ints(scratch, nefc)
     )  # fmt: skip
@@ -250,7 +253,7 @@ def gather(engine, motion, traits, scratch, settings, carried, v_free, forced):
     while i < nefc:
         size, groups, active, of, kind_of = 1, 0, True, read_int(ids + 4 * i), read_int(kinds + 4 * i)
         kind[nb], lower[nb], upper[nb], contact[nb] = cones.NONNEGATIVE, 0.0, np.inf, -1
-        gap[n], bias[n], scale[n], begin[n] = 0.0, 0.0, 1.0, next_row
+        gap[n], bias[n], scale[n], begin[n], along[nb] = 0.0, 0.0, 1.0, next_row, 0.0
         if ne <= i < ne + nf and kind_of != DRY_TENDON:  # a dof by itself
             first, last, J[next_row] = np.int64(of), np.int64(of) + 1, 1.0
         else:
@@ -309,7 +312,7 @@ def gather(engine, motion, traits, scratch, settings, carried, v_free, forced):
                 for k in range(1, size):
                     bias[n + k] += own[k]
             line = J[next_row : next_row + last - first]
-            free = dot_in_four(line, v_free[first:last], 0, last - first) + given
+            free, along[nb] = dot_in_four(line, v_free[first:last], 0, last - first) + given, given
             bias[n] = given + max(gap[n], 0.0) / h
             if e > 0.0:
                 before = dot_in_four(line, v[first:last], 0, last - first) + given
@@ -330,7 +333,7 @@ def gather(engine, motion, traits, scratch, settings, carried, v_free, forced):
             n, ng, nb = n + size, ng + groups, nb + 1
             offset[nb], group_offset[nb] = n, ng
         else:
-            left[skipped], left_gap[skipped] = i, gap[n]
+            left[skipped], left_gap[skipped] = i, gap[n] + h * along[nb]
             skipped += 1
         i += size
     K = (
@@ -338,9 +341,9 @@ def gather(engine, motion, traits, scratch, settings, carried, v_free, forced):
         coefficient[:ng],
     )  # fmt: skip
     found = Rows(
-        J[:next_row], begin[:n], K, u_free[:n], bias[:n], gap[:n], scale[:n], what[:nb], key[:nb], row[:n],
-        contact[:nb], left[:skipped], left_gap[:skipped], first_column[:n], last_column[:n], root[:n],
-        traits.trees,
+        J[:next_row], begin[:n], K, u_free[:n], bias[:n], gap[:n], along[:nb], scale[:n], what[:nb], key[:nb],
+        row[:n], contact[:nb], left[:skipped], left_gap[:skipped], first_column[:n], last_column[:n],
+        root[:n], traits.trees,
     )  # fmt: skip
     return hold(found, ints(scratch, WORDS))
 

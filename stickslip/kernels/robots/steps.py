@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stickslip.kernels.held import WORDS, values_of
-from stickslip.kernels.jit import jit, jit_without_lock
+from stickslip.kernels.jit import jit_forward as jit
+from stickslip.kernels.jit import jit_without_lock
 from stickslip.kernels.lines import LINE, add_line
 from stickslip.kernels.robots import layout as at
 from stickslip.kernels.robots.equalities import close_equalities
@@ -210,7 +211,7 @@ def march(run, first, most, t):
                 numbers[at.ITERATIONS] = iterations
             v = apply(engine, motion, scratch, h, rows, r)
             finite = abs(v.sum()) < np.inf
-            again = finite and not carried.moving and find_missed(engine, rows, h, v, forced)
+            again = finite and find_missed(engine, rows, h, v, forced)
             if not again:
                 break
             kept = remember(rows, r)

@@ -188,7 +188,7 @@ def among_spheres(s, q, margin):
     nc = order(s.pairs, kept) if kept > 0 else 0
     contacts = empty_contacts(nc)
     if nc > 0:
-        write_contacts(s.pairs, s.elements, s.grid, s.traits, SLOTS, contacts)
+        write_contacts(s.pairs, s.elements, s.grid, s.traits, SLOTS, 0, s.elements.body.shape[0], contacts)
     return count, contacts
 
 

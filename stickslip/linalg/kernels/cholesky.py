@@ -1,27 +1,28 @@
 """Numeric multifrontal Cholesky factorisation A = L L'."""
 
-from stickslip.kernels.jit import jit
+from stickslip.kernels.jit import jit_without_lock
 from stickslip.linalg.kernels import panels
 from stickslip.linalg.kernels.blas import LOWER, NO, dpotrf, dsyrk
 
 
-@jit
-def factorise(fronts, blocks, values, x, u, diagonal, info, least):
-    """x <- L, from values of the blocks; the first column that is no pivot, -1 if all are.
+@jit_without_lock
+def factorise(fronts, blocks, values, x, u, diagonal, info, least, first, end):
+    """x <- L of the fronts from `first` to `end`, from values of the blocks; the first column that is no
+    pivot, -1 if all are. What is below them in the tree is done.
 
     x: panels; u: stack of update matrices; diagonal (size,), in the final order <- each pivot over
     its diagonal entry of A. A pivot is a number above least times that entry and below infinity; NaN
     is none.
     """
     x_address, u_address, info_address = x.ctypes.data, u.ctypes.data, info.ctypes.data
-    for s in range(fronts.columns.shape[0]):
+    for s in range(first, end):
         n, m, at = fronts.columns[s], fronts.rows[s], fronts.panel[s]
         step, head, into = n + m, fronts.head[s], fronts.update[s]
         x[at : at + n * step] = 0.0
         panels.scatter(blocks, s, values, x, step)
         for j in range(n):
             diagonal[head + j] = x[at + j * step + j]
-        panels.add_children(fronts, s, u, x, at, step, True)
+        panels.add_children(fronts, s, u, x, at, step, True, 0, n)
         if n <= panels.NARROW:
             panels.cholesky(x, at, step, n, diagonal[:0], (0.0, 0.0))
         else:
@@ -41,5 +42,5 @@ def factorise(fronts, blocks, values, x, u, diagonal, info, least):
                 panels.square6(x, at + n + k * step, step, m, u, into, k == 0)
         else:
             dsyrk((LOWER, NO, m, n, -1.0, x_address + 8 * (at + n), step, 0.0, u_address + 8 * into, m))
-        panels.add_children(fronts, s, u, u, into, m, False)
+        panels.add_children(fronts, s, u, u, into, m, False, 0, m)
     return -1

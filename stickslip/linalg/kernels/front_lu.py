@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stickslip.kernels.jit import jit
+from stickslip.kernels.jit import jit, jit_without_lock
 from stickslip.linalg.kernels.blas import (
     LEFT,
     LOWER,
@@ -49,20 +49,26 @@ class BlockRows(NamedTuple):
     """Whether a block row is not one of the identity [-], shape (n,)."""
 
 
-@jit
-def factorise(plan, values, x, u, exchange, info):
-    """x <- panels of L and U, from the values of the blocks; the first column without pivot, -1 if none.
+@jit_without_lock
+def fill(plan, values, x):
+    """x <- panels of L and U before anything is eliminated, from the values of the blocks."""
+    x[:] = 0.0
+    for q in range(values.shape[0]):
+        x[plan.to[q]] += values[q]
+
+
+@jit_without_lock
+def factorise(plan, x, u, exchange, info, first, end):
+    """Panels of the fronts from `first` to `end`, as `fill` has them, <- L and U; the first column without
+    pivot, -1 if none. What is below them in the tree is done.
 
     u: stack; exchange (size,) int32 <- the row, in its front and counted from 1, that each pivot row was
     exchanged with. No pivot: zero, NaN or infinite.
     """
     x_address, u_address = x.ctypes.data, u.ctypes.data
     exchange_address, info_address = exchange.ctypes.data, info.ctypes.data
-    x[:] = 0.0
-    for q in range(values.shape[0]):
-        x[plan.to[q]] += values[q]
     fronts = plan.fronts
-    for s in range(fronts.columns.shape[0]):
+    for s in range(first, end):
         n, m, at, up, into = (
             fronts.columns[s],
             fronts.rows[s],
@@ -71,8 +77,7 @@ def factorise(plan, values, x, u, exchange, info):
             fronts.update[s],
         )
         step, head = n + m, fronts.head[s]
-        u[into : into + m * m] = 0.0
-        _add_children(fronts, s, x, up, u)
+        add_children(fronts, s, x, up, u, 0, step)
         if n == 0:
             continue
         top, low, right = x_address + 8 * at, x_address + 8 * (at + n), x_address + 8 * up
@@ -86,7 +91,7 @@ def factorise(plan, values, x, u, exchange, info):
                 return head + j
         if m == 0:
             continue
-        _exchange(x, up, n, m, exchange[head : head + n])
+        exchange_rows(x, up, n, m, exchange[head : head + n])
         if n <= NARROW:
             _narrow_right(x, at, step, n, up, m)
             _narrow_below(x, at, step, n, m)
@@ -110,16 +115,18 @@ def sign(plan, x, exchange):
     return out
 
 
-@jit
-def _add_children(fronts, s, x, up, u):
-    """Add the update matrices of the children of front s to its panels, U at `up`, and to its own."""
+@jit_without_lock
+def add_children(fronts, s, x, up, u, first, end):
+    """Add the update matrices of the children of front s to its panels, U at `up`, and to its own, 0 before:
+    to the columns from `first` to `end`, those of the pivots before those of the rows."""
     run_from, run_to, run_length = fronts.run_from, fronts.run_to, fronts.run_length
     n, m, at, into = fronts.columns[s], fronts.rows[s], fronts.panel[s], fronts.update[s]
+    u[into + max(first - n, 0) * m : into + max(end - n, 0) * m] = 0.0
     for k in range(fronts.child_start[s], fronts.child_start[s + 1]):
         c = fronts.child[k]
         low, high, height = fronts.run_start[c], fronts.run_start[c + 1], fronts.rows[c]
         for a in range(low, high):
-            for t in range(run_length[a]):
+            for t in range(max(0, first - run_to[a]), min(run_length[a], end - run_to[a])):
                 column, along = fronts.update[c] + (run_from[a] + t) * height, run_to[a] + t
                 if along < n:
                     left = at + along * (n + m)
@@ -157,7 +164,7 @@ def _narrow_lu(x, at, step, n, exchange):
 
 
 @jit
-def _exchange(x, up, n, m, exchange):
+def exchange_rows(x, up, n, m, exchange):
     """Exchange the rows of the U panel as those of the pivots were."""
     for i in range(n):
         k = exchange[i] - 1

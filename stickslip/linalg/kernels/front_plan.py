@@ -20,14 +20,14 @@ class Plan(NamedTuple):
 
 
 @jit
-def plan(tree, widths, offset, row_start, column, data_start):
-    """(`Plan`, numbers on the stack) for a matrix in block rows.
+def plan(tree, widths, offset, row_start, column, data_start, shared):
+    """(`Plan`, numbers on the stack, job of each front) for a matrix in block rows.
 
     widths (n,), 0 where a block row is left out, and offset (n+1,) in the caller's order; row_start,
-    column, data_start: its blocks.
+    column, data_start: its blocks; shared: as `lay_out` has it.
     """
     n, count = widths.shape[0], tree.above.shape[0]
-    shape, row_offset, final, stack = lay_out(tree, np.zeros(n, np.bool_), widths, offset)
+    shape, row_offset, final, stack, job = lay_out(tree, np.zeros(n, np.bool_), widths, offset, shared)
     columns, rows, panel, head = shape.columns, shape.rows, shape.panel, shape.head
     upper = np.empty(count + 1, np.int64)
     upper[0] = panel[count]
@@ -55,4 +55,4 @@ def plan(tree, widths, offset, row_start, column, data_start):
                 for q in range(widths[j]):
                     to[at] = corner + q * step + k
                     at += 1
-    return Plan(shape, upper, to), stack
+    return Plan(shape, upper, to), stack, job

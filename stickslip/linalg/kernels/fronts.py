@@ -142,14 +142,96 @@ def structure(start, neighbour, permutation, place, first, above):
     return child_start, child, row_start, row[:total].copy()
 
 
-@jit
-def lay_out(tree, negative_block, widths, offset):
-    """(`Fronts`, row_offset, final, length of the stack) of a `Tree`.
+MUCH = 2e9
+"""Flops of a factorisation from which threads share it: a tenth of a second."""
+SHARES = 8.0
+"""A subtree with less than this part of all flops is the work of one thread: a few of them for each of two to
+four threads, and what is left are fronts wide enough to be shared themselves."""
 
-    negative_block, widths (n,), 0 where a block row is left out, offset (n + 1,): in the caller's order.
+
+@jit
+def subtrees(above, columns, rows):
+    """(job of each front, number of jobs): subtrees that are independent of each other, and by the number of
+    jobs the fronts above all of them. One job where there is little to do."""
+    count = above.shape[0]
+    work, job = np.empty(count), np.zeros(count, np.int64)
+    total = 0.0
+    for s in range(count):
+        c, r = float(columns[s]), float(rows[s])
+        work[s] = c * c * c / 3.0 + c * c * r + c * r * r
+        total += work[s]
+    if total < MUCH:
+        return job, 1
+    for s in range(count):  # children come before their parents
+        if above[s] >= 0:
+            work[above[s]] += work[s]
+    jobs = 0
+    for s in range(count - 1, -1, -1):
+        p = above[s]
+        if p >= 0 and job[p] >= 0:
+            job[s] = job[p]
+        elif work[s] * SHARES > total:
+            job[s] = -1
+        else:
+            job[s] = jobs
+            jobs += 1
+    jobs = max(jobs, 1)
+    for s in range(count):
+        if job[s] < 0:
+            job[s] = jobs
+    return job, jobs
+
+
+@jit
+def place_updates(rows, odd, job, jobs, most, update):
+    """Length of the stack; update (fronts,) <- places in the whole, from those in two stacks of each subtree.
+
+    most (jobs + 1, 2): lengths of the stacks. The one in which a subtree leaves no matrix is beside that of
+    the next subtree, and takes matrices of fronts above, which are made when all subtrees are done.
+    """
+    count, base = rows.shape[0], np.empty((jobs, 2), np.int64)
+    free, room, areas, stack, opens = np.empty(jobs, np.int64), np.empty(jobs, np.int64), 0, 0, True
+    last = np.zeros(jobs, np.int64)
+    for s in range(count):
+        if job[s] < jobs:
+            last[job[s]] = odd[s]
+    for k in range(jobs):
+        own = last[k]
+        if opens:
+            base[k, own], base[k, 1 - own] = stack, stack + most[k, own]
+            free[areas], room[areas] = base[k, 1 - own], most[k, 1 - own]
+            areas += 1
+        else:
+            base[k, 1 - own], base[k, own] = stack, stack + most[k, 1 - own]
+            room[areas - 1] += most[k, 1 - own]
+        stack += most[k, 0] + most[k, 1]
+        if most[k, 0] + most[k, 1] > 0:
+            opens = not opens
+    for s in range(count):
+        if job[s] < jobs:
+            update[s] += base[job[s], odd[s]]
+            continue
+        size = rows[s] * rows[s]
+        update[s] = -1
+        for a in range(areas):
+            if room[a] >= size:
+                update[s], free[a], room[a] = free[a], free[a] + size, room[a] - size
+                break
+        if update[s] < 0:
+            update[s] = stack
+            stack += size
+    return stack
+
+
+@jit
+def lay_out(tree, negative_block, widths, offset, shared):
+    """(`Fronts`, row_offset, final, length of the stack, job of each front) of a `Tree`.
+
+    negative_block, widths (n,), 0 where a block row is left out, offset (n + 1,): in the caller's order;
+    shared: whether several threads are to work on it.
     row_offset: where each block of `Tree.row` is in its front; final (n + 1,): first scalar column of each
     block in the final order. Update matrices of odd and even depth are on two stacks, so that a parent's
-    never lies over its children's.
+    never lies over its children's; where threads share the work, each of the `subtrees` has two of its own.
     """
     permutation, first, row_start, row = tree.permutation, tree.first, tree.row_start, tree.row
     above, child_start, child, count = tree.above, tree.child_start, tree.child, tree.above.shape[0]
@@ -180,15 +262,18 @@ def lay_out(tree, negative_block, widths, offset):
     for s in range(count - 1, -1, -1):
         if above[s] >= 0:
             odd[s] = 1 - odd[above[s]]
-    top, most = np.zeros(2, np.int64), np.zeros(2, np.int64)
+    job, jobs = subtrees(above, columns, rows)
+    home, homes = (job, jobs) if shared else (np.zeros(count, np.int64), 1)
+    top, most = np.zeros((homes + 1, 2), np.int64), np.zeros((homes + 1, 2), np.int64)
     for s in range(count):
-        update[s] = top[odd[s]]
-        top[odd[s]] += rows[s] * rows[s]
-        most[odd[s]] = max(most[odd[s]], top[odd[s]])
-        for k in range(child_start[s], child_start[s + 1]):
-            top[1 - odd[s]] -= rows[child[k]] * rows[child[k]]
-    for s in range(count):
-        update[s] += odd[s] * most[0]
+        k = home[s]
+        update[s] = top[k, odd[s]]
+        top[k, odd[s]] += rows[s] * rows[s]
+        most[k, odd[s]] = max(most[k, odd[s]], top[k, odd[s]])
+        for q in range(child_start[s], child_start[s + 1]):
+            if home[child[q]] == k:
+                top[k, 1 - odd[s]] -= rows[child[q]] * rows[child[q]]
+    stack = place_updates(rows, odd, home, homes, most, update)
     run_start, run_from, run_to, run_length, reach_start, reach_to, reach_length = runs(
         tree, columns, row_offset, final
     )
@@ -196,7 +281,7 @@ def lay_out(tree, negative_block, widths, offset):
         scalar, head, columns, rows, panel, update, negative, child_start, child,
         run_start, run_from, run_to, run_length, reach_start, reach_to, reach_length,
     )  # fmt: skip
-    return fronts, row_offset, final, most[0] + most[1]
+    return fronts, row_offset, final, stack, job
 
 
 @jit

@@ -6,7 +6,7 @@ order written, whatever the machine: same input, same bytes.
 
 import numpy as np
 
-from stickslip.kernels.jit import jit
+from stickslip.kernels.jit import jit, jit_without_lock
 from stickslip.linalg.kernels.blas import LOWER, NO, RIGHT, TRANSPOSED, dtrsm
 
 NARROW = 12
@@ -94,9 +94,10 @@ def square6(x, at, step, m, u, into, fresh):
         u[last] = -norm if fresh else u[last] - norm
 
 
-@jit
-def add_children(fronts, s, u, x, at, step, inside):
-    """Add the update matrices of the children of s to its pivots (inside), or to its rows.
+@jit_without_lock
+def add_children(fronts, s, u, x, at, step, inside, first, end):
+    """Add the update matrices of the children of s to its pivots (inside), or to its rows; to those of their
+    columns from `first` to `end`.
 
     Target: x at `at`, columns of length `step`: the panel, or the update matrix of s.
     """
@@ -112,7 +113,7 @@ def add_children(fronts, s, u, x, at, step, inside):
             if (to < columns) != inside:
                 continue
             source, length = run_from[a], run_length[a]
-            for t in range(length):
+            for t in range(max(0, first + shift - to), min(length, end + shift - to)):
                 column = child_at + (source + t) * child_rows
                 target = at + (to - shift + t) * step - shift
                 part = u[column + source + t : column + source + length]
@@ -126,7 +127,7 @@ def add_children(fronts, s, u, x, at, step, inside):
                         into[i] += part[i]
 
 
-@jit
+@jit_without_lock
 def scatter(blocks, s, values, x, step):
     """Add the blocks of the matrix (row-major) that belong to front s to its panel (column-major)."""
     for q in range(blocks.start[s], blocks.start[s + 1]):

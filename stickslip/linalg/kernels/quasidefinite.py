@@ -5,7 +5,7 @@ In each front the negative pivots come first: two definite panels, so that all i
 Pivots below a small multiple of their scale are replaced (dynamic regularisation).
 """
 
-from stickslip.kernels.jit import jit
+from stickslip.kernels.jit import jit, jit_without_lock
 from stickslip.linalg.kernels import panels
 from stickslip.linalg.kernels.blas import LOWER, NO, RIGHT, TRANSPOSED, dgemm, dsyrk, dtrsm
 
@@ -13,21 +13,22 @@ WIDTH = 24
 """Columns that are factored at once with an eye on each pivot."""
 
 
-@jit
-def factorise(fronts, blocks, values, x, u, shift, scale, rule):
-    """x <- L of K with `shift` on its pivots; (pivots replaced, first column that is not a number or -1).
+@jit_without_lock
+def factorise(fronts, blocks, values, x, u, shift, scale, rule, first, end):
+    """x <- L of K with `shift` on its pivots, of the fronts from `first` to `end`; (pivots replaced, first
+    column that is not a number or -1). What is below them in the tree is done.
 
     shift (size,) <- added to |pivots|; scale (size,): of the pivots; rule: least, replacement. A pivot at or
     below least times its scale becomes replacement times its scale.
     """
     x_address, u_address = x.ctypes.data, u.ctypes.data
     replaced = 0
-    for s in range(fronts.columns.shape[0]):
+    for s in range(first, end):
         n, m, at = fronts.columns[s], fronts.rows[s], fronts.panel[s]
         step, head, into = n + m, fronts.head[s], fronts.update[s]
         x[at : at + n * step] = 0.0
         panels.scatter(blocks, s, values, x, step)
-        panels.add_children(fronts, s, u, x, at, step, True)
+        panels.add_children(fronts, s, u, x, at, step, True, 0, n)
         minus = fronts.negative[s]
         plus, corner = n - minus, at + minus * step + minus
         for j in range(minus):
@@ -62,7 +63,7 @@ def factorise(fronts, blocks, values, x, u, shift, scale, rule):
         if plus > 0:
             low += 8 * minus * step
             dsyrk((LOWER, NO, m, plus, -1.0, low, step, added, u_address + 8 * into, m))
-        panels.add_children(fronts, s, u, u, into, m, False)
+        panels.add_children(fronts, s, u, u, into, m, False, 0, m)
     return replaced, -1
 
 

@@ -1,6 +1,7 @@
 """Many simulations of one structure at once, on threads: arrays in, arrays out, members first."""
 
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -17,6 +18,7 @@ from stickslip.robots.robot import Robot
 from stickslip.simulation.batches.member import NEVER, How, Member, carry_together
 from stickslip.simulation.batches.models import GROUP, TASKS, TOGETHER, Models, rows_of
 from stickslip.simulation.checkpoint import Checkpoint
+from stickslip.simulation.steppers import start_of
 from stickslip.state import Array, IntArray, ModelError, State, UnknownNameError
 from stickslip.threads import Team, allowed_threads, checked_number
 
@@ -69,10 +71,9 @@ class Batch:
 
     def _made(self, k: int) -> Member:
         """A member at its start."""
-        try:
+        is_own = k > 0 or self._starts[k] is not None or self._models.numbers[k]
+        with _of_member(k) if is_own else nullcontext():
             return Member(self._prepared(k), self._how, self._starts[k], k // self._group)
-        except ModelError as error:
-            raise ModelError(f"member {k}: {error}") from None
 
     def _prepared(self, k: int) -> Any:
         """The model of a member, as its steps take it: beside that of the first of its group, if that is
@@ -205,23 +206,34 @@ class Batch:
         """
         chosen = self._checked(range(self.n) if members is None else members)
         starts = self._each(chosen, start) if start is not None else [self._starts[k] for k in chosen]
-        if parameters:
-            self._models.give(chosen, parameters)
-            for k in chosen:
-                self._members[k].prepared = self._prepared(k)
-        given = {name: one for name, one in (("q", q), ("v", v), ("z", z)) if one is not None}
-        rows: dict[str, Array] = {}
-        for k, begin in zip(chosen, starts, strict=True):
-            self._members[k].begin(begin)
-        if not given:
-            return
-        for name, value in given.items():
-            shape = getattr(self._members[0].state, name).shape
-            rows[name] = rows_of(name, value, len(chosen), shape)
-        for i, k in enumerate(chosen):
-            before = self._members[k].state
-            arrays = {name: rows[name][i] if name in rows else getattr(before, name) for name in "qvz"}
-            self._members[k].begin(State(before.t, **arrays))
+        rows = {
+            name: rows_of(name, value, len(chosen), getattr(self._members[0].state, name).shape)
+            for name, value in (("q", q), ("v", v), ("z", z)) if value is not None
+        }  # fmt: skip
+        before = {k: dict(self._models.numbers[k]) for k in chosen}
+        try:
+            self._models.give(chosen, parameters or {})
+            begun = [
+                self._begun(k, begin, {name: value[i] for name, value in rows.items()}, bool(parameters))
+                for i, (k, begin) in enumerate(zip(chosen, starts, strict=True))
+            ]
+        except BaseException:
+            for k, numbers in before.items():
+                self._models.numbers[k] = numbers
+            raise
+        for k, one in zip(chosen, begun, strict=True):
+            self._members[k].begin(*one)
+
+    def _begun(self, k: int, start: Any, arrays: dict[str, Array], anew: bool) -> tuple[Any, Any]:
+        """What a member begins with, with arrays in the place of those of its start; anew: whether its model
+        is another one."""
+        member = self._members[k]
+        with _of_member(k):
+            prepared = self._prepared(k) if anew else member.prepared
+            if arrays:
+                base = start_of(prepared) if start is None else getattr(start, "state", start)
+                start = State(base.t, *(arrays.get(name, getattr(base, name)) for name in "qvz"))
+            return prepared, member.begun(prepared, start)
 
     def _each(self, members: Sequence[int], start: Any) -> list[Any]:
         """Starts of some members."""
@@ -289,6 +301,16 @@ class BatchInputs(MutableMapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._members[0].inputs)
+
+
+@contextmanager
+def _of_member(k: int) -> Iterator[None]:
+    """Errors of the model inside a `with` name the member."""
+    try:
+        yield
+    except ModelError as error:
+        said, name = str(error), f"member {k}: "
+        raise ModelError(said if said.startswith(name) else name + said) from None
 
 
 def _count(n: Any, what: str, most: int) -> int:

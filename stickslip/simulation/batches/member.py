@@ -15,6 +15,7 @@ from stickslip.schemes import registry
 from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.robot_march import march_together
 from stickslip.schemes.step import Memory, Solver
+from stickslip.simulation.begun import Begun
 from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.simulation.clock import OFF_CLOCK
 from stickslip.simulation.failure import Missed, SimulationFailure, steps_to
@@ -84,14 +85,19 @@ class Member:
     def __init__(self, prepared: Any, how: How, start: Any, group: int):
         """prepared: the model, as its steps take it; start: None, a state or a checkpoint; group: that of
         those who share a workspace."""
-        self.prepared, self.how, self.group = prepared, how, group
+        self.how, self.group = how, group
         self._accepts_relaxed = bool(getattr(how.solver, "other_law", False))
-        self.begin(start)
+        self.begin(prepared, self.begun(prepared, start))
 
-    def begin(self, start: Any) -> None:
-        """Begin at a state or a checkpoint, or where the model does."""
+    def begun(self, prepared: Any, start: Any) -> tuple[Begun, Any]:
+        """What `begin` takes, for a state or a checkpoint, or where the model starts; an error changes
+        nothing."""
         how = self.how
-        begun, steps = begun_steps(self.prepared, how.h, how.scheme, start, how.solver, None, None, ROWS)
+        return begun_steps(prepared, how.h, how.scheme, start, how.solver, None, None, ROWS)
+
+    def begin(self, prepared: Any, start: tuple[Begun, Any]) -> None:
+        """Begin anew, with a model and a start of it."""
+        self.prepared, (begun, steps) = prepared, start
         steps.every = NEVER
         self._steps: Any = steps
         self._edges = getattr(steps, "edges", None)

@@ -1,0 +1,70 @@
+"""Spread of times: how far repeated calls of a run differ, and which comparisons that leaves open."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from stickslip.bench.analysis.costs import Grid
+from stickslip.bench.records import RunRecord
+from stickslip.problem.checks import Array
+
+Interval = tuple[float, float, float]
+"""Shortest, median and longest time of the calls of a run [s]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Times of the repeated runs of one solver at one tolerance, over the shortest of each run."""
+
+    solver: str
+    problems: tuple[str, ...]
+    """Names of the problems that it solved, and was timed on more than once, one for each row."""
+    calls: Array
+    """Calls that were timed [-], shape (problems,)."""
+    medians: Array
+    """Median over shortest time [-], shape (problems,)."""
+    longest: Array
+    """Longest over shortest time [-], shape (problems,)."""
+
+
+def interval(grid: Grid, run: RunRecord | None) -> Interval | None:
+    """Times of a run that solved, by the clock of the grid; None where fewer than two calls were timed."""
+    if run is None or not run.solved or run.repetitions < 2:
+        return None
+    wall = run.seconds, run.median_seconds, run.longest_seconds
+    cpu = run.cpu_seconds, run.median_cpu_seconds, run.longest_cpu_seconds
+    found = wall if grid.time == "wall" else cpu
+    return found if all(0.0 < seconds < math.inf for seconds in found) else None
+
+
+def overlap(first: Interval, second: Interval) -> bool:
+    """Whether the times of two runs overlap, so that they do not tell which is faster."""
+    return max(first[0], second[0]) <= min(first[2], second[2])
+
+
+def spread(grid: Grid, solver: str, tolerance: float) -> Spread:
+    """How far the calls of the runs of a solver differ."""
+    timed = [(entry, interval(grid, grid.run(entry, solver, tolerance))) for entry in grid.problems]
+    kept = [(entry, times) for entry, times in timed if times is not None]
+    runs = [grid.run(entry, solver, tolerance) for entry, _ in kept]
+    ratios = np.array([(middle / least, most / least) for _, (least, middle, most) in kept]).reshape(-1, 2)
+    return Spread(
+        solver, tuple(entry.name for entry, _ in kept),
+        np.array([run.repetitions for run in runs if run is not None], float), ratios[:, 0], ratios[:, 1],
+    )  # fmt: skip
+
+
+def undecided(grid: Grid, tolerance: float) -> tuple[int, int]:
+    """(problems on which times of the two fastest solvers overlap, problems on which both were repeated)."""
+    open_, compared = 0, 0
+    for entry in grid.problems:
+        runs = sorted(
+            (run for run in grid.made(entry, tolerance).values() if math.isfinite(grid.cost(run))),
+            key=grid.cost,
+        )[:2]
+        times = [found for run in runs if (found := interval(grid, run)) is not None]
+        if len(times) == 2:
+            compared += 1
+            open_ += overlap(*times)
+    return open_, compared

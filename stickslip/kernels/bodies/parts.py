@@ -1,0 +1,104 @@
+"""Parts of the end of a step of bodies, for threads: `motion.arrive` and `correction.sweep_back`.
+
+Bodies, or contacts, from `first` to `end`; all contacts are Coulomb's in 3D. Every kernel works without the
+lock of the interpreter.
+"""
+
+from typing import Any, NamedTuple
+
+from stickslip.kernels.bodies import correction
+from stickslip.kernels.bodies.layout import Blocks, BodyArrays
+from stickslip.kernels.bodies.motion import NOTHING, block_work, energies, force_work, move_half
+from stickslip.kernels.bodies.rotation import times
+from stickslip.kernels.held import values_of
+from stickslip.kernels.jit import jit, jit_without_lock
+
+
+class Domain(NamedTuple):
+    """Contacts of a domain, and what they move."""
+
+    pushing: Any
+    """Their `correction.Pushing`."""
+    row: Any
+    """Of `BodyArrays` [-], shape (n,)."""
+    shift: Any
+    """Δq of all bodies [m, rad], shape (n, 6)."""
+
+
+@jit
+def bodies_of(bodies, first, end):
+    """`BodyArrays` of some bodies, but for the mass matrix."""
+    part = slice(first, end)
+    return BodyArrays(
+        bodies.row[part], bodies.mass[part], bodies.J[part], bodies.J_inverse[part], bodies.gravity,
+        bodies.radius[part], bodies.M, bodies.root,
+    )  # fmt: skip
+
+
+@jit_without_lock
+def depart(bodies, near, blocks, r, v_free, first, end, v):
+    """v (n, 6) <- velocities of some bodies after the impulses r.   near: `body_parts.Touching` of the rows
+    of the mass matrix; blocks: `Blocks`."""
+    rows = blocks.rows
+    for b in range(first, end):
+        for k in range(6):
+            v[b, k] = v_free[b, k]
+        if bodies.row[b] < 0:
+            continue
+        for place in range(near.start[bodies.row[b]], near.start[bodies.row[b] + 1]):
+            i, side = near.side[place] // 2, near.side[place] % 2
+            p0 = p1 = p2 = p3 = p4 = p5 = 0.0
+            for j in range(3 * i, 3 * i + 3):
+                p0 += rows[j, side, 0] * r[j]
+                p1 += rows[j, side, 1] * r[j]
+                p2 += rows[j, side, 2] * r[j]
+                p3 += rows[j, side, 3] * r[j]
+                p4 += rows[j, side, 4] * r[j]
+                p5 += rows[j, side, 5] * r[j]
+            m = bodies.mass[b]
+            v[b, 0] += p0 / m
+            v[b, 1] += p1 / m
+            v[b, 2] += p2 / m
+            t0, t1, t2 = times(bodies.J_inverse[b], p3, p4, p5)
+            v[b, 3] += t0
+            v[b, 4] += t1
+            v[b, 5] += t2
+        for k in range(6):
+            if abs(v[b, k]) < NOTHING:
+                v[b, k] = 0.0
+
+
+@jit_without_lock
+def work(row, blocks, r, v_start, v, first, end, u):
+    """(lost, driven) of `motion.block_work` over some contacts; u <- their velocities."""
+    part = slice(3 * first, 3 * end)
+    own = Blocks(blocks.sides[first:end], blocks.offset[: end - first + 1], blocks.rows[part])
+    found, _, lost, driven = block_work(row, own, r[part], v_start, v)
+    u[part] = found
+    return lost, driven
+
+
+@jit_without_lock
+def arrive(bodies, free, span, first, end, q_end, v):
+    """(kinetic and potential energy before, the same after, damped, worked, driven) of some bodies;
+    q_end, v <- the end of the step, v being that at its middle."""
+    part, own = slice(first, end), bodies_of(bodies, first, end)
+    damped, worked, driven = force_work(own.row, free.F[:, part], span.h, free.v_start[part], v[part], 0.0)
+    move_half(own.row, own.J, own.J_inverse, free.q_m[part], v[part], span.reach, q_end[part], v[part])
+    kinetic_before, weight_before = energies(own, free.q[part], free.v[part])
+    kinetic, weight = energies(own, q_end[part], v[part])
+    return kinetic_before, weight_before, kinetic, weight, damped, worked, driven
+
+
+@jit_without_lock
+def push(held, backwards):
+    """`correction.push_once` over a held `Domain`."""
+    domain = values_of(held)
+    correction.push_once(domain.row, domain.pushing, domain.shift, backwards)
+
+
+@jit_without_lock
+def missing(held):
+    """`correction.missing` of a held `Domain`."""
+    domain = values_of(held)
+    return correction.missing(domain.pushing, domain.shift)

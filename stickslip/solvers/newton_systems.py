@@ -1,0 +1,224 @@
+"""The Newton systems of contact problems, formed by kernels and solved by `linalg.front_lu`.
+
+In the impulses alone, F(r, W r + u_free) = 0, open contacts eliminated (Siconos Developer's Notes 2017, 16.1,
+u eliminated by its first line): the rows of the blocks that are not open are A δ_ij + B W_ij. Small systems
+are dense and solved in compiled code. Over the graph of bodies, where W is J J': contacts are eliminated and
+velocities of bodies are left, so that hyperstatic piles and walls cost what their bodies cost (formulas in
+`kernels/newton_bodies.py`).
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from stickslip.kernels import blocks, newton_systems, prox_newton, schedule
+from stickslip.kernels import newton_bodies as kernels
+from stickslip.linalg.front_lu import BlockLU
+from stickslip.problem.checks import Array, IntArray
+from stickslip.problem.contact import ContactProblem
+from stickslip.problem.convert.bodies import over_bodies
+from stickslip.problem.operator import BodyDelassus
+from stickslip.solvers.factors import one_side_each
+from stickslip.solvers.gauss_seidel import HISTORY, NSGS, first_look
+from stickslip.solvers.watch import Watch
+
+COMPILED = 120
+"""Unknowns of the largest system that is solved in compiled code."""
+CROWDED = 1.0
+"""Components for each velocity of the bodies from which elimination over bodies is the cheaper one."""
+MOST_ENTRIES = 2.0**26
+"""Most numbers of W in blocks where it is left in its form over bodies otherwise: half a gigabyte."""
+
+
+class ContactSystem:
+    """The Newton systems of one contact problem, formed by kernels; those in blocks are solved here."""
+
+    def __init__(self, problem: ContactProblem):
+        W, n = problem.W.blocks(problem.K), problem.size
+        self.lu = BlockLU(*W.arrays[:3]) if n > COMPILED else None
+        """Factor of systems in blocks; None where they are dense."""
+        matrix = np.empty((n, n)) if self.lu is None else np.empty(W.data.size)
+        self.at: newton_systems.System = newton_systems.prepare(
+            problem.K.arrays, W.arrays, problem.u_free, matrix
+        )
+        """The map, its Jacobians and the system at the last point."""
+        self.arrays = plain(self.at)
+        """The same, as kernels take it."""
+        self.operations = 0.0
+        """Multiplications of the factorisations so far."""
+
+    def advance(self, vectors: Array, control: Array, history: Array) -> bool:
+        """Whether another system in blocks is to be solved by `solve`; else the proximal steps have come to
+        an end."""
+        return bool(prox_newton.advance_blocks(self.arrays, vectors, control, history))
+
+    def solve(self) -> bool:
+        """The step that was asked for into `at.rhs`; false if the system is singular."""
+        dx = self.solve_blocks()
+        if dx is not None:
+            self.at.rhs[:] = dx
+        return dx is not None
+
+    def solve_blocks(self) -> Array | None:
+        """The solution of the system that is assembled in blocks; None if it is singular."""
+        assert self.lu is not None
+        dx = self.lu.solve(self.at.rhs) if self.lu.refactor(self.at.matrix, self.at.state != 0) else None
+        self.operations += self.lu.operations
+        return dx
+
+
+def plain(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Named tuples in one another as plain ones."""
+    return tuple(plain(part) if isinstance(part, tuple) else part for part in arrays)
+
+
+class BodySystem:
+    """Newton systems of one contact problem over its bodies, formed by kernels and solved here."""
+
+    def __init__(self, problem: ContactProblem):
+        assert isinstance(problem.W, BodyDelassus)
+        W, K = one_side_each(problem.W), problem.K
+        k, names, bodies = W.rows.shape[2], *_touched(W.bodies)
+        graph = _graph(bodies, names.size)
+        self.lu = BlockLU(np.arange(names.size + 1) * k, graph.indptr, graph.indices)
+        """Factor of the systems."""
+        diagonal, place = _places(graph, bodies, k * k)
+        at = kernels.BodyGraph(K.offset, bodies, W.rows, diagonal, place, np.empty((names.size, k)))
+        values = np.empty(graph.indices.size * k * k)
+        self.at: newton_systems.System = kernels.prepare(K.arrays, at, problem.u_free, values)
+        """The map, its Jacobians and the system at the last point."""
+        self.arrays = plain(self.at)
+        """The same, as kernels take it."""
+        self.operations = 0.0
+        """Multiplications of the factorisations so far."""
+
+    def advance(self, vectors: Array, control: Array, history: Array) -> bool:
+        """Whether another system is to be solved by `solve`; else the proximal steps have come to an end."""
+        return bool(kernels.advance(self.arrays, vectors, control, history))
+
+    def solve(self) -> bool:
+        """The step that was asked for into `at.rhs`; false if the system is singular."""
+        W, values = self.at.W, self.at.matrix
+        w = self.lu.solve(W.w.reshape(-1)) if np.isfinite(values).all() and self.lu.refactor(values) else None
+        self.operations += self.lu.operations
+        if w is None:
+            return False
+        kernels.finish(self.arrays, w.reshape(W.w.shape))
+        return True
+
+
+def proximal_system(problem: ContactProblem) -> ContactSystem | BodySystem:
+    """The systems of proximal Newton on a problem: over its bodies where contacts are many."""
+    problem = over_bodies(problem)
+    if isinstance(problem.W, BodyDelassus) and problem.size > COMPILED and goes_over_bodies(problem):
+        return BodySystem(problem)
+    return ContactSystem(problem)
+
+
+def goes_over_bodies(problem: ContactProblem) -> bool:
+    """Whether the systems of a problem over bodies are those of its bodies: where contacts are many, or all
+    meet on one body, which couples each with each."""
+    W = problem.W
+    assert isinstance(W, BodyDelassus)
+    velocities = W.rows.shape[2] * touched_bodies(W)
+    return problem.size > CROWDED * velocities or contact_entries(problem) > MOST_ENTRIES
+
+
+def touched_bodies(W: BodyDelassus) -> int:
+    """How many bodies have contacts."""
+    return int(np.unique(W.bodies[W.bodies >= 0]).size)
+
+
+def contact_entries(problem: ContactProblem) -> float:
+    """Numbers of W in blocks of contacts, about."""
+    W, d = problem.W, problem.size / max(len(problem.K), 1)
+    assert isinstance(W, BodyDelassus)
+    at = np.bincount(W.bodies[W.bodies >= 0]).astype(float)
+    return d * d * float((at * at).sum())
+
+
+def _touched(bodies: IntArray) -> tuple[IntArray, IntArray]:
+    """The bodies that have contacts, and the pairs of contacts by their places among these."""
+    names, place = np.unique(np.append(bodies.reshape(-1), -1), return_inverse=True)
+    return names[1:], np.ascontiguousarray(place[:-1].reshape(-1, 2) - 1)
+
+
+def _graph(bodies: IntArray, count: int) -> sp.csr_array:
+    """Which bodies meet, each with itself too, in order."""
+    one, other = bodies[(bodies >= 0).all(axis=1)].T
+    every = np.arange(count)
+    row, column = np.concatenate([every, one, other]), np.concatenate([every, other, one])
+    graph = sp.coo_array((np.ones(row.size), (row, column)), shape=(count, count)).tocsr()
+    graph.sum_duplicates()
+    graph.sort_indices()
+    return graph
+
+
+def _places(graph: sp.csr_array, bodies: IntArray, numbers: int) -> tuple[IntArray, IntArray]:
+    """First number of each body's own block, shape (count,), and of the blocks of each contact by the sides
+    of row and column, shape (nb, 2, 2); -1 where a side is fixed."""
+    count = graph.shape[0]
+    keys = np.repeat(np.arange(count), np.diff(graph.indptr)) * count + graph.indices
+    every = np.arange(count) * (count + 1)
+    place = np.full((len(bodies), 2, 2), -1)
+    for row in range(2):
+        for column in range(2):
+            both = (bodies[:, row] >= 0) & (bodies[:, column] >= 0)
+            wanted = bodies[both, row] * count + bodies[both, column]
+            place[both, row, column] = numbers * np.searchsorted(keys, wanted)
+    return numbers * np.searchsorted(keys, every), place
+
+
+class ReducedSystem(ContactSystem):
+    """Steps and sweeps of one contact problem; the unknown is r."""
+
+    def __init__(self, problem: ContactProblem, evaluate: Callable[..., float], scale: float):
+        K = problem.K
+        self.problem = ContactProblem.unchecked(problem.W.blocks(K), problem.u_free, K, problem.level)
+        super().__init__(self.problem)
+        rho = self.at.rho
+        self.at = self.at._replace(rho=scale * rho, weight=1.0 / rho)
+        self.arrays = plain(self.at)
+        self._evaluate, self._u = evaluate, np.empty(K.size)
+        self._measured: Array | None = None
+
+    def measure(self, r: Array) -> float:
+        """|F|² at r in the norm of 1/rho [J], and all that `step` needs."""
+        blocks.multiply(self.at.W, r, self.at.u_free, self._u)
+        self._measured = r
+        return self._evaluate(self.arrays, r, self._u)
+
+    def step(self, r: Array, alpha: float) -> Array | None:
+        """Newton's step from r with W + alpha diag(weight); None if the matrix is singular."""
+        if self._measured is not r:
+            self.measure(r)
+        if self.lu is not None:
+            newton_systems.step_blocks(self.arrays, alpha, r)
+            return self.solve_blocks()
+        dx = np.empty(r.size)
+        m = int(newton_systems.step_dense(self.arrays, alpha, r, dx))
+        self.operations += (m if m >= 0 else -1 - m) ** 3 / 3.0
+        return dx if m >= 0 else None
+
+    def sweep(self, r: Array, count: int, tolerance: float) -> Array:
+        """What at most `count` Gauss-Seidel sweeps make of r."""
+        return sweep_on(self.problem, r, count, tolerance)
+
+    def look(self, watch: Watch, r: Array, iterations: int) -> float:
+        """The judge's error of r."""
+        return watch.look(r, iterations)
+
+    def best(self, watch: Watch) -> Array:
+        """The best impulses so far."""
+        return watch.best.copy()
+
+
+def sweep_on(problem: ContactProblem, r: Array, count: int, tolerance: float) -> Array:
+    """What at most `count` Gauss-Seidel sweeps make of r; they end when the judge's measures are met."""
+    run, r = NSGS().prepare(problem), r.copy()
+    best, control, history = r.copy(), np.zeros(schedule.SLOTS), np.empty((HISTORY, 3))
+    control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, first_look(problem, r)
+    run(tolerance, float(count), (r, best, control, history))
+    return r
