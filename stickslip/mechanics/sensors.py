@@ -34,11 +34,11 @@ class Reading(NamedTuple):
     before: State
     """At its start."""
     h: float
-    """Its length [s]; 0 where no step led to the state: at the start of a run."""
+    """Length of the step [s]; 0 at the start of a run."""
     body: IntArray
     """First and second body of each contact [-], shape (nc, 2)."""
     point: Array
-    """Where each contact is, inertial frame [m], shape (nc, 3)."""
+    """Contact points, inertial frame [m], shape (nc, 3)."""
     frame: Array
     """Rows n, t1, t2 of each; n from the second body to the first [-], shape (nc, 3, 3)."""
     r: Array
@@ -101,7 +101,7 @@ class Sensor(Sensing):
     """
 
     function: Callable[["World", State], Any] | Callable[[Reading], Any]
-    """What it shows; always of the same shape."""
+    """Function that returns the value, always of the same shape."""
 
     def bind(self, world: "World") -> BoundSensor:
         given: Any = self.function
@@ -188,7 +188,7 @@ class DistanceSensor(Sensing):
 
     first: str
     second: str | None = None
-    """None: `second_point` stands still in the inertial frame."""
+    """Second body; None: `second_point` is fixed in the inertial frame."""
     first_point: ArrayLike | None = None
     """Inertial, at the start [m], shape (3,)."""
     second_point: ArrayLike | None = None
