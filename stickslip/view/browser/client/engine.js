@@ -96,7 +96,7 @@ const coded = (c, a = 255) => (c[0] | (c[1] << 8) | (c[2] << 16) | (a << 24)) >>
 
 class Engine {
   constructor(canvas) {
-    const gl = canvas.getContext("webgl2", {antialias: !slowCard(), preserveDrawingBuffer: false, powerPreference: "high-performance"});
+    const gl = canvas.getContext("webgl2", {alpha: false, antialias: !slowCard(), preserveDrawingBuffer: false, powerPreference: "high-performance"});
     if (!gl) throw new Error("this browser has no WebGL 2");
     this.gl = gl;
     this.canvas = canvas;

@@ -20,7 +20,7 @@ class View {
     this.cache = new Map();
     this.stale = this.state = 0;
     document.documentElement.classList.add(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-    if (innerWidth < 720) { this.fold(true); by("card").open = !this.solid; }
+    if (innerWidth < 720) { this.fold(true); by("card").open = !this.solid || Boolean(content.live); }
     if (this.solid) this._scene();
     this.panel = new Panel(this);
     if (!this.solid) this.sheets = new Sheets(this, this.panel);
