@@ -2,10 +2,11 @@
 
     python benchmarks/viewer.py
 
-Spheres in a box, settled by nothing but their own file: every picture shows another instant from another side, and
-is waited for until its pixels can be read. Needs Chromium.
+A column of spheres at the start of its collapse: every picture shows another instant from another side, and is
+waited for until its pixels can be read. Needs Chromium.
 """
 
+# ruff: noqa: I001 (the tests' browser is on the path only then)
 import sys
 import tempfile
 from pathlib import Path

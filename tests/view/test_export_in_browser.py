@@ -1,4 +1,4 @@
-"""The viewer's page in headless Chromium: what is seen and said, by clicks and keys; it asks nobody for anything."""
+"""The viewer's page in headless Chromium: what is seen and said, by clicks and keys; nothing is fetched."""
 
 import numpy as np
 import pytest

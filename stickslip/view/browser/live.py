@@ -101,7 +101,7 @@ class LiveView(Served):
             self._pace.begin_again()
 
     def _after(self, text: str) -> Answer:
-        """The instant after one that a page has."""
+        """The instant after one that a page has; nothing when the run is over."""
         number = int(text) if text.lstrip("-").isdecimal() else -1
         self._asked = time.monotonic()
         if self._record is not None and not self._number:
@@ -113,7 +113,7 @@ class LiveView(Served):
                     break
                 self._asked = time.monotonic()
             if self._ended.is_set():
-                return Answer(b"", status=410)
+                return Answer(b"", BYTES)
             if self._number <= max(number, 0):
                 return Answer(b"", status=204)
             return Answer(self._message, BYTES)

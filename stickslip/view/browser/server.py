@@ -44,7 +44,7 @@ class Served(ABC):
         address = _address(host, port)
         self._names = {host.lower(), "localhost"}
         self._ended = threading.Event()
-        self._server = _opened(host, address, port, self._answered)
+        self._server = _opened(host, address, port, self._answered, self._ended)
         self.port = int(self._server.server_address[1])
         """The port at which it serves."""
         self.url = _url(address, self.port)
@@ -103,7 +103,9 @@ def is_local(host: str) -> bool:
         return False
 
 
-def _opened(host: str, address: str, port: int, answer: Any) -> ThreadingHTTPServer:
+def _opened(
+    host: str, address: str, port: int, answer: Any, ended: threading.Event
+) -> ThreadingHTTPServer:
     class Handler(BaseHTTPRequestHandler):
         """Passes requests on, and says nothing."""
 
@@ -118,6 +120,8 @@ def _opened(host: str, address: str, port: int, answer: Any) -> ThreadingHTTPSer
             self.send_header("Cache-Control", "no-store")
             self.send_header("X-Content-Type-Options", "nosniff")
             self.send_header("X-Frame-Options", "SAMEORIGIN")
+            if ended.is_set():  # the next request is for whoever serves here then
+                self.send_header("Connection", "close")
             self.end_headers()
             if self.command != "HEAD":
                 self.wfile.write(found.body)

@@ -1,7 +1,8 @@
 // 6. Bodies: copies of their meshes, finer where they are large on the screen.
 
-const LEVELS = [[26, 9], [90, 26, 9]]; // pixels of the radius above which a round shape has its first mesh, second, ...; of shapes, of balls
-const BALLS = [48, 24, 14, 8]; // meridians of the meshes of balls
+const LEVELS = [[26, 9], [90, 26]]; // pixels of the radius above which a round shape has its first mesh, second, ...; of shapes, of balls
+const BALLS = [48, 24, 14]; // meridians of the meshes of balls
+const SMALL = 22; // pixels of the radius below which a ball is a disc
 
 class Bodies {
   constructor(engine, run, number) {
@@ -13,7 +14,7 @@ class Bodies {
       const meshes = (group.ball ? BALLS.map(round) : group.meshes).map((mesh) => solidMesh(engine.gl, engine.mesh.at, mesh));
       const bare = Array.from(group.x).every((c) => c === 0) && Array.from(group.p).every((c, i) => c === (i % 4 ? 0 : 1));
       const scales = Array.from(group.body, (_, i) => Math.max(...group.scale.subarray(3 * i, 3 * i + 3)));
-      return {...group, meshes, lists: meshes.map(() => new Copies()), bare, scales};
+      return {...group, meshes, lists: meshes.map(() => new Copies()), discs: new Copies(), bare, scales};
     });
   }
 
@@ -21,7 +22,7 @@ class Bodies {
   place(f, colours, chosen, eye, focal) {
     const none = [0, 0, 0, 0];
     for (const group of this.groups) {
-      for (const list of group.lists) list.clear();
+      for (const list of [...group.lists, group.discs]) list.clear();
       const far = group.meshes.length - 1, {x, p, scale, colour} = group;
       for (let i = 0; i < group.body.length; i++) {
         const b = group.body[i], at = 3 * b, q = 4 * b;
@@ -35,16 +36,17 @@ class Bodies {
           turned = quaternionProduct(f.p, q, p, 4 * i);
         }
         if (!turned[0] && !turned[1] && !turned[2] && !turned[3]) turned = [1, 0, 0, 0];
-        let level = 0;
+        let level = 0, list = null;
         if (far) {
           const away = Math.hypot(place[0] - eye[0], place[1] - eye[1], place[2] - eye[2]);
           const pixels = (focal * group.scales[i] * group.meshes[0].reach) / Math.max(away, 1e-6);
           level = LEVELS[+group.ball].findIndex((least) => pixels > least);
           if (level < 0) level = far;
+          if (group.ball && pixels < SMALL && scale[3 * i] === scale[3 * i + 1] && scale[3 * i] === scale[3 * i + 2]) list = group.discs;
         }
         const own = colour.subarray(3 * i, 3 * i + 3);
         const shown = !group.ground && chosen.has(b) ? CHOSEN : (!group.ground && colours && colours[b]) || own;
-        group.lists[level].put(place, turned, scale.subarray(3 * i, 3 * i + 3), shown, group.ground ? 0 : this.number * 0x800000 + b + 1);
+        (list || group.lists[level]).put(place, turned, scale.subarray(3 * i, 3 * i + 3), shown, group.ground ? 0 : this.number * 0x800000 + b + 1);
       }
     }
   }
@@ -54,6 +56,7 @@ class Bodies {
       if (group.ground ? !ground : !solids) continue;
       group.meshes.forEach((mesh, k) =>
         this.engine.copies(mesh, group.lists[k], group.ground ? {dim} : {alpha, cut, ball: group.ball}));
+      this.engine.discs(group.discs, {alpha, cut});
     }
   }
 }

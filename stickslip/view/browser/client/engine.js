@@ -45,6 +45,7 @@ function solidMesh(gl, at, mesh) {
   for (const [name, data] of [["corner", corners], ["normal", normals]]) {
     gl.bindBuffer(gl.ARRAY_BUFFER, gl.createBuffer());
     gl.bufferData(gl.ARRAY_BUFFER, data, gl.STATIC_DRAW);
+    if (!(name in at)) continue;
     gl.enableVertexAttribArray(at[name]);
     gl.vertexAttribPointer(at[name], 3, gl.FLOAT, false, 0, 0);
   }
@@ -96,13 +97,15 @@ const coded = (c, a = 255) => (c[0] | (c[1] << 8) | (c[2] << 16) | (a << 24)) >>
 
 class Engine {
   constructor(canvas) {
-    const gl = canvas.getContext("webgl2", {antialias: !slowCard(), preserveDrawingBuffer: false, powerPreference: "high-performance"});
+    const gl = canvas.getContext("webgl2", {alpha: false, antialias: !slowCard(), preserveDrawingBuffer: false, powerPreference: "high-performance"});
     if (!gl) throw new Error("this browser has no WebGL 2");
     this.gl = gl;
     this.canvas = canvas;
     this.mesh = program(gl, MESH);
     this.point = program(gl, POINT);
     this.line = program(gl, LINE);
+    this.disc = program(gl, DISC);
+    this.square = solidMesh(gl, this.disc.at, {v: new Float32Array([-1, -1, 0, 1, -1, 0, 1, 1, 0, -1, 1, 0]), t: new Int32Array([0, 1, 2, 0, 2, 3]), flat: false});
     this.lists = {point: this._array(this.point.at, [["place", 3], ["colour", 0]], 0), line: this._array(this.line.at, [["start", 3], ["end", 3], ["colour", 0]], 1)};
     gl.enable(gl.DEPTH_TEST);
     gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
@@ -140,15 +143,33 @@ class Engine {
     gl.drawElementsInstanced(gl.TRIANGLES, mesh.count, gl.UNSIGNED_INT, 0, list.count);
   }
 
+  // Small balls, as discs.
+  discs(list, {alpha = 1, cut} = {}) {
+    if (!list.count) return;
+    const gl = this.gl, at = this.disc.at;
+    gl.useProgram(this.disc.made);
+    gl.uniform1f(at.alpha, alpha);
+    gl.uniform4fv(at.cut, cut || [0, 0, 0, 1]);
+    gl.bindVertexArray(this.square.array);
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.square.copies);
+    gl.bufferData(gl.ARRAY_BUFFER, list.real.subarray(0, COPY * list.count), gl.DYNAMIC_DRAW);
+    gl.drawElementsInstanced(gl.TRIANGLES, 6, gl.UNSIGNED_INT, 0, list.count);
+  }
+
   // What all programs share in one picture.
-  begin(view, up, sun, pick = false) {
+  begin(view, up, sun, {right, above}, eye, pick = false) {
     const gl = this.gl;
     this.view = view;
-    gl.useProgram(this.mesh.made);
-    gl.uniformMatrix4fv(this.mesh.at.view, false, view);
-    gl.uniform3fv(this.mesh.at.up, up);
-    gl.uniform3fv(this.mesh.at.sun, sun);
-    gl.uniform1i(this.mesh.at.pick, pick ? 1 : 0);
+    for (const {made, at} of [this.mesh, this.disc]) {
+      gl.useProgram(made);
+      gl.uniformMatrix4fv(at.view, false, view);
+      gl.uniform3fv(at.up, up);
+      gl.uniform3fv(at.sun, sun);
+      gl.uniform1i(at.pick, pick ? 1 : 0);
+    }
+    gl.uniform3fv(this.disc.at.right, right);
+    gl.uniform3fv(this.disc.at.above, above);
+    gl.uniform3fv(this.disc.at.eye, eye);
   }
 
   points(data, count, width, alpha, nearer) {

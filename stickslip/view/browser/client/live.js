@@ -13,9 +13,10 @@ async function listen(view, number) {
     try {
       answer = await fetch(`next?after=${number}`);
     } catch (error) { break; }
-    if (answer.status === 410) break;
     if (answer.status !== 200) { await new Promise((done) => setTimeout(done, 300)); continue; }
-    const bytes = new Uint8Array(await answer.arrayBuffer()), long = new DataView(bytes.buffer).getUint32(0, true);
+    const bytes = new Uint8Array(await answer.arrayBuffer());
+    if (!bytes.length) break;
+    const long = new DataView(bytes.buffer).getUint32(0, true);
     const info = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + long)));
     number = info.number;
     by("hold").textContent = info.held ? "Go on" : "Pause the run";

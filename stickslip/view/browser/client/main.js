@@ -20,7 +20,7 @@ class View {
     this.cache = new Map();
     this.stale = this.state = 0;
     document.documentElement.classList.add(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-    if (innerWidth < 720) { this.fold(true); by("card").open = !this.solid; }
+    if (innerWidth < 720) { this.fold(true); by("card").open = !this.solid || Boolean(content.live); }
     if (this.solid) this._scene();
     this.panel = new Panel(this);
     if (!this.solid) this.sheets = new Sheets(this, this.panel);
@@ -239,7 +239,7 @@ class View {
       gl.clearColor(...(pick ? [0, 0, 0, 0] : [...back, 1]));
       gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
       const matrix = this.camera.matrix(aspect), eye = this.camera.eye, focal = (0.5 * h * this.dots) / Math.tan(ANGLE / 2);
-      engine.begin(matrix, run.up, this.sun, Boolean(pick));
+      engine.begin(matrix, run.up, this.sun, this.camera.axes(), eye, Boolean(pick));
       const mine = r === this.choice.run, chosen = new Set();
       const contact = mine && this.choice.contact !== null ? f.id.indexOf(this.choice.contact) : -1;
       if (this.choice.body !== null) { const b = mine ? this.choice.body : run.names.indexOf(this.active.names[this.choice.body]); if (b >= 0) chosen.add(b); }

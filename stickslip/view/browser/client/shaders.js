@@ -27,6 +27,35 @@ void main() {
   seen = vec4(c * light + 0.03, alpha);
 }`];
 
+// Small balls: discs that face the eye, before the ball, and shaded as it is; two triangles each.
+const DISC = [`#version 300 es
+in vec3 corner;
+in vec3 place; in vec4 turned; in vec3 scale; in vec4 colour; in vec4 name;
+uniform mat4 view; uniform vec3 right; uniform vec3 above; uniform vec3 eye;
+out vec2 vCorner; flat out vec4 vColour; flat out vec4 vName; flat out vec4 vTurned; flat out vec3 vPlace; flat out float vRadius;
+void main() {
+  float away = distance(eye, place);
+  vec3 front = place + (eye - place) * (scale.x / away);
+  float wide = scale.x * (away - scale.x) / away;
+  vCorner = corner.xy; vColour = colour; vName = name; vTurned = turned; vPlace = place; vRadius = scale.x;
+  gl_Position = view * vec4(front + wide * (corner.x * right + corner.y * above), 1.0);
+}`, `#version 300 es
+precision highp float;
+in vec2 vCorner; flat in vec4 vColour; flat in vec4 vName; flat in vec4 vTurned; flat in vec3 vPlace; flat in float vRadius;
+uniform vec3 right; uniform vec3 above; uniform vec4 cut; uniform vec3 up; uniform vec3 sun; uniform float alpha; uniform bool pick;
+out vec4 seen;
+vec3 rotated(vec4 p, vec3 a) { return a + 2.0 * cross(p.yzw, cross(p.yzw, a) + p.x * a); }
+void main() {
+  float r = dot(vCorner, vCorner);
+  if (r > 1.0) discard;
+  vec3 n = vCorner.x * right + vCorner.y * above + sqrt(1.0 - r) * cross(right, above);
+  if (dot(vPlace + vRadius * n, cut.xyz) > cut.w) discard;
+  if (pick) { seen = vName; return; }
+  vec3 own = rotated(vec4(vTurned.x, -vTurned.yzw), n);
+  float light = 0.5 + 0.2 * dot(n, up) + 0.48 * max(dot(n, sun), 0.0);
+  seen = vec4(vColour.rgb * (own.x * own.y * own.z > 0.0 ? 0.72 : 1.0) * light + 0.03, alpha);
+}`];
+
 const POINT = [`#version 300 es
 in vec3 place; in vec4 colour;
 uniform mat4 view; uniform float width; uniform float nearer;
