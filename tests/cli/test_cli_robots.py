@@ -111,7 +111,7 @@ def test_run_refuses(run, robot, recorded, tmp_path):
     run("run", robot, "--until", 1, "--scheme", "variational").refuses("does not apply to robots")
     run("run", robot, "--until", 1, "--mu", 3).refuses("--mu")
     run("run", tmp_path / "gone.urdf", "--until", 1).refuses("gone.urdf", "no such file")
-    run("run", "stack", "--key", "home").refuses("--key applies to robots", "stack is none")
+    run("run", "stack", "--key", "home").refuses("--key applies to robots", "stack is neither")
     run("run", recorded, "--restitution", 0.5).refuses("--restitution", "robots only")
     robot.write_text("<mujoco>\n<worldbody>\n<geom typ='box'/></worldbody></mujoco>")
     run("run", robot, "--until", 1).refuses("gripper.xml", "typ", "line 3")
