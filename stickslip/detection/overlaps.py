@@ -24,7 +24,7 @@ class Overlap(NamedTuple):
     second: str
     """Name of the other, which was placed later."""
     depth: float
-    """How far the one would have to go for them only to touch, at the deepest of their contacts [m]."""
+    """Largest penetration of their contacts [m]."""
 
 
 def find_overlaps(

@@ -6,12 +6,13 @@ from typing import Any, overload
 
 import numpy as np
 
+from stickslip.names import LISTED, alternatives
 from stickslip.simulation.contacts import CONTACT_WIDTHS, WorldContacts
 from stickslip.simulation.model import Model
 from stickslip.simulation.store import MemoryStore, Store
 from stickslip.simulation.world_memory import solver_impulses
 from stickslip.simulation.world_model import WorldModel
-from stickslip.state import Array, BoolArray, IntArray
+from stickslip.state import Array, BoolArray, IntArray, UnknownNameError
 
 LARGEST = 8 * 2**30
 """A larger column is not read in one piece [bytes]."""
@@ -19,6 +20,17 @@ KEPT = 2**26
 """Columns from files that are larger are read anew when they are asked for again [bytes]."""
 CONTACT_BYTES = 264
 """Of one entry of the table of contacts, about [bytes]."""
+
+
+class Named(dict[str, Array]):
+    """Columns of a run by name; an unknown name is an error that lists the known ones."""
+
+    def __init__(self, what: str, columns: Mapping[str, Array]):
+        super().__init__(columns)
+        self.what = what
+
+    def __missing__(self, name: object) -> Array:
+        raise UnknownNameError(f"no {name!r} among {self.what}; {alternatives(name, self, most=LISTED)}")
 
 
 class Column:
@@ -186,7 +198,8 @@ class Columns:
 
     def _named(self, prefix: str) -> dict[str, Array]:
         names = [name for name in self.store.names if name.startswith(prefix)]
-        return {name.removeprefix(prefix): self.column(name) for name in names}
+        what = prefix.removesuffix("/")
+        return Named(what, {name.removeprefix(prefix): self.column(name) for name in names})
 
     def _find(self, name: str) -> Any:
         if name in self.store.names and (self.choose is None or name not in ("r", "choice")):

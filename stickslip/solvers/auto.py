@@ -90,7 +90,7 @@ class Auto(Options):
     """Default solver: tries several methods in turn, selected by the problem; for every kind of block."""
 
     takes_steps: ClassVar[bool] = True
-    """Whether `solve` takes a StepProblem whole."""
+    """Whether `solve` accepts a whole StepProblem."""
     tolerance: float = tolerance_option()
     max_iterations: int = iterations_option(5000, "Newton and interior-point steps")
     kappa: float = kappa_option()

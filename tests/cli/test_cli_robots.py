@@ -164,7 +164,6 @@ def test_view_of_robots_and_their_runs(run, robot, recorded, tmp_path):
 
 
 def test_a_run_is_shown_while_it_goes_on(run, robot, monkeypatch):
-    pytest.importorskip("viser", reason="the extra stickslip[view] is not installed")
     from stickslip.view.browser.live import LiveView
 
     seen = []

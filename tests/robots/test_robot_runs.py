@@ -80,6 +80,15 @@ def test_a_step_as_data_is_that_of_the_march():
     assert len(live.contacts) == len(step.contacts)
 
 
+def test_an_unknown_sensor_is_named():
+    sensor = '<sensor><jointpos name="swing" joint="hinge"/></sensor></mujoco>'
+    run = ss.simulate(Robot.load(pendulum().replace("</mujoco>", sensor)), until=0.01)
+    with pytest.raises(ss.ModelError, match="no 'swnig' among sensors; known: swing; did you mean 'swing'"):
+        run.sensors["swnig"]
+    with pytest.raises(KeyError, match="no 'knee' among inputs; known: none"):
+        run.inputs["knee"]
+
+
 def test_records_are_those_of_every_run():
     robot = Robot.load(gripper())
     run = ss.simulate(robot, until=0.5, control=hold, record=10)
