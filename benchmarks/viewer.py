@@ -2,8 +2,8 @@
 
     python benchmarks/viewer.py
 
-A column of spheres at the start of its collapse: every picture shows another instant from another side, and is
-waited for until its pixels can be read. Needs Chromium.
+A column of spheres at the start of its collapse: every picture shows another instant from another side,
+and is waited for until its pixels can be read. Needs Chromium.
 """
 
 # ruff: noqa: I001 (the tests' browser is on the path only then)

@@ -46,11 +46,16 @@ def ball(folder: Path) -> Path:
 
 
 PICTURES = {
-    "viewer": (arch, (1100, 700), False, 0.5, "v.set('chains', true); v.set('forces', false); v.panel.open('Contacts')"),
-    "viewer-two": (two, (1100, 620), True, 0.6, "v.set('joints', true); v.set('paths', 'all'); v.panel.open('Plot')"),
+    "viewer": (
+        arch, (1100, 700), False, 0.5,
+        "v.set('chains', true); v.set('forces', false); v.panel.open('Contacts')",
+    ),
+    "viewer-two": (
+        two, (1100, 620), True, 0.6, "v.set('joints', true); v.set('paths', 'all'); v.panel.open('Plot')",
+    ),
     "viewer-equations": (ball, (1100, 620), False, 0.3, "0"),
 }  # fmt: skip
-"""Page, window [px], whether it is dark, the part of the run that is shown, and what is asked of the viewer."""
+"""Page, window [px], whether it is dark, the part of the run that is shown, and what is asked of it."""
 
 
 def main() -> None:

@@ -14,7 +14,8 @@ pytestmark = needs_chromium
 
 TITLE = "Fall <b>& rise</b>"
 ON_SCREEN = """((r, b) => { const v = stickslip, f = v.frame(v.runs[r]), [x, y, w, h] = v.parts()[r];
-  const [px, py] = v.camera.seen([f.x[3 * b], f.x[3 * b + 1], f.x[3 * b + 2]], w, h); return [x + px, y + py]; })"""
+  const [px, py] = v.camera.seen([0, 1, 2].map(i => f.x[3 * b + i]), w, h);
+  return [x + px, y + py]; })"""
 """Where the centre of a body of a run is [px]."""
 ROWS = "[...document.querySelectorAll('#page-Contacts .list tbody tr')]"
 
@@ -34,7 +35,8 @@ def page(run, chromium, tmp_path_factory):
 
 def seek(page, t):
     page.js(
-        f"stickslip.player.pause(); stickslip.seek({t}); stickslip.solid && stickslip.render(); stickslip.beside(); 1"
+        f"stickslip.player.pause(); stickslip.seek({t}); stickslip.solid && stickslip.render();"
+        "stickslip.beside(); 1"
     )
     page.frames(1)
 
@@ -174,7 +176,8 @@ def test_the_camera_follows_a_body(page):
 def test_any_quantity_is_plotted_with_its_value(page, run):
     seek(page, 0.3)
     page.js(
-        "stickslip.choose({body: 2}); stickslip.panel.open('Plot'); stickslip.panel.plot('body|ball: speed'); 1"
+        "stickslip.choose({body: 2}); stickslip.panel.open('Plot');"
+        "stickslip.panel.plot('body|ball: speed'); 1"
     )
     page.frames(1)
     said = page.js("document.getElementById('page-Plot').innerText")

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from stickslip.problem.solution import Verdict
+from stickslip.simulation.marks import joints_of, sensors_of
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.state import Array, IntArray
 from stickslip.view.browser.instances import LARGEST, Instances
-from stickslip.view.browser.marks import joints_of, sensors_of
 from stickslip.view.browser.meshes import Mesh
 from stickslip.view.browser.packing import Pack, unit_step
 from stickslip.view.browser.quantities import quantities

@@ -83,11 +83,10 @@ def _of_equations(run: Trajectory, rows: IntArray) -> Iterator[Quantity]:
         else:
             yield from _columns("coordinates", f"{part.name}: q", "", view.q[rows])
             yield from _columns("velocities", f"{part.name}: v", "", view.v[rows])
-    for part in run.model.interactions:
-        law = run.interaction(part.name)
-        yield from _columns("outputs", f"{part.name}: y", "", law.y[rows])
-        yield from _columns("laws", f"{part.name}: u", "", law.u[rows])
-        yield from _columns("multipliers", f"{part.name}: r", "", law.r[rows])
+    for law in map(run.interaction, [part.name for part in run.model.interactions]):
+        yield from _columns("outputs", f"{law.name}: y", "", law.y[rows])
+        yield from _columns("laws", f"{law.name}: u", "", law.u[rows])
+        yield from _columns("multipliers", f"{law.name}: r", "", law.r[rows])
 
 
 def _columns(group: str, name: str, unit: str, values: Any) -> Iterator[Quantity]:

@@ -103,9 +103,7 @@ def is_local(host: str) -> bool:
         return False
 
 
-def _opened(
-    host: str, address: str, port: int, answer: Any, ended: threading.Event
-) -> ThreadingHTTPServer:
+def _opened(host: str, address: str, port: int, answer: Any, ended: threading.Event) -> ThreadingHTTPServer:
     class Handler(BaseHTTPRequestHandler):
         """Passes requests on, and says nothing."""
 
