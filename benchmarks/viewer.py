@@ -6,7 +6,7 @@ A column of spheres at the start of its collapse: every picture shows another in
 and is waited for until its pixels can be read. Needs Chromium.
 """
 
-# ruff: noqa: I001 (the tests' browser is on the path only then)
+
 import sys
 import tempfile
 from pathlib import Path
