@@ -4,10 +4,11 @@
     python benchmarks/batches.py --models quadrupeds --members 256 --steps 10
 
 Of each model, in one run and in turns: time of a step of one member in a batch on one thread and on two, its
-ratio, of the same step in a single run that is asked step by step (`live.step()`) and for as many at once,
-and of MuJoCo's `rollout` on the same number of threads from the same states, with its own contact. Times are
-those of the wall, the least of the repeats. On a busy machine a second thread may find no second core: a bare
-loop without memory is timed on one thread and on two in the same turns, and says what could be had.
+ratio, of the same step in single runs of SINGLE of the members, that are asked step by step (`live.step()`)
+and for as many at once, and of MuJoCo's `rollout` on the same number of threads from the same states, with
+its own contact. Times are those of the wall, the least of the repeats. On a busy machine a second thread may
+find no second core: a bare loop without memory is timed on one thread and on two in the same turns, and says
+what could be had.
 """
 
 import argparse
@@ -26,6 +27,8 @@ from stickslip.threads import Team
 H = 2e-3
 BOXES = 10
 SIDE = 0.2
+SINGLE = 8
+"""Members whose single runs are timed: steps of one cost half of those of another."""
 
 
 def boxes() -> tuple[ss.World, str]:
@@ -95,16 +98,25 @@ def beside(name: str, n: int, steps: int, settle: int, repeats: int) -> None:
         if name == "quadrupeds":
             batch.controls = STANCE
         batch.step(settle)
-    live = ss.live(model, h=H, start=batches[1].checkpoint(0), record=10**6)
+    alone = [
+        ss.live(model, h=H, start=batches[1].checkpoint(k), record=10**6)
+        for k in range(0, n, -(-n // SINGLE))
+    ]
     if name == "quadrupeds":
-        live.data.ctrl[:] = STANCE
+        for live in alone:
+            live.data.ctrl[:] = STANCE
     m, start = other(text, batches[1], name)
     control = np.broadcast_to(STANCE, (n, steps, STANCE.size)) if name == "quadrupeds" else None
     data = {threads: [mujoco.MjData(m) for _ in range(threads)] for threads in (1, 2)}
 
     def single() -> None:
-        for _ in range(steps):
-            live.step()
+        for live in alone:
+            for _ in range(steps):
+                live.step()
+
+    def at_once() -> None:
+        for live in alone:
+            live.step(steps)
 
     def roll(threads: int) -> Callable[[], None]:
         with_threads = rollout.Rollout(nthread=threads)
@@ -114,13 +126,14 @@ def beside(name: str, n: int, steps: int, settle: int, repeats: int) -> None:
     times = least(
         {
             "one": lambda: batches[1].step(steps) and None, "two": lambda: batches[2].step(steps) and None,
-            "by one": single, "at once": lambda: live.step(steps) and None,
+            "by one": single, "at once": at_once,
             "rollout one": roll(1), "rollout two": roll(2), "bare one": bare(1), "bare two": bare(2),
         },
         repeats,
     )  # fmt: skip
     us = {
-        key: 1e6 * value / steps / (1 if key in ("by one", "at once") else n) for key, value in times.items()
+        key: 1e6 * value / steps / (len(alone) if key in ("by one", "at once") else n)
+        for key, value in times.items()
     }
     same = all(
         np.array_equal(getattr(batches[1].state, part), getattr(batches[2].state, part)) for part in "qv"

@@ -11,7 +11,8 @@ from stickslip.problem.checks import Array, ProblemError
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert import Answer
 from stickslip.solvers.cone_motion import motion
-from stickslip.solvers.cone_point import ConePoint, Measures, Step
+from stickslip.solvers.cone_point import ConePoint, Step
+from stickslip.studies.rolling_runs import Measures, measured
 
 LAWS = ("relaxed", "inside")
 COLUMNS = ("pinfeas", "dinfeas", "comp1", "comp2", "gap", "kappa", "sigma", "alpha_p", "alpha_d", "seconds")
@@ -93,7 +94,7 @@ def trace(
             corrections=corrections,
         )  # fmt: skip
         while True:
-            errors, at = point.measures(), time.perf_counter() - start
+            errors, at = measured(point), time.perf_counter() - start
             error = _error(errors, by_gap)
             still += 1
             if error <= 0.5 * mark:

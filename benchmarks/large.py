@@ -1,11 +1,14 @@
 """Large problems: threads, steps of a million contacts, and the making of worlds of ten thousand bodies.
 
-    python benchmarks/large.py [--parts threads,order,step,build] [--threads 2] [--spheres 380000] [--first]
+    python benchmarks/large.py [--parts threads,steps,factor,order,step,rest,build] [--threads 2]
+        [--spheres 380000] [--first]
 
 threads: solves of a packing of 50,000 contacts on one thread and on several, in turns, shortest of each, and
-whether the bits are the same. order: sweeps that it takes in the order of the domains and in that of the
-problem. step: steps of a shaken packing between rough walls, time and memory of them. build: time to
-make worlds of boxes, and of hulls, with their detectors. --first: with real-time priority, which needs the
+whether the bits are the same. steps: the same of whole steps. factor: the same of block Cholesky and LU of
+10,000 contacts. order: sweeps that it takes in the order of the domains and in that of the problem. step:
+steps of a shaken packing between rough walls, time and memory of them. rest: the same of a bed of spheres at
+rest, ten spheres deep and as wide as it takes; each size in a process of its own. build: time to make worlds
+of boxes, and of hulls, with their detectors. --first: with real-time priority, which needs the
 right to it: on a busy machine threads otherwise wait for each other while something else runs.
 """
 
@@ -14,17 +17,23 @@ import os
 import resource
 import time
 from collections.abc import Callable
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
-from world import resting
+import scipy.sparse as sp
+from world import RADIUS, resting
 
 import stickslip as ss
 from stickslip import scenes
 from stickslip.detection.detector import Detector
 from stickslip.kernels import domains
+from stickslip.linalg.bodies import body_pattern
+from stickslip.linalg.front_lu import BlockLU
+from stickslip.linalg.symbolic import analyse
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.problem.convert import reduce_to_contacts
+from stickslip.scenes.packing import DENSITY_OF_PACKING, deposit
 from stickslip.solvers import registry
 
 REPEATS = 5
@@ -61,6 +70,66 @@ def on_threads(threads: int) -> None:
         print(f"{name:20} {one:8.1f} {several:8.1f}   {one / several:.2f} times   {same}", flush=True)
 
 
+def shaken(spheres: int) -> tuple[World, ss.State]:
+    """A packing between rough walls, and a start with random velocities of 1 m/s."""
+    world = resting(spheres)
+    moves = np.array([kind == BodyKind.DYNAMIC for kind in world.kind])
+    v = np.zeros((len(moves), 6))
+    v[moves, :3] = np.random.default_rng(0).normal(size=(moves.sum(), 3))
+    return world, ss.State(0.0, world.start.q, v.reshape(-1))
+
+
+def whole_steps(threads: int, spheres: int = 36_000, steps: int = 3) -> None:
+    """Print wall times of the same steps on one thread and on several."""
+    world, start = shaken(spheres)
+    solver, best, ends = registry.make("auto", tolerance=1e-3), dict[int, float](), set()
+    for _ in range(REPEATS + 1):
+        for number in (1, threads):
+            live = ss.live(world, h=1e-3, solver=solver, start=start, record=1000)
+            with ss.use_threads(number):
+                live.step(2)
+                begun = time.perf_counter()
+                live.step(steps)
+                taken = (time.perf_counter() - begun) / steps
+            best[number] = min(best.get(number, np.inf), taken)
+            ends.add(live.state.q.tobytes() + live.state.v.tobytes())
+    same = "same bits" if len(ends) == 1 else "DIFFERENT BITS"
+    one, several, contacts = 1e3 * best[1], 1e3 * best[threads], len(live.last_step.contacts)
+    print(f"step, {contacts} contacts {one:8.1f} {several:8.1f}   {one / several:.2f} times   {same}")
+
+
+def factors(threads: int, spheres: int = 3_420) -> None:
+    """Print wall times of block Cholesky and LU of M + rho H H' on one thread and on several."""
+    problem = scenes.make("packing-problem", spheres=spheres)
+    H, M = problem.H, problem.M.matrix
+    pattern = body_pattern(H.bodies, spheres)
+    values = pattern.values(M, H, float(np.median(M[:, 0, 0])))
+    matrix = sp.bsr_array(sp.csr_array(pattern.sparse(values)), blocksize=(6, 6))
+    matrix.sort_indices()
+    data, best, answers = np.ascontiguousarray(matrix.data).reshape(-1), dict[Any, float](), set()
+    with ss.use_threads(threads):  # room for several
+        symbolic = analyse(pattern, positions=deposit(spheres).centre)
+        lu = BlockLU(6 * np.arange(spheres + 1), matrix.indptr, matrix.indices)
+        cholesky = symbolic.cholesky(values)
+    b = np.ones(pattern.size)
+    makes: dict[str, Callable[[], Any]] = {
+        "Cholesky": lambda: cholesky.refactor(values), "LU": lambda: lu.refactor(data)
+    }  # fmt: skip
+    for name, make in makes.items():
+        for _ in range(REPEATS):
+            for number in (1, threads):
+                with ss.use_threads(number):
+                    begun = time.perf_counter()
+                    make()
+                    taken = time.perf_counter() - begun
+                best[name, number] = min(best.get((name, number), np.inf), taken)
+                x = (cholesky if name == "Cholesky" else lu).solve(b)
+                answers.add((name, x.tobytes()))
+        one, several = 1e3 * best[name, 1], 1e3 * best[name, threads]
+        same = "same bits" if len({x for kind, x in answers if kind == name}) == 1 else "DIFFERENT BITS"
+        print(f"{name:20} {one:8.1f} {several:8.1f}   {one / several:.2f} times   {same}", flush=True)
+
+
 def in_order() -> None:
     """Print the sweeps to 1e-3 in the order of the domains, and in the order of the problem."""
     print("sweeps to 1e-3: by domains, in the order of the problem")
@@ -85,12 +154,8 @@ def memory() -> float:
 def in_steps(spheres: int, threads: int, steps: int = 3) -> None:
     """Print time and memory of steps of a packing; its spheres begin with random velocities of 1 m/s."""
     begun = time.process_time()
-    world = resting(spheres)
+    world, start = shaken(spheres)
     built = time.process_time() - begun
-    moves = np.array([kind == BodyKind.DYNAMIC for kind in world.kind])
-    v = np.zeros((len(moves), 6))
-    v[moves, :3] = np.random.default_rng(0).normal(size=(moves.sum(), 3))
-    start = ss.State(0.0, world.start.q, v.reshape(-1))
     solver = registry.make("auto", tolerance=1e-3)
     live = ss.live(world, h=1e-3, solver=solver, start=start, record=steps + 1)
     with ss.use_threads(threads):
@@ -104,6 +169,36 @@ def in_steps(spheres: int, threads: int, steps: int = 3) -> None:
         f"{spheres:8} spheres, {contacts:8} contacts: world built in {built:.1f} s, first step {first:.1f} s,"
         f" others {cpu:.2f} s of processor time, {wall:.2f} s on {threads} threads,"
         f" {1e6 * cpu / contacts:.1f} µs a contact; {memory():.0f} MB",
+        flush=True,
+    )
+
+
+DEEP = 10.0
+"""Depth of a bed at rest, in mean diameters."""
+
+
+def at_rest(spheres: int, threads: int, steps: int = 3) -> None:
+    """Print time, memory and residuals of steps of a bed of spheres at rest, from impulses of zero."""
+    begun = time.process_time()
+    area = spheres * 4.0 / 3.0 * np.pi * RADIUS**3 / DENSITY_OF_PACKING / (DEEP * 2.0 * RADIUS)
+    world = resting(spheres, width=float(np.sqrt(area)))
+    built = time.process_time() - begun
+    live = ss.live(world, h=1e-3, solver=registry.make("auto", tolerance=1e-3), record=steps + 1)
+    with ss.use_threads(threads):
+        live.step(1)
+        first = time.process_time() - begun - built
+        cpu, worst = time.process_time(), live.last_step.natural
+        for _ in range(steps):
+            live.step(1)
+            worst = max(worst, live.last_step.natural)
+        cpu = (time.process_time() - cpu) / steps
+    contacts = len(live.last_step.contacts)
+    speed = np.linalg.norm(live.state.v.reshape(-1, 6)[:, :3], axis=1)
+    print(
+        f"{spheres:8} spheres, {contacts:8} contacts at rest: world built in {built:.1f} s, first step"
+        f" {first:.1f} s, others {cpu:.2f} s of processor time, {1e6 * cpu / contacts:.1f} µs a contact;"
+        f" {memory():.0f} MB; natural {worst:.1e}; median speed {np.median(speed):.1e} m/s,"
+        f" {(speed > 0.01).sum()} spheres faster than 0.01 m/s",
         flush=True,
     )
 
@@ -142,9 +237,11 @@ def built(sizes: tuple[int, ...] = (1_000, 3_000, 10_000)) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--parts", default="threads,order,step,build", help="which, with commas")
+    parser.add_argument(
+        "--parts", default="threads,steps,factor,order,step,rest,build", help="which, with commas"
+    )
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--spheres", default="20000,100000,720000", help="of steps, with commas")
+    parser.add_argument("--spheres", default="20000,125000,380000", help="of steps, with commas")
     parser.add_argument("--first", action="store_true", help="run with real-time priority")
     arguments = parser.parse_args()
     if arguments.first:
@@ -152,13 +249,21 @@ def main() -> None:
     parts = arguments.parts.split(",")
     if "threads" in parts:
         on_threads(arguments.threads)
+    if "steps" in parts:
+        whole_steps(arguments.threads)
+    if "factor" in parts:
+        factors(arguments.threads)
     if "order" in parts:
         in_order()
     if "build" in parts:
         built()
-    if "step" in parts:
-        for spheres in map(int, arguments.spheres.split(",")):
-            in_steps(spheres, arguments.threads)
+    for part, run in (("step", in_steps), ("rest", at_rest)):
+        for spheres in map(int, arguments.spheres.split(",")) if part in parts else ():
+            one = get_context("spawn").Process(
+                target=run, args=(spheres, arguments.threads)
+            )  # whose memory is its own
+            one.start()
+            one.join()
 
 
 if __name__ == "__main__":

@@ -125,9 +125,12 @@ class ArrowByArrow(Auto):
     compiled_steps = False
 
 
-def resting(spheres: int, seed: int = 0) -> World:
-    """The same packing at rest between rough walls: spheres that lean on a periodic image are fixed."""
-    found = deposit(spheres=spheres, seed=seed, radius=RADIUS, spread=0.2)
+def resting(spheres: int, seed: int = 0, width: float | None = None) -> World:
+    """The same packing at rest between rough walls: spheres that lean on a periodic image are fixed.
+
+    width: of the packing [m]; as wide as high unless given.
+    """
+    found = deposit(spheres=spheres, seed=seed, radius=RADIUS, spread=0.2, width=width)
     fixed = np.zeros(spheres, bool)
     fixed[found.bodies[found.image.any(axis=1)]] = True
     b = WorldBuilder()

@@ -2,8 +2,8 @@
 
 Purpose: from bodies to something to look at. A loose heap of boxes, balls and capsules falls on the floor;
 the run is saved, read back bit for bit, and exported as one HTML file with shapes, contacts, forces and the
-certificate beside the time. `stickslip view heap.h5` opens the same run in a live viewer. Needs the extra
-`view` (viser). With a folder as argument the page and a still picture are left there.
+certificate beside the time. `stickslip view heap.h5` opens the same run in the viewer. The still picture
+needs the extra `plots`. With a folder as argument the page and the picture are left there.
 """
 
 import sys

@@ -201,7 +201,8 @@ def step_function(
     how  scheme; inputs: names of `Parameters`, for robots `ctrl`, `force`, `mass` and `friction`, or of
          numbers of a Family, which follow q and v; steps: number of steps; path: return the states after each
          step; continues; kappa; on_kink: `accept` or `raise`; checkpoints; batch: number of members, along
-         the first axis of q, v and the inputs; an argument may also be common to all members
+         the first axis of q, v and the inputs; an argument may also be common to all members; processes:
+         number of processes that make the members
 
     Example:
 

@@ -8,7 +8,7 @@ from typing import Any
 
 EXTRA_OF = {
     "cyclopts": "cli", "rich": "cli",
-    "matplotlib": "plots", "PIL": "plots", "av": "video", "viser": "view",
+    "matplotlib": "plots", "PIL": "plots", "av": "video",
     "tomlkit": "models", "psutil": "bench", "distributed": "dask",
     "pandas": "tables", "pyarrow": "tables", "pxr": "usd", "rerun": "rerun",
     "jax": "jax", "torch": "torch",

@@ -88,7 +88,7 @@ class Law(ABC):
 
     @cached_property
     def unilateral(self) -> BoolArray:
-        """Which blocks of K wait for a gap to close in mechanics (r_N >= 0) [-], shape (nb,), bool."""
+        """Blocks of K with a gap in mechanics (r_N >= 0) [-], shape (nb,), bool."""
         return (self.K.kind == cones.NONNEGATIVE) | (self.K.kind == cones.FRICTION)
 
     @cached_property
@@ -120,7 +120,7 @@ class Law(ABC):
         return np.asarray(frozen(np.zeros(len(self.K))))
 
     def bias(self, u_before: Array) -> Array:
-        """What the law adds to the velocity after [m/s], shape (m,): e min(u_N⁻, 0) on the normals.
+        """Bias added to the velocity after the impact [m/s], shape (m,): e min(u_N⁻, 0) on the normals.
 
         A contact that is already separating owes nothing (Siconos Developer's Notes 2017, (11.47)).
         """

@@ -35,13 +35,13 @@ def option(
 
 def tolerance_option(default: float = 1e-8) -> Any:
     """The tolerance every solver has."""
-    doc = "stop when the judge's natural and natural_scaled are at most this"
+    doc = "tolerance on the judge's natural and natural_scaled"
     return option(default, doc, low=0.0, high=1.0, open_low=True, open_high=True)
 
 
 def iterations_option(default: int, what: str = "iterations") -> Any:
     """The iteration limit every solver has."""
-    return option(default, f"most {what} before giving up", low=1)
+    return option(default, f"largest number of {what}", low=1)
 
 
 def kappa_option() -> Any:

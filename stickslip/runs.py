@@ -145,7 +145,7 @@ def live(
         b.body("ball", ss.Sphere(0.1), position=(0, 0, 0.5))
         live = ss.live(b.build(), h=1e-3)
         live.step(100)
-        print(live.t, live.body("ball").position)
+        print(live.t, live.state.q[9])  # height of the ball
     """
     how = _how(model, solver, solver_options, start, tolerance, forces, out)
     return Live(
@@ -166,8 +166,8 @@ class Batch(Members):
         b = ss.WorldBuilder()
         b.body("floor", ss.Plane(), fixed=True)
         b.body("ball", ss.Sphere(0.1), position=(0, 0, 0.5))
-        mass = np.array([[1.0], [2.0], [3.0]])  # one row for each member
-        batch = ss.Batch(b.build(), 3, h=1e-3, threads=2, parameters={"mass": mass})
+        mu = np.array([[0.1], [0.2], [0.3]])  # one row for each member
+        batch = ss.Batch(b.build(), 3, h=1e-3, threads=2, parameters={"mu": mu})
         state = batch.step(10)  # .t (3,), .q (3, nq), .v (3, nv)
 
     Steps run in compiled code without the interpreter's lock; each thread advances one member after the
@@ -197,7 +197,7 @@ class Batch(Members):
                        friction, restitution and limit_restitution: a row for each member, or one for all
         start          a State or a Checkpoint for all members, one for each, or a `BatchState`
         seed           of the random numbers of the members, `batch.random`
-        on_failure     what to do about a step that misses its tolerance: `hold` the member, flagged in
+        on_failure     action when a step misses its tolerance: `hold` the member, flagged in
                        `batch.status`, `accept` the step, or `halve` it, and hold the member if that does
                        not help
         compiled_only  hold a member whose step the compiled code leaves; by default Python makes that step,

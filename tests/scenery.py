@@ -1,9 +1,5 @@
 """A run that is drawn in tests, and where its bodies are on the screen."""
 
-import math
-
-import numpy as np
-
 import stickslip as ss
 
 HOSTILE = '</script><img src=x onerror="window.hurt=1"><b>'
@@ -23,18 +19,3 @@ def world():
 def fall():
     """A run of it, 0.4 s."""
     return ss.simulate(world(), until=0.4, h=0.01)
-
-
-def on_screen(painter, place, point, aside=0.0):
-    """Where a point [m] is on a canvas that has the given left, top, width and height [px]."""
-    camera, (left, top, width, height) = painter.camera(aside), place
-    ahead = camera.look_at - camera.position
-    ahead = ahead / np.linalg.norm(ahead)
-    right = np.cross(ahead, camera.up)
-    right /= np.linalg.norm(right)
-    way = painter.drawn(np.asarray(point, float)) - camera.position
-    scale = 0.5 * height / math.tan(0.5 * camera.angle) / (way @ ahead)
-    return (
-        left + 0.5 * width + scale * (way @ right),
-        top + 0.5 * height - scale * (way @ np.cross(right, ahead)),
-    )

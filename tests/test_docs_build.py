@@ -111,7 +111,7 @@ def test_signatures_fields_and_docstrings_are_in_the_reference(reference):
     assert "stickslip.ContactProblem.u_free" in problems.anchors
     assert "K* ∋ u_hat ⟂ r ∈ K." in problems.text
     assert "stickslip.Status.SOLVED" in reference["solving"].anchors
-    assert "what to do about a step that misses its tolerance: raise a SimulationFailure" in (
+    assert "action when a step misses its tolerance: raise a SimulationFailure" in (
         reference["simulation"].text
     )
 

@@ -15,7 +15,6 @@ def test_the_code_of_a_page_prints_what_is_shown(name, tmp_path, monkeypatch):
 
 
 def test_every_recipe_prints_what_is_shown(tmp_path, monkeypatch):
-    pytest.importorskip("viser", reason="the viewer's extra is not installed")
     monkeypatch.chdir(tmp_path)
     names = check_page("recipes.md")
     assert names["run"].ok.all()

@@ -37,8 +37,6 @@ def modules(tree):
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_the_check_of_every_example_holds(path, capsys):
-    if path.stem == "view_it":
-        pytest.importorskip("viser", reason="the viewer's extra is not installed")
     if path.stem == "friction_from_batch":
         pytest.importorskip("torch", reason="the extra torch is not installed")
     example = loaded(path)

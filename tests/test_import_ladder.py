@@ -151,7 +151,6 @@ def test_import_stickslip_loads_nothing_heavy():
         "rich",
         "cyclopts",
         "qdldl",
-        "viser",
         "pandas",
         "pyarrow",
         "pxr",

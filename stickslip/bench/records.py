@@ -148,16 +148,16 @@ class RunRecord(Stored):
     options: dict[str, Any]
     """All its options, defaults too; a peer's as it calls them."""
     source: str
-    """What exactly ran beside stickslip: `clarabel 0.11.1`, `siconos 4.4.0`, the hash of a user's own file;
-    empty for our own."""
+    """Version of the solver: `clarabel 0.11.1`, `siconos 4.4.0`, the hash of a user's own file; empty for our
+    own."""
     tolerance: float
     """Tolerance of the campaign, on the judge's measures [-]."""
     outcome: Outcome
-    """What became of it, by the judge's word."""
+    """Outcome of the run, decided by the judge."""
     status: str = ""
-    """What the solver says of itself, a name of `Status` where it is ours."""
+    """Status reported by the solver, a name of `Status` for solvers of stickslip."""
     reason: str = ""
-    """Why, in a sentence, where that is needed."""
+    """Reason of the outcome, where needed."""
     natural: float = math.nan
     """The judge's natural of the answer [-]; NaN where there is none."""
     natural_scaled: float = math.nan
@@ -194,16 +194,16 @@ class RunRecord(Stored):
     history: Array = field(default_factory=lambda: np.zeros((0, 3)))
     """Iteration, natural, natural_scaled at each check [-], shape (checks, 3)."""
     environment: Environment | None = None
-    """Where it ran; of the campaign's own where None."""
+    """Environment of the run; that of the campaign if None."""
 
     @property
     def key(self) -> Key:
-        """What makes two runs the same one."""
+        """Return the key that identifies a run."""
         return self.problem, self.solver, self.source, self.tolerance
 
     @property
     def solved(self) -> bool:
-        """Whether the judge says so."""
+        """Whether the judge accepts the answer."""
         return self.outcome is Outcome.SOLVED
 
 
@@ -221,13 +221,11 @@ class Limits(Options):
     """Limits of one run, the same for all runs of a campaign."""
 
     timeout: float = option(
-        20.0, "time of one solve, compilation apart", unit="s", low=0.0, high=1e6, open_low=True
+        20.0, "time of one solve, without compilation", unit="s", low=0.0, high=1e6, open_low=True
     )
-    memory: float = option(4096.0, "memory that a process may take for a run", unit="MiB", low=64.0)
-    best_of: int = option(3, "calls that are timed, the shortest counts", low=1)
-    patience: float = option(
-        2.0, "no further call is timed once all together took so long", unit="s", low=0.0
-    )
+    memory: float = option(4096.0, "memory limit of a process for a run", unit="MiB", low=64.0)
+    best_of: int = option(3, "number of timed calls; the shortest counts", low=1)
+    patience: float = option(2.0, "total time after which no further call is timed", unit="s", low=0.0)
     compile_timeout: float = option(
         600.0, "time of compilation in one run", unit="s", low=0.0, high=1e6, open_low=True
     )

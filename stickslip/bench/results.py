@@ -59,9 +59,9 @@ class Results:
 
     conditions: Conditions
     problems: tuple[Entry, ...]
-    """In the order of the collection."""
+    """Problems in the order of the collection."""
     runs: tuple[RunRecord, ...] = ()
-    """In the order of problems, then solvers, then tolerances, whatever the order they were made in."""
+    """Runs in the order of problems, then solvers, then tolerances."""
     command: str = ""
     """The command that made it."""
 
@@ -81,7 +81,7 @@ class Results:
         return tuple(dict.fromkeys(entry.family for entry in self.problems))
 
     def with_runs(self, runs: tuple[RunRecord, ...]) -> "Results":
-        """The same table with these runs."""
+        """Return the results with these runs."""
         return replace(self, runs=runs)
 
     def in_order(self) -> "Results":

@@ -1,12 +1,13 @@
 """Steps of n members as one function of plain arrays, with a leading axis of members."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from stickslip.bridges.member_processes import MemberProcesses
 from stickslip.bridges.step_function import ArraysFunction, function_of
 from stickslip.mechanics.world import World
 from stickslip.robots.robot import Robot
@@ -14,6 +15,7 @@ from stickslip.schemes.step import Solver
 from stickslip.state import Array, ModelError
 from stickslip.systems.family import Family
 from stickslip.systems.system import NonsmoothSystem
+from stickslip.threads import MOST
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +30,8 @@ class BatchFunction:
     """Of a single member."""
     n: int
     """Number of members."""
+    processes: MemberProcesses | None = None
+    """That make the members; None where this one does, one after the other."""
 
     @property
     def inputs(self) -> Sequence[str]:
@@ -54,16 +58,15 @@ class BatchFunction:
 
     def value(self, *arguments: Array) -> tuple[Array, Array]:
         """q and v of all members after the steps."""
-        found = [self.one.value(*row) for row in self._rows(arguments)]
-        return _stacked(found)
+        return _stacked(self._of_all("value", self._rows(arguments)))
 
     def transposed(self, q: Array, v: Array, inputs: Sequence[Array], dq: Array, dv: Array) -> list[Array]:
         """Weights of q, v and the inputs, from weights of what it gives there."""
         arguments = (q, v, *inputs)
         found = [np.zeros(np.shape(one)) for one in arguments]
         rows = self._has_rows_of(arguments)
-        for k, (own_q, own_v, *own) in enumerate(self._rows(arguments)):
-            weights = self.one.transposed(own_q, own_v, own, dq[k], dv[k])
+        given = [(row[0], row[1], row[2:], dq[k], dv[k]) for k, row in enumerate(self._rows(arguments))]
+        for k, weights in enumerate(self._of_all("transposed", given)):
             for whole, part, has_rows in zip(found, weights, rows, strict=True):
                 if has_rows:
                     whole[k] = part
@@ -74,7 +77,15 @@ class BatchFunction:
     def tangent(self, q: Array, v: Array, inputs: Sequence[Array], *changes: Array) -> tuple[Array, Array]:
         """Changes of what it gives there, from changes of q, v and the inputs."""
         pairs = zip(self._rows((q, v, *inputs)), self._rows(changes), strict=True)
-        return _stacked([self.one.tangent(row[0], row[1], row[2:], *change) for row, change in pairs])
+        given = [(row[0], row[1], row[2:], *change) for row, change in pairs]
+        return _stacked(self._of_all("tangent", given))
+
+    def _of_all(self, verb: str, rows: Sequence[Sequence[Any]]) -> Iterator[Any]:
+        """What a method of the function of a member gives for each row, in their order; an exception of a
+        process is raised here, where the member is made again."""
+        made = [None] * self.n if self.processes is None else self.processes.run(verb, rows)
+        for row, one in zip(rows, made, strict=True):
+            yield getattr(self.one, verb)(*row) if one is None else one
 
     def _rows(self, arguments: Sequence[Array]) -> list[list[Array]]:
         """The arguments of each member."""
@@ -100,18 +111,32 @@ StepArrays = ArraysFunction | BatchFunction
 def arrays_function(
     thing: World | NonsmoothSystem | Family | Robot, h: float, solver: Solver, how: dict[str, Any]
 ) -> StepArrays:
-    """The function of steps of a model; `batch` among `how` is the number of members, None for a single one
-    without an axis of members."""
+    """The function of steps of a model. Among `how`, `batch` is the number of members, None for a single one
+    without an axis of members; `processes` is how many make them."""
     fields = dict(how)
-    n: Any = fields.pop("batch", None)
+    n, count = fields.pop("batch", None), fields.pop("processes", 1)
     one = function_of(thing, h, solver, fields)
+    if not _is_count(count, MOST):
+        raise ModelError(f"processes is {count!r}; expected a whole number from 1 to {MOST}")
     if n is None:
+        if count > 1:
+            raise ModelError(
+                f"processes is {count}, but there is one member; give batch=..., how many there are"
+            )
         return one
-    if not isinstance(n, Integral) or isinstance(n, bool) or int(n) < 1:
+    if not _is_count(n, None):
         raise ModelError(f"batch is {n!r}; the number of members must be a whole number from 1, or None")
-    return BatchFunction(one, int(n))
+    shared = min(int(count), int(n))
+    return BatchFunction(
+        one, int(n), MemberProcesses(shared, thing, h, solver, fields) if shared > 1 else None
+    )
 
 
-def _stacked(rows: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+def _is_count(n: Any, most: int | None) -> bool:
+    whole = isinstance(n, Integral) and not isinstance(n, bool)
+    return whole and 1 <= int(n) <= (int(n) if most is None else most)
+
+
+def _stacked(rows: Iterable[tuple[Array, Array]]) -> tuple[Array, Array]:
     q, v = zip(*rows, strict=True)
     return np.stack(q), np.stack(v)

@@ -35,7 +35,8 @@ def jax_step(
     (q, v, *inputs) -> (q, v).
 
     `how` are the fields of `ArraysFunction`: scheme, inputs, steps, path, continues, kappa, on_kink,
-    checkpoints; and `batch`: so many members, whose axis comes first in q, v and what is not one for all.
+    checkpoints; `batch`: so many members, whose axis comes first in q, v and what is not one for all; and
+    `processes`: how many make the members, 1 unless given.
     The steps themselves are made outside of JAX, on the processor, one after the other under `vmap`; it is
     differentiated once, forwards (`jvp`, `jacfwd`) or backwards (`grad`, `vjp`, `jacrev`). Everything is in
     double precision: JAX must be told so (`jax_enable_x64`), and arrays of less are taken as doubles.

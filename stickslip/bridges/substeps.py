@@ -45,12 +45,14 @@ class Contact(Options):
     """How contact in an environment is."""
 
     tolerance: float = tolerance_option()
-    restitution: float = option(0.0, "of all geoms", low=0.0, high=1.0)
-    limit_restitution: float = option(0.0, "at limits of joints and tendons", low=0.0, high=1.0)
-    cone: str = option("groups", "how sliding, torsion and rolling are limited", choices=CONES)
-    on_failure: str = option(
-        "raise", "what to do about a step that misses its tolerance", choices=("raise", "accept")
+    restitution: float = option(0.0, "restitution of all geoms", low=0.0, high=1.0)
+    limit_restitution: float = option(0.0, "restitution at limits of joints and tendons", low=0.0, high=1.0)
+    cone: str = option(
+        "groups",
+        "limits of sliding, torsion and rolling: separate (groups) or one ellipsoid (joint)",
+        choices=CONES,
     )
+    on_failure: str = option("raise", "action when a step misses its tolerance", choices=("raise", "accept"))
 
 
 ROWS = 32

@@ -29,7 +29,8 @@ def torch_step(
     (q, v, *inputs) -> (q, v).
 
     `how` are the fields of `ArraysFunction`: scheme, inputs, steps, path, continues, kappa, on_kink,
-    checkpoints; and `batch`: so many members, whose axis comes first in q, v and what is not one for all.
+    checkpoints; `batch`: so many members, whose axis comes first in q, v and what is not one for all; and
+    `processes`: how many make the members, 1 unless given.
     Tensors live on the processor. Everything is in double precision: tensors of less are taken as doubles,
     what comes back is double, and gradients are of the type of what they belong to. It is differentiated
     backwards, once; under `torch.func.vmap` steps are made one after the other.

@@ -60,14 +60,19 @@ def chosen(known: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, Any]
 
 def grid_values(text: str) -> list[float]:
     """The values of `first:last:count`, evenly spaced, or of `a,b,c`; a ValueError where it is neither."""
-    values = [float(part) for part in text.split(",")] if ":" not in text else []
-    if not values:
-        low, high, count = text.split(":")
-        if not 1 <= int(count) <= MOST:
+    try:
+        if ":" not in text:
+            values = [float(part) for part in text.split(",")]
+        else:
+            low, high, many = text.split(":")
+            first, last, count = float(low), float(high), int(many)
+    except ValueError:
+        raise ValueError(f"{text!r} is neither first:last:count nor numbers separated by commas") from None
+    if ":" in text:
+        if not 1 <= count <= MOST:
             raise ValueError(f"{count} values; the number must lie in [1, {MOST}]")
-        step = (float(high) - float(low)) / max(int(count) - 1, 1)
-        values = [float(low) + step * k for k in range(int(count))]
-        values[-1] = float(high) if int(count) > 1 else float(low)
+        step = (last - first) / max(count - 1, 1)
+        values = [*(first + step * k for k in range(count - 1)), last if count > 1 else first]
     if not all(map(math.isfinite, values)):
         raise ValueError("values must be finite")
     return values

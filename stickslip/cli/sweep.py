@@ -168,11 +168,12 @@ def read_vary(text: str, known: dict[str, Any]) -> Swept:
         if word in DISTRIBUTIONS:
             convert = int if word == "integers" else float
             return Parameter(name, word, tuple(convert(part) for part in numbers.split(":")))
-        if kind in (bool, str) or (kind is None and not _is_numbers(rest)):
+        if kind in (bool, str) or (type(default) not in (int, float) and not _is_numbers(rest)):
             return Parameter(name, "grid", tuple(parsed(name, x.strip(), default) for x in rest.split(",")))
         values = grid_values(rest)
     except ValueError as error:
-        raise InputError(f"--vary {text!r}: {error}") from None
+        more = f"; distributions are {', '.join(DISTRIBUTIONS)}" if numbers and word.isidentifier() else ""
+        raise InputError(f"--vary {text!r}: {error}{more}") from None
     if kind is int:
         if any(value != int(value) for value in values):
             raise InputError(f"--vary {text!r}: {name} takes whole numbers")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from stickslip.mechanics.world import World
     from stickslip.scenes.scenario import Scenario
     from stickslip.simulation.trajectory import Trajectory
+    from stickslip.view.browser.export import Reel
     from stickslip.view.browser.live import LiveView
 
 PAGES = (".html", ".htm")
@@ -30,6 +31,7 @@ ANIMATIONS = (".gif", ".webp", ".mp4", ".png")
 
 def view(
     file: Annotated[Path, Parameter(name="FILE")],
+    other: Annotated[Path | None, Parameter(name="OTHER")] = None,
     /,
     *,
     host: Host = "127.0.0.1",
@@ -49,12 +51,13 @@ def view(
     colour: Literal["body", "speed", "force", "state"] | None = None,
     follow: Flag = False,
 ) -> int:
-    """Show a recorded run of bodies, a world or a robot in the browser, until Ctrl+C.
+    """Show a recorded run, a world or a robot in the browser, until Ctrl+C.
 
-    The viewer plays all shapes at any speed, with contact points coloured by state,
-    forces as arrows, and residual and penetration beside the time. Click a body for
-    its state. With --export nothing is served: the command writes one HTML file that
-    plays without a server, or an animation drawn without a display.
+    The viewer plays bodies at any speed, with contacts, forces, force chains, joints,
+    sensors and trajectories, plots of any quantity, and energy and residual under the
+    time. Runs of equations are shown as plots. Two files are shown side by side. With
+    --export nothing is served: the command writes one HTML file that plays without a
+    server, or an animation drawn without a display.
 
     For example:
       stickslip view stack.h5
@@ -63,6 +66,7 @@ def view(
       stickslip view stack.h5 --export stack.gif --fps 20 --speed 0.5
       stickslip view stack.h5 --export stack.mp4 --pixels 1280x720 --forces
       stickslip view stack.h5 --still stack.png --at 0.5
+      stickslip view rough.h5 smooth.h5
       stickslip view stack.h5 --follow
       stickslip view model.toml
       stickslip view robot.xml
@@ -72,6 +76,8 @@ def view(
     file
         A trajectory, as `stickslip run ... --out FILE` writes it; or a model, .toml or .json;
         or a robot, MJCF or URDF (.xml, .mjcf, .urdf).
+    other
+        A second one, shown beside the first in the browser or an .html file.
     export
         Write the run to this file and serve nothing: .html; .gif, .webp or .mp4; or .png for pictures
         with numbers, NAME-0000.png and so on.
@@ -117,16 +123,16 @@ def view(
     )
     pace = {name: value for name, value in (("fps", fps), ("speed", speed)) if value is not None}
     _check_options(export, still, look, pace, frames)
-    source: Trajectory | World
-    if file.suffix.lower() in (*MODELS, *ROBOTS):
-        if follow or at is not None:
-            raise InputError(f"{file}: a model stands still; --follow and --at are for runs")
-        source = _world(file) if file.suffix.lower() in MODELS else standing(load_robot(file))
-    else:
-        source = _read(file)
-        if follow:
-            source = _follow(file, source, host, port, browser=not no_browser)
-            no_browser = True
+    pages = still is None and (export is None or export.suffix.lower() in PAGES)
+    if other is not None and (follow or not pages):
+        raise InputError(f"{other}: two runs are shown in the browser and in .html files")
+    if file.suffix.lower() in (*MODELS, *ROBOTS) and (follow or at is not None):
+        raise InputError(f"{file}: a model stands still; --follow and --at are for runs")
+    source = _source(file, pages and not follow)
+    second = None if other is None else _source(other, pages)
+    if follow:
+        source = _follow(file, source, host, port, browser=not no_browser)
+        no_browser = True
     if still is not None:
         from stickslip.view.still import draw_world
 
@@ -137,11 +143,11 @@ def view(
     if export is not None:
         check_writable(export, (*PAGES, *ANIMATIONS))
         if export.suffix.lower() in PAGES:
-            _export_page(source, file, export, frames, pace.get("speed", 1.0))
+            _export_page(source, file, export, frames, pace.get("speed", 1.0), second, _names(file, other))
         else:
             _export_animation(source, export, pace | look)
     if still is None and export is None:
-        serve(source, host, port, frames, browser=not no_browser)
+        serve(source, host, port, frames, browser=not no_browser, other=second, names=_names(file, other))
     return ExitCode.FINE
 
 
@@ -177,17 +183,42 @@ def _check_options(
         raise InputError("--frames is for the browser and for .html; --fps and --speed are for animations")
 
 
-def _export_page(
-    source: Trajectory | World, file: Path, export: Path, frames: int | None, speed: float
-) -> None:
+def _source(file: Path, page: bool) -> Trajectory | World:
+    """What a file has to show: a model where it starts, a robot as it stands, or a run."""
+    if file.suffix.lower() in MODELS:
+        return _world(file)
+    return standing(load_robot(file)) if file.suffix.lower() in ROBOTS else _read(file, page)
+
+
+def _names(file: Path, other: Path | None) -> tuple[str, ...]:
+    """What two runs are called: their files, with folders where the names are the same."""
+    if other is None:
+        return ()
+    both = (file.stem, other.stem)
+    return both if both[0] != both[1] else (str(file), str(other))
+
+
+def _title(source: Trajectory | World, names: tuple[str, ...], file: Path) -> str:
     from stickslip.mechanics.world import World
+
+    if len(names) > 1:
+        return " and ".join(names)
+    if not isinstance(source, World) and not source.of_world:
+        return file.stem
+    count = len(source.names if isinstance(source, World) else source.model.names)
+    return f"{file.stem}: {count} bodies"
+
+
+def _export_page(
+    source: Trajectory | World, file: Path, export: Path, frames: int | None, speed: float,
+    other: Trajectory | World | None, names: tuple[str, ...],
+) -> None:  # fmt: skip
     from stickslip.view.browser.export import export_html
     from stickslip.view.browser.viewer import ViewerError
 
-    names = source.names if isinstance(source, World) else source.model.names
-    title = f"{file.stem}: {len(names)} bodies"
+    title = _title(source, names, file)
     with usable(export), refused(ViewerError, ValueError):
-        export_html(source, export, frames=frames, title=title, speed=speed)
+        export_html(source, export, other, frames=frames, title=title, speed=speed, names=names)
     wrote(export, f" ({export.stat().st_size / 1e6:.1f} MB)")
 
 
@@ -216,18 +247,23 @@ def _world(file: Path) -> World:
     return model
 
 
-def _read(file: Path) -> Trajectory:
+def _read(file: Path, page: bool) -> Trajectory:
+    """A run; page: whether it is shown by a page, which has plots of equations."""
     trajectory = load_run(file)
     if not trajectory.of_world:
+        if page:
+            return trajectory
         raise InputError(
-            f"{file}: a run of written equations, which have no shapes to show; try stickslip plot {file}"
+            f"{file}: a run of written equations, which have no shapes to draw; try stickslip plot {file}"
         )
     if not trajectory.model.shapes:
         raise InputError(f"{file}: the bodies of this run have no shapes to show")
     return trajectory
 
 
-def _follow(file: Path, trajectory: Trajectory, host: str, port: int, *, browser: bool) -> Trajectory:
+def _follow(
+    file: Path, trajectory: Trajectory | World, host: str, port: int, *, browser: bool
+) -> Trajectory | World:
     """The run after its writer came to the end or went away; its last record is shown until then."""
     from stickslip.view.browser.live import LiveView, RunStopped
     from stickslip.view.browser.server import ViewerError
@@ -276,30 +312,42 @@ def live_view(
 
 
 def serve(
-    source: Trajectory | World, host: str, port: int, frames: int | None = None, browser: bool | None = None
-) -> None:
-    """Play a run until Ctrl+C; browser: whether to open one, None where one is there already."""
-    from stickslip.view.browser.viewer import MOST_FRAMES, Viewer, ViewerError
+    source: Trajectory | World, host: str, port: int, frames: int | None = None,
+    browser: bool | None = None, other: Trajectory | World | None = None, names: tuple[str, ...] = (),
+) -> None:  # fmt: skip
+    """Play a run until Ctrl+C; browser: whether to open one, None where one is there already; other: a run
+    beside it, and what both are called."""
+    from stickslip.view.browser.viewer import Viewer, ViewerError
 
+    title = " and ".join(names) or None
     try:
-        with refused(ViewerError), Viewer(source, host, port, frames=frames or MOST_FRAMES) as viewer:
+        with (
+            refused(ViewerError),
+            Viewer(source, other, host=host, port=port, frames=frames, title=title, names=names) as viewer,
+        ):
             if browser is not None:
                 _warn(host)
-                shown, unknown = len(viewer.frames), viewer.stage.unknown
-                if shown < len(viewer.stage):
-                    played = f"{shown} of {len(viewer.stage)} records are played, evenly chosen"
-                    print(f"{played}; --frames N plays more or fewer")
-                if unknown:
-                    names = ", ".join(printable(name[:40]) for name in unknown[:5])
-                    more = ", ..." if len(unknown) > 5 else ""
-                    print(f"shapes that cannot be drawn are only marked: {names}{more}")
-            print(f"showing {len(viewer.frames)} records at {viewer.url} (Ctrl+C ends)", flush=True)
+                for reel in viewer.reels:
+                    _tell(reel)
+            shown = " and ".join(str(reel.rows.size) for reel in viewer.reels)
+            print(f"showing {shown} records at {viewer.url} (Ctrl+C ends)", flush=True)
             _browse(viewer.url, browser is True)
             viewer.wait()
     except Terminated:
         raise
     except KeyboardInterrupt:
         print("ended")
+
+
+def _tell(reel: Reel) -> None:
+    """Say what is left out of a run that is shown."""
+    shown, unknown = reel.rows.size, () if reel.stage is None else reel.stage.unknown
+    if shown < reel.length:
+        print(f"{shown} of {reel.length} records are played, evenly chosen; --frames N plays more or fewer")
+    if unknown:
+        names = ", ".join(printable(name[:40]) for name in unknown[:5])
+        more = ", ..." if len(unknown) > 5 else ""
+        print(f"shapes that cannot be drawn are only marked: {names}{more}")
 
 
 def _warn(host: str) -> None:

@@ -185,12 +185,12 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
         return True
 
     def _register_code(self, args: tuple[Any, ...], content: bytes) -> Any:
-        """The entry of a record; None if it needs what is not there."""
+        """The entry of a record; LookupError if it needs what is not there."""
         rtsys.initialize(self.targetctx)  # all that loading needs; Numba's `refresh` takes half a second more
         found = records.entry(content)
         # LLVM ends the process for a name that it does not find.
-        if any(llvm.address_of_symbol(name) is None for name in found.expected):
-            return None
+        if missing := [name for name in found.expected if llvm.address_of_symbol(name) is None]:
+            raise LookupError(f"{self._name()}: this process has no {', '.join(missing)}")
         head = found.head
         if len(head.environment.consts) < len(found.constants):  # met as a callee, without a wrapper
             head.environment.consts[:] = found.constants

@@ -24,7 +24,7 @@ class Overlap(NamedTuple):
     second: str
     """Name of the other, which was placed later."""
     depth: float
-    """How far the one would have to go for them only to touch, at the deepest of their contacts [m]."""
+    """Largest penetration of their contacts [m]."""
 
 
 def find_overlaps(
@@ -40,7 +40,8 @@ def find_overlaps(
         b = ss.WorldBuilder()
         b.body("a", ss.Sphere(0.1), position=(0, 0, 0))
         b.body("b", ss.Sphere(0.1), position=(0.15, 0, 0))
-        print(ss.detection.find_overlaps(b.build()))
+        world = b.build()
+        print(ss.detection.find_overlaps(world, world.start))
     """
     detector = Detector(world) if detector is None else detector
     world.check_state(state)

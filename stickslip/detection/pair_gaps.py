@@ -52,7 +52,7 @@ class SmoothGap:
     second: str
     """Name of the second."""
     features: tuple[str, str]
-    """Which of `FEATURES` meet, of the first and of the second body."""
+    """Features that meet (see `FEATURES`), of the first and of the second body."""
     border: bool
     """Whether they met on the border of a feature, where another takes over: the gap of the shapes has a kink
     there, though that of the features has none."""

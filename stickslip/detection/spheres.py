@@ -8,11 +8,12 @@ import numpy as np
 
 from stickslip.compilation import JIT
 from stickslip.detection.contacts import SLOTS, ContactSet
+from stickslip.kernels import domains
 from stickslip.kernels.bodies import grid as grids
 from stickslip.kernels.bodies.contacts import empty_contacts
 from stickslip.kernels.bodies.grid import Elements, Filters, Grid, Levels, Pairs, Traits
 from stickslip.kernels.bodies.layout import Contacts
-from stickslip.kernels.domains import LARGE, PARTS
+from stickslip.kernels.domains import PARTS
 from stickslip.kernels.steps.detection import SphereArrays, among_spheres
 from stickslip.mechanics.shapes import Plane, Sphere
 from stickslip.mechanics.world import BodyKind, World
@@ -81,7 +82,7 @@ class SphereDetector:
         if not math.isfinite(margin):
             raise ModelError(f"margin of detection is {margin}, expected a finite distance")
         while True:
-            is_large = JIT and self._levels.member.size >= LARGE
+            is_large = JIT and self._levels.member.size >= domains.LARGE
             count, found = (
                 self._in_parts(q, margin) if is_large else among_spheres(self.compiled(), q, margin)
             )

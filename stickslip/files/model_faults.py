@@ -27,9 +27,9 @@ class Fault:
     """One error in a model file, with its position."""
 
     place: str
-    """Where it is: `bodies[3].shape.radius`; empty for the whole file."""
+    """Position in the file: `bodies[3].shape.radius`; empty for the whole file."""
     sentence: str
-    """What is wrong."""
+    """Description of the error."""
     line: int | None = None
     """Number of its line, from 1, where that is known."""
 

@@ -124,7 +124,7 @@ def file_content(path: Path) -> bytes:
             raise FormatError.at(path, "the file", "a regular file", what)
         return path.read_bytes()
     except FileNotFoundError:
-        raise FileNotFoundError(f"{path}: the file does not exist") from None
+        raise FileNotFoundError(f"{path}: there is no such file") from None
     except (OSError, ValueError) as error:
         if isinstance(error, FormatError):
             raise

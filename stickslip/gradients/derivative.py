@@ -21,9 +21,9 @@ class Derivative(ABC):
     """
 
     by: Shapes
-    """What may be changed: names and shapes."""
+    """Inputs: names and shapes."""
     of: Shapes
-    """What changes: names and shapes."""
+    """Outputs: names and shapes."""
     exists: bool = True
     """False at a kink: the map is that of one of the sides."""
     unique: bool = True
@@ -42,7 +42,7 @@ class Derivative(ABC):
         """The transpose: from weights of some of `of`, each (size, k), those of `by`, each (size, k)."""
 
     def jvp(self, **tangents: Any) -> dict[str, Array]:
-        """How everything in `of` changes when these of `by` change so; shapes as `by` and `of` have them."""
+        """Return the changes of all outputs for given changes of some inputs; shapes as in `of` and `by`."""
         if not tangents:
             raise ModelError(f"jvp needs a change of at least one of {', '.join(self.by)}")
         out = self.forward(

@@ -55,7 +55,7 @@ class SolutionDerivative(Derivative):
     """
 
     solution: Solution
-    """What is differentiated."""
+    """Differentiated solution."""
     r: Array
     """Impulses where the derivative is taken: those of the solution polished to rounding, or smoothed [N s],
     shape (n,)."""

@@ -57,13 +57,13 @@ class TrajectoryGradient(Flagged):
     value: float
     """Sum of the loss over the states of the run."""
     gradient: dict[str, Array]
-    """By name: `q`, by displacements of the start (δx [1/m], δθ [1/rad]), shape (6 n,), of a robot (nv,), of
-    a system by the numbers of q; `v`, shape (6 n,) or (nv,); `h`, shape (); parameters in their
+    """Gradients by name: `q`, by displacements of the start (δx [1/m], δθ [1/rad]), shape (6 n,), of a robot
+    (nv,), of a system by the numbers of q; `v`, shape (6 n,) or (nv,); `h`, shape (); parameters in their
     shapes [1/unit], and with a row for each step, shape (steps, ...), where they were given as controls."""
     start: State
     end: State
     steps: int
-    """Of the run."""
+    """Number of steps of the run."""
     kinks: tuple[int, ...]
     """Steps that have no derivative; that of one side was taken."""
     not_unique: tuple[int, ...]

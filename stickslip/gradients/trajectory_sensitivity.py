@@ -26,7 +26,7 @@ class TrajectorySensitivity(Flagged):
     """Recorded states of a run, and their derivatives with respect to the requested inputs."""
 
     t: Array
-    """Of the states [s], shape (k,)."""
+    """Times of the states [s], shape (k,)."""
     q: Array
     """As `State.q` [m, -], shape (k, 7 n); of a system (k, nq)."""
     v: Array
@@ -37,7 +37,7 @@ class TrajectorySensitivity(Flagged):
     dv: Array
     """Changes of v by each of the directions [m/s, rad/s], shape (k, 6 n, p)."""
     columns: dict[str, slice]
-    """Which of the p directions are those of each name; all of them where directions were given."""
+    """Columns of the p directions that belong to each name; all columns for given directions."""
     kinks: tuple[int, ...]
     """Steps that have no derivative; that of one side was taken."""
     not_unique: tuple[int, ...]

@@ -57,8 +57,8 @@ LEAST_SWEEPS, NEWTON_SWEEPS, MOST_SWEEPS = 60.0, 0.5, 300.0
 """Sweeps over n components of few Coulomb contacts before Newton's method: at least the first, else the
 second times n² but at most the third, which take about as long as its steps. In steps of ten boxes that were
 pushed it then solves all that sweeps do not; 100 and 600 sweeps take as long."""
-COULOMB_NEWTONS = 60.0
-"""Most of its steps among them."""
+NEWTONS_AFTER = 60.0
+"""Most of its steps from where sweeps have come to."""
 DENSE, COULOMB_DENSE = 120, 180
 """Components up to which its systems are dense, and solved here; of Coulomb contacts alone. LAPACK works on
 threads of its own from 200 on, with other roundings."""
@@ -117,10 +117,7 @@ def solve_coulomb3(K, bodies, rows, M, root, f, u_bias, tolerance, guess):
         )
         if found[4][schedule.STATE] == schedule.SOLVED:
             return found
-        r, control = found[0], found[4]
-        weight = prox_newton.weight_at(control[schedule.BEST])
-        found = newton(problem, start.free, r, weight, tolerance, tolerance, COULOMB_NEWTONS)
-        found[4][schedule.SWEEPS] += control[schedule.SWEEPS]
+        r, found = found[0], newton_after(problem, start.free, found, tolerance)
         if found[4][schedule.STATE] == schedule.SOLVED:
             return found
         start = measure_guess(problem, r)
@@ -132,7 +129,8 @@ def solve_coulomb3(K, bodies, rows, M, root, f, u_bias, tolerance, guess):
 
 @jit
 def solve_blocks(K, bodies, rows, M, root, f, u_bias, tolerance, guess):
-    """`solve` over blocks of any kind: joints, stops, dry friction, rolling and torsion."""
+    """`solve` over blocks of any kind: joints, stops, dry friction, rolling and torsion; where they are few,
+    Newton's method follows a few sweeps."""
     problem, n = BodyProblem(cones.Cones(*K), bodies, rows, M, root, f, u_bias), u_bias.shape[0]
     start = measure_guess(problem, guess)
     if is_enough(start.told, tolerance):
@@ -142,7 +140,28 @@ def solve_blocks(K, bodies, rows, M, root, f, u_bias, tolerance, guess):
         if found[4][schedule.STATE] == schedule.SOLVED:
             return found
     limit = sweeps_worth(n, f.size, False)
+    if n <= DENSE:
+        found = solve(
+            body_sweeps.prepare, body_sweeps.run, 0, problem, tolerance, min(LEAST_SWEEPS, limit), start
+        )
+        if found[4][schedule.STATE] == schedule.SOLVED:
+            return found
+        r, found = found[0], newton_after(problem, start.free, found, tolerance)
+        if found[4][schedule.STATE] == schedule.SOLVED:
+            return found
+        start = measure_guess(problem, r)
     return solve(body_sweeps.prepare, body_sweeps.run, 0, problem, tolerance, limit, start)
+
+
+@jit
+def newton_after(problem, free, swept, tolerance):
+    """What `newton` gives from where sweeps have come to, which is what `solve` gives; its steps count with
+    theirs."""
+    r, control = swept[0], swept[4]
+    weight = prox_newton.weight_at(control[schedule.BEST])
+    found = newton(problem, free, r, weight, tolerance, tolerance, NEWTONS_AFTER)
+    found[4][schedule.SWEEPS] += control[schedule.SWEEPS]
+    return found
 
 
 @jit
@@ -194,10 +213,8 @@ def _judge_few(K, given, r, u_free):
 
 @jit
 def solve_jointed(K, bodies, rows, M, root, f, u_bias, tolerance, guess):
-    """`solve_blocks` where joints are what the problem is about: Newton's method comes before few sweeps.
-
-    Its steps count as sweeps do.
-    """
+    """`solve_blocks` where joints are what the problem is about: Newton's method comes before few sweeps and
+    after them. Its steps count as sweeps do."""
     problem, n = BodyProblem(cones.Cones(*K), bodies, rows, M, root, f, u_bias), u_bias.shape[0]
     # 1. the guess before the judge
     start = measure_guess(problem, guess)
@@ -212,7 +229,12 @@ def solve_jointed(K, bodies, rows, M, root, f, u_bias, tolerance, guess):
         start = measure_guess(problem, found[0])
     # 3. sweeps, from the best
     limit = float(max(3, JOINTED_WORK // max(n, 1)))
-    return solve(body_sweeps.prepare, body_sweeps.run, 0, problem, tolerance, limit, start)
+    swept = solve(body_sweeps.prepare, body_sweeps.run, 0, problem, tolerance, limit, start)
+    if n > DENSE or swept[4][schedule.STATE] == schedule.SOLVED:
+        return swept
+    # 4. Newton's method from there
+    found = newton_after(problem, start.free, swept, tolerance)
+    return found if found[4][schedule.STATE] == schedule.SOLVED else swept
 
 
 @jit

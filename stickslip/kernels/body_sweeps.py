@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stickslip.kernels import blocks, cones, residuals, sweeps
+from stickslip.kernels import blocks, cones, contact_law, sweeps
 from stickslip.kernels import local as one
 from stickslip.kernels.jit import jit
 
@@ -176,7 +176,7 @@ def run(problem, work, memory, tolerance, budget, course):
     """`sweeps.run` over blocks of any kind; course: r, best, control and history."""
     r, best, control, history = course
     sweeps.run(
-        sweep, velocities, follow, residuals.natural_map, cones.project,
+        sweep, velocities, follow, contact_law.natural_map, cones.project,
         problem, work, memory, tolerance, budget, r, best, control, history,
     )  # fmt: skip
 
@@ -186,6 +186,6 @@ def run_coulomb3(problem, work, memory, tolerance, budget, course):
     """`sweeps.run` over 3D Coulomb contacts between bodies of six velocities."""
     r, best, control, history = course
     sweeps.run(
-        sweep_coulomb3, velocities, follow, residuals.no_map, cones.project_contacts,
+        sweep_coulomb3, velocities, follow, contact_law.no_map, cones.project_contacts,
         problem, work, memory, tolerance, budget, r, best, control, history,
     )  # fmt: skip

@@ -1,18 +1,20 @@
-"""One 3D Coulomb contact by itself, and how far an impulse is from its law: natural_scaled for one contact.
+"""How far impulses of one contact are from its law, and one 3D Coulomb contact by itself.
 
 The one-contact solvers that can be chosen (`one_contact.py`) take a `Contact` and its present impulse; they
-return the impulse and its error by this measure. The law is that of `laws.py` with sliding friction alone: r
-in its set K, u_hat in the dual of K, both at right angles; what an impact owes is in q.
+return the impulse and its error, natural_scaled for one contact. The law is that of `laws.py` with sliding
+friction alone: r in its set K, u_hat in the dual of K, both at right angles; what an impact owes is in q.
 """
 
 import math
 from typing import NamedTuple
 
-from stickslip.kernels.jit import jit
-from stickslip.kernels.residuals import map_coulomb
+from stickslip.kernels import cones
+from stickslip.kernels.jit import jit_forward as jit
 
 TOLERANCE = 1e-13
 """Error at which a one-contact solver has found its answer: the rounding of W_ii r + q, with a margin."""
+EXACT, RELAXED = 1.0, 0.0
+"""Share of De Saxcé's shift in u_hat: all of it by Coulomb's law, nothing in its convex relaxation."""
 
 
 class Contact(NamedTuple):
@@ -34,6 +36,65 @@ class Contact(NamedTuple):
     q2: float
     mu: float
     """Coefficient of friction [-]."""
+
+
+@jit
+def map_coulomb(mu, rho, r, u, slide):
+    """|r - P_K(r - rho u_hat)|² of a Coulomb contact, slide = |u_T|: the case met most, in full.
+
+    r, u: their three components; in 2D the third ones are 0.
+    """
+    x0, x1, x2 = cones.project_coulomb(
+        mu, r[0] - rho * (u[0] + mu * slide), r[1] - rho * u[1], r[2] - rho * u[2]
+    )
+    d0, d1, d2 = r[0] - x0, r[1] - x1, r[2] - x2
+    return d0 * d0 + d1 * d1 + d2 * d2
+
+
+@jit
+def map_between(low, high, rho, r, u):
+    """(r - P(r - rho u))² of one component between bounds; a free one has infinite ones."""
+    d = r - min(max(r - rho * u, low), high)
+    return d * d
+
+
+@jit
+def is_between(kind):
+    """Whether the components of blocks of a kind lie between bounds, each by itself."""
+    return kind != cones.FRICTION and kind != cones.DISKS
+
+
+@jit
+def three(x, a, b):
+    """x[a:b] of a Coulomb contact as three numbers, the last one 0 in 2D."""
+    return x[a], x[a + 1], x[a + 2] if b - a == 3 else 0.0
+
+
+@jit
+def no_map(i, K, rho, length, shift, r, u, work):
+    """Stands for `natural_map` where all contacts are Coulomb's, so that it need not be compiled."""
+    return math.nan
+
+
+@jit
+def natural_map(i, K, rho, length, shift, r, u, work):
+    """|r/l - P_K(r/l - rho u_hat(l u))|² on block i.
+
+    length (n,), or (0,) for 1; rho scalar, coefficients of K in the same lengths; work: two vectors (n,).
+    """
+    a, b, has_length, (x, y) = K.offset[i], K.offset[i + 1], length.shape[0] > 0, work
+    for k in range(a, b):
+        y[k] = rho * (length[k] if has_length else 1.0) * u[k]
+    if K.kind[i] == cones.FRICTION and shift != RELAXED:
+        y[a] += cones.shift_of_block(i, K, y)
+    for k in range(a, b):
+        y[k] = r[k] / (length[k] if has_length else 1.0) - y[k]
+    cones.project_block(i, K, y, x)
+    square = 0.0
+    for k in range(a, b):
+        x[k] = r[k] / (length[k] if has_length else 1.0) - x[k]
+        square += x[k] * x[k]
+    return square
 
 
 @jit

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stickslip.kernels import anderson, body_sweeps, cones, residuals
+from stickslip.kernels import anderson, body_sweeps, cones, contact_law, residuals
 from stickslip.kernels.held import values_of
 from stickslip.kernels.jit import jit_without_lock
 
@@ -70,7 +70,7 @@ def measure(held):
     body_sweeps.velocities(problem, domain.r, work.vectors[0])
     at = residuals.Point(domain.r, work.vectors[0], problem.u_free)
     spare = work.vectors[1], work.vectors[2]
-    return residuals.stop_sums(residuals.no_map, problem.K, problem.scales, residuals.EXACT, at, spare)
+    return residuals.stop_sums(contact_law.no_map, problem.K, problem.scales, residuals.EXACT, at, spare)
 
 
 @jit_without_lock

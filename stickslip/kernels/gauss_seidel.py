@@ -1,6 +1,6 @@
 """Sweeps on W in blocks; for what they have in common see `sweeps.py`."""
 
-from stickslip.kernels import anderson, blocks, cones, residuals, sweeps
+from stickslip.kernels import anderson, blocks, cones, contact_law, sweeps
 from stickslip.kernels import local as one
 from stickslip.kernels.jit import jit
 
@@ -140,7 +140,7 @@ def run(problem, work, memory, tolerance, budget, course):
     """`sweeps.run` over blocks of any kind; course: r, best, control and history."""
     r, best, control, history = course
     sweeps.run(
-        sweep, velocities, sweeps.stay, residuals.natural_map, cones.project,
+        sweep, velocities, sweeps.stay, contact_law.natural_map, cones.project,
         problem, work, memory, tolerance, budget, r, best, control, history,
     )  # fmt: skip
 
@@ -150,7 +150,7 @@ def run_coulomb(problem, work, memory, tolerance, budget, course):
     """`sweeps.run` over Coulomb contacts of one dimension."""
     r, best, control, history = course
     sweeps.run(
-        sweep_coulomb, velocities, sweeps.stay, residuals.no_map, cones.project_contacts,
+        sweep_coulomb, velocities, sweeps.stay, contact_law.no_map, cones.project_contacts,
         problem, work, memory, tolerance, budget, r, best, control, history,
     )  # fmt: skip
 

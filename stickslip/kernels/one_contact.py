@@ -8,7 +8,7 @@ the two answers is taken: a miss costs time, never the answer.
 Kept apart from `gauss_seidel.py`, so that none of this is compiled unless it is asked for.
 """
 
-from stickslip.kernels import cones, gauss_seidel, residuals, sweeps
+from stickslip.kernels import cones, contact_law, gauss_seidel, sweeps
 from stickslip.kernels.contact_law import TOLERANCE, Contact, error_of
 from stickslip.kernels.jit import jit
 from stickslip.kernels.one_iterations import by_newton, by_projection
@@ -37,7 +37,7 @@ def solve_coulomb(method, c, d, r, out):
 
     r, out (d,).
     """
-    start = residuals.three(r, 0, d)
+    start = contact_law.three(r, 0, d)
     if method == PROJECTION:
         found, error = by_projection(c, start)
     elif method == NEWTON:
@@ -64,7 +64,7 @@ def solve_block(i, problem, work):
     error = solve_coulomb(problem.method, c, d, old, x)
     if not error <= TOLERANCE:
         sweeps.solve_exactly(i, problem, work)
-        if not error < error_of(c, residuals.three(out, 0, d)):
+        if not error < error_of(c, contact_law.three(out, 0, d)):
             return
     for k in range(d):
         out[k] = x[k]
@@ -81,6 +81,6 @@ def run(problem, work, memory, tolerance, budget, course):
     """`gauss_seidel.run` with the one-contact method of the problem."""
     r, best, control, history = course
     sweeps.run(
-        sweep, gauss_seidel.velocities, sweeps.stay, residuals.natural_map, cones.project,
+        sweep, gauss_seidel.velocities, sweeps.stay, contact_law.natural_map, cones.project,
         problem, work, memory, tolerance, budget, r, best, control, history,
     )  # fmt: skip

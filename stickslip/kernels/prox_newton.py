@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from stickslip.kernels import blocks, dense_lu, maps, newton_systems, residuals
+from stickslip.kernels import blocks, contact_law, dense_lu, maps, newton_systems, residuals
 from stickslip.kernels.jit import jit
 
 (
@@ -73,7 +73,7 @@ def begin(control, alpha, tolerance, budget):
 def judged(system, r, u, vectors, control, history):
     """Ask the judge's measures about r, whose velocities are u; keep the best."""
     natural, scaled, _ = residuals.stop_measures(
-        residuals.natural_map, system.K, system.scales, residuals.EXACT,
+        contact_law.natural_map, system.K, system.scales, residuals.EXACT,
         residuals.Point(r, u, system.u_free), (vectors[WORK], vectors[WORK + 1]),
     )  # fmt: skip
     error = max(natural, scaled)

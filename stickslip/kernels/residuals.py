@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stickslip.kernels import cones
+from stickslip.kernels.contact_law import EXACT as EXACT
+from stickslip.kernels.contact_law import RELAXED as RELAXED
+from stickslip.kernels.contact_law import is_between, map_between, map_coulomb, natural_map, three
 from stickslip.kernels.jit import jit_forward as jit
 
 NATURAL, SCALED, IMPULSE, VELOCITY, WORK, WORST, APPROACH, LOCAL = range(8)
@@ -28,10 +31,6 @@ SINGLE = 100.0
 problems of Siconos have at most 10, at 1e-4 at most 25; a norm over n contacts allows one of them sqrt(n)."""
 SMALLEST, LARGEST = 1e-140, 1e140
 """Outside these, squares of numbers may vanish or overflow, and nothing can be certified."""
-
-
-EXACT, RELAXED = 1.0, 0.0
-"""Share of De Saxcé's shift in u_hat: all of it by Coulomb's law, nothing in its convex relaxation."""
 
 
 class Metric(NamedTuple):
@@ -107,65 +106,6 @@ def set_metric(K, diagonal, scales):
     for i in range(kind.shape[0]):
         if rho[i] == 0.0:
             rho[i] = stand_in
-
-
-@jit
-def map_coulomb(mu, rho, r, u, slide):
-    """|r - P_K(r - rho u_hat)|² of a Coulomb contact, slide = |u_T|: the case met most, in full.
-
-    r, u: their three components; in 2D the third ones are 0.
-    """
-    x0, x1, x2 = cones.project_coulomb(
-        mu, r[0] - rho * (u[0] + mu * slide), r[1] - rho * u[1], r[2] - rho * u[2]
-    )
-    d0, d1, d2 = r[0] - x0, r[1] - x1, r[2] - x2
-    return d0 * d0 + d1 * d1 + d2 * d2
-
-
-@jit
-def map_between(low, high, rho, r, u):
-    """(r - P(r - rho u))² of one component between bounds; a free one has infinite ones."""
-    d = r - min(max(r - rho * u, low), high)
-    return d * d
-
-
-@jit
-def is_between(kind):
-    """Whether the components of blocks of a kind lie between bounds, each by itself."""
-    return kind != cones.FRICTION and kind != cones.DISKS
-
-
-@jit
-def three(x, a, b):
-    """x[a:b] of a Coulomb contact as three numbers, the last one 0 in 2D."""
-    return x[a], x[a + 1], x[a + 2] if b - a == 3 else 0.0
-
-
-@jit
-def no_map(i, K, rho, length, shift, r, u, work):
-    """Stands for `natural_map` where all contacts are Coulomb's, so that it need not be compiled."""
-    return math.nan
-
-
-@jit
-def natural_map(i, K, rho, length, shift, r, u, work):
-    """|r/l - P_K(r/l - rho u_hat(l u))|² on block i.
-
-    length (n,), or (0,) for 1; rho scalar, coefficients of K in the same lengths; work: two vectors (n,).
-    """
-    a, b, has_length, (x, y) = K.offset[i], K.offset[i + 1], length.shape[0] > 0, work
-    for k in range(a, b):
-        y[k] = rho * (length[k] if has_length else 1.0) * u[k]
-    if K.kind[i] == cones.FRICTION and shift != RELAXED:
-        y[a] += cones.shift_of_block(i, K, y)
-    for k in range(a, b):
-        y[k] = r[k] / (length[k] if has_length else 1.0) - y[k]
-    cones.project_block(i, K, y, x)
-    square = 0.0
-    for k in range(a, b):
-        x[k] = r[k] / (length[k] if has_length else 1.0) - x[k]
-        square += x[k] * x[k]
-    return square
 
 
 @jit

@@ -11,7 +11,7 @@ takes microseconds for each of them.
 
 import numpy as np
 
-from stickslip.kernels import blocks, cones, measures, residuals, sweeps, warm_newton
+from stickslip.kernels import blocks, cones, contact_law, measures, residuals, sweeps, warm_newton
 from stickslip.kernels import local as one
 from stickslip.kernels.jit import jit
 from stickslip.kernels.scratch import Scratch
@@ -76,7 +76,7 @@ def find(judge, cone_arrays, given, W, u_free, tolerance, r, u, told):
             # 1. the judge's norms, and where they end the solve all that it measures
             measures.velocities(K.offset, W, r, u_free, u)
             plain, scaled, _ = residuals.stop_measures(
-                residuals.natural_map, K, problem.scales, residuals.EXACT, at, spare
+                contact_law.natural_map, K, problem.scales, residuals.EXACT, at, spare
             )
             error = max(plain, scaled)
             ends = done >= LAST or not error < np.inf

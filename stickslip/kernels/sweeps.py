@@ -58,7 +58,7 @@ def run(
 
     sweep(problem, work, r) makes one and returns the squared change of r. follow(problem, r) takes note of
     an r that no sweep has made; then velocities(problem, r, u) gives u <- W r + u_free. natural and project:
-    `residuals.natural_map` and `cones.project`, or those of Coulomb contacts. memory: a
+    `contact_law.natural_map` and `cones.project`, or those of Coulomb contacts. memory: a
     `anderson.Memory`; with columns in it, each sweep starts from a mix of the last ones.
     r (n,) is the iterate, best (n,) the best one by the judge; control and history as `schedule` has them.
     """

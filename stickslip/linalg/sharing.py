@@ -29,15 +29,17 @@ class Sharing:
 
     def __init__(self, job: IntArray, shared: bool):
         """job: of each front, as `kernels.fronts.lay_out` gives it; shared: what that was told."""
-        above = job == job.max() if job.any() else np.zeros(job.size, bool)
-        bounds = np.flatnonzero(np.diff(job) != 0) + 1
-        parts = pairwise([0, *bounds.tolist(), job.size])
-        self.parts = [
-            part for a, b in parts for part in (((k, k + 1) for k in range(a, b)) if above[a] else ((a, b),))
-        ]
+        bounds = [0, *(np.flatnonzero(np.diff(job)) + 1).tolist(), job.size]
+        self.parts: list[tuple[int, int]] = []
         """First and end of the fronts of each subtree, and of each front above them, children first [-]."""
-        self.is_above = [bool(above[a]) for a, _ in self.parts]
+        self.is_above: list[bool] = []
         """Which of these are fronts above [-]."""
+        for first, end in pairwise(bounds):
+            above = job.any() and job[first] == job.max()
+            ends = range(first + 1, end + 1) if above else [end]
+            for part in pairwise([first, *ends]):
+                self.parts.append(part)
+                self.is_above.append(bool(above))
         self.shared = shared
         """Whether there is room for all subtrees at once."""
 

@@ -84,8 +84,8 @@ class WorldBuilder:
         self, first: str, second: str, *, mu: float | None = None, mu_roll: float | None = None,
         mu_spin: float | None = None, e: float | None = None, law: NewtonImpact | None = None,
     ) -> None:  # fmt: skip
-        """What two materials (or one with itself) do together instead of the rule: coefficients, where None
-        keeps the rule, or their whole `law`."""
+        """Set the contact law of two materials (or of one with itself): coefficients, where None keeps the
+        default rule, or the whole `law`."""
         owner = f"pair {first!r}, {second!r}"
         for name in (first, second):
             if name not in self._materials:

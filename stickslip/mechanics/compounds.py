@@ -54,7 +54,7 @@ class Compound:
 
     @property
     def endless(self) -> bool:
-        """Whether a part of it is without end."""
+        """Whether a part is infinite."""
         return any(math.isinf(part.shape.volume) for part in self.parts)
 
     @property
@@ -84,7 +84,7 @@ class Compound:
 
     @property
     def reach(self) -> float:
-        """Of the smallest ball that holds the balls of its parts [m]."""
+        """Radius of the smallest ball around the balls of the parts [m]."""
         return max(math.hypot(*part.position) + part.shape.reach for part in self.parts)
 
 

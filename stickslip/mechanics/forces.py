@@ -92,7 +92,7 @@ class Damper(Force):
     angular: float = 0.0
     """[N m s], >= 0."""
     point: ArrayLike | None = None
-    """Of the first body, inertial, at the start [m], shape (3,); by default its centre of mass."""
+    """Point of the first body, inertial, at the start [m], shape (3,); by default its centre of mass."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +115,7 @@ class Actuator(Force):
     effort: Given = field(default_factory=Input)
     """Unless given, an input that is 0 until it is set."""
     turn: bool = False
-    """Whether it turns a cylindrical joint instead of sliding it."""
+    """Whether the actuator turns a cylindrical joint instead of sliding it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +137,7 @@ class BodyForce(Force):
     force: Given = None
     moment: Given = None
     point: ArrayLike | None = None
-    """Where the force acts: inertial, at the start [m], shape (3,); by default the centre of mass."""
+    """Point of application, inertial, at the start [m], shape (3,); by default the centre of mass."""
 
 
 @dataclass(frozen=True, eq=False)

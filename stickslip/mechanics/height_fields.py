@@ -59,12 +59,12 @@ class HeightField(Endless):
 
     @property
     def x(self) -> Array:
-        """Of the rows of `heights` [m], shape (nx,)."""
+        """Coordinates of the rows of `heights` [m], shape (nx,)."""
         return np.linspace(-0.5 * self.size[0], 0.5 * self.size[0], self.heights.shape[0])
 
     @property
     def y(self) -> Array:
-        """Of the columns of `heights` [m], shape (ny,)."""
+        """Coordinates of the columns of `heights` [m], shape (ny,)."""
         return np.linspace(-0.5 * self.size[1], 0.5 * self.size[1], self.heights.shape[1])
 
     def surface(self, x: Array, y: Array) -> Array:

@@ -40,7 +40,7 @@ class Input:
     """
 
     default: ArrayLike | None = None
-    """What it is until it is set [unit of the field], shape of the field; None: 0."""
+    """Value until it is set [unit of the field], shape of the field; None: 0."""
 
     def value(self, owner: str, field: str, shape: tuple[int, ...]) -> Array:
         """The default, of that shape and finite."""
@@ -52,12 +52,12 @@ class DeclaredInput:
     """Description of an input of a world: name, unit and default."""
 
     name: str
-    """That of its force, or of its kinematic body."""
+    """Name of the force or of the kinematic body."""
     unit: str
-    """Of its numbers, in their order."""
+    """Units of the numbers, in their order."""
     default: Array
-    """What it is until it is set [`unit`], shape () of an actuator, (3,) or (6,) of a force, (6,) of a
-    motion: velocity and spin, inertial."""
+    """Value until it is set [`unit`], shape () of an actuator, (3,) or (6,) of a force, (6,) of a motion:
+    velocity and spin, inertial."""
     force: int = -1
     """Number of its force in `Forces.written`; -1: it is a motion."""
     motion: int = -1

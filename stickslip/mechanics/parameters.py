@@ -51,7 +51,7 @@ class Parameters:
     gravity: Array
     """[m/s²], shape (3,)."""
     mass: Array
-    """Of each body; 0 where it is not dynamic [kg], shape (n,)."""
+    """Mass of each body; 0 if it is not dynamic [kg], shape (n,)."""
     inertia: Array
     """xx, yy, zz, xy, xz, yz about the centre of mass in the frame of each body; 0 where it is not dynamic
     [kg m²], shape (n, 6)."""
@@ -68,16 +68,16 @@ class Parameters:
     ellipsoids (three radii), convex hulls (extent along x, y, z: they are stretched) and height fields (along
     x and y), shape after shape [m], shape (k,)."""
     place: Array
-    """Of the origin of each shape in the frame of its body [m], shape (ns, 3)."""
+    """Position of the origin of each shape in the frame of its body [m], shape (ns, 3)."""
     effort: Array
-    """Of the actuators with a constant effort, in their order in the world [N, N m], shape (na,)."""
+    """Efforts of the actuators with a constant effort, in their order in the world [N, N m], shape (na,)."""
     wrench: Array
     """Force on the centre of mass and moment of each body beside all others, both inertial [N, N m], shape
     (n, 6)."""
 
     @classmethod
     def of(cls, world: World) -> "Parameters":
-        """Those that a world has."""
+        """Return the parameters of a world."""
         m, n = world.materials, len(world.names)
         i, j = m.pairs.T
         sizes = [lengths(shape) for shape in world.shapes.shape]
@@ -93,7 +93,7 @@ class Parameters:
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
-        """Of all of them."""
+        """Return the names of all parameters."""
         return tuple(spec.name for spec in fields(cls))
 
     def with_(self, **changes: ArrayLike) -> "Parameters":
@@ -176,7 +176,7 @@ class Parameters:
 
     @cached_property
     def sizes(self) -> dict[str, int]:
-        """How many numbers each has."""
+        """Return the number of entries of each parameter."""
         return {name: getattr(self, name).size for name in self.names()}
 
 

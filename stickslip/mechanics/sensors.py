@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.mechanics.given import called
-from stickslip.mechanics.joints import column_of, coordinate
+from stickslip.mechanics.joints import Joints, column_of, coordinate
 from stickslip.mechanics.points import Point, bind_point
 from stickslip.state import Array, IntArray, ModelError, State
 
@@ -34,11 +34,11 @@ class Reading(NamedTuple):
     before: State
     """At its start."""
     h: float
-    """Its length [s]; 0 where no step led to the state: at the start of a run."""
+    """Length of the step [s]; 0 at the start of a run."""
     body: IntArray
     """First and second body of each contact [-], shape (nc, 2)."""
     point: Array
-    """Where each contact is, inertial frame [m], shape (nc, 3)."""
+    """Contact points, inertial frame [m], shape (nc, 3)."""
     frame: Array
     """Rows n, t1, t2 of each; n from the second body to the first [-], shape (nc, 3, 3)."""
     r: Array
@@ -65,6 +65,8 @@ class BoundSensor:
     """What it shows of a step; always of the same shape."""
     of_joint: bool = False
     """Whether it shows what a joint does, which robots do not tell."""
+    places: tuple[Point, ...] = ()
+    """Where it is drawn: the points that it measures, in bodies; none of a function of the user's."""
 
     def read(self, reading: Reading) -> Array:
         """What it shows at the end of a step [any]."""
@@ -99,7 +101,7 @@ class Sensor(Sensing):
     """
 
     function: Callable[["World", State], Any] | Callable[[Reading], Any]
-    """What it shows; always of the same shape."""
+    """Function that returns the value, always of the same shape."""
 
     def bind(self, world: "World") -> BoundSensor:
         given: Any = self.function
@@ -140,7 +142,7 @@ class PositionSensor(Sensing):
 
     def bind(self, world: "World") -> BoundSensor:
         point = bind_point(f"sensor {self.name!r}", world, self.body, "point", self.point)
-        return BoundSensor(self.name, lambda reading: point.position(reading.state.q))
+        return BoundSensor(self.name, lambda reading: point.position(reading.state.q), places=(point,))
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +157,9 @@ class VelocitySensor(Sensing):
 
     def bind(self, world: "World") -> BoundSensor:
         point = bind_point(f"sensor {self.name!r}", world, self.body, "point", self.point)
-        return BoundSensor(self.name, lambda reading: point.velocity(reading.state.q, reading.state.v))
+        return BoundSensor(
+            self.name, lambda reading: point.velocity(reading.state.q, reading.state.v), places=(point,)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +178,7 @@ class JointSensor(Sensing):
         return BoundSensor(
             self.name,
             lambda of: np.array(coordinate(of.world.joints, j, column, of.state.q, of.state.v)),
+            places=(joint_place(world.joints, j),),
         )
 
 
@@ -183,7 +188,7 @@ class DistanceSensor(Sensing):
 
     first: str
     second: str | None = None
-    """None: `second_point` stands still in the inertial frame."""
+    """Second body; None: `second_point` is fixed in the inertial frame."""
     first_point: ArrayLike | None = None
     """Inertial, at the start [m], shape (3,)."""
     second_point: ArrayLike | None = None
@@ -193,7 +198,14 @@ class DistanceSensor(Sensing):
         owner = f"sensor {self.name!r}"
         first = bind_point(owner, world, self.first, "first_point", self.first_point)
         second = bind_point(owner, world, self.second, "second_point", self.second_point)
-        return BoundSensor(self.name, lambda reading: _distance(first, second, reading.state.q))
+        return BoundSensor(
+            self.name, lambda reading: _distance(first, second, reading.state.q), places=(first, second)
+        )
+
+
+def joint_place(joints: Joints, j: int) -> Point:
+    """The point of joint j in its first body."""
+    return Point(int(joints.body[j, 0]), joints.point[j, 0])
 
 
 def _distance(first: Point, second: Point, q: Array) -> Array:

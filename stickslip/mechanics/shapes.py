@@ -162,7 +162,7 @@ class Capsule(Centred):
     radius: float
     """[m]."""
     length: float
-    """Of the straight part; the whole is 2 radius longer [m]."""
+    """Length of the straight part; the whole length is 2 radius longer [m]."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "radius", positive("Capsule", "radius", self.radius))

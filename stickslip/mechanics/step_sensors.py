@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 
 from stickslip.kernels.steps.tables import JointTable
 from stickslip.mechanics.joints import number_of_joint, reaction
-from stickslip.mechanics.points import bind_point, number_of
-from stickslip.mechanics.sensors import BoundSensor, Reading, Sensing
+from stickslip.mechanics.points import Point, bind_point, number_of
+from stickslip.mechanics.sensors import BoundSensor, Reading, Sensing, joint_place
 from stickslip.rotations import matrices
 from stickslip.state import Array, IntArray, ModelError
 
@@ -47,10 +47,12 @@ class _Reaction(Sensing):
         if self.joint is not None:
             j = number_of_joint(owner, world.joints, self.joint)
             read = lambda reading: _of_joint(reading, j)[part]  # noqa: E731
+            place = joint_place(world.joints, j)
         else:
             i, other = _pair(owner, world, str(self.body), self.other)
             read = lambda reading: _of_contacts(reading, i, other)[part]  # noqa: E731
-        return BoundSensor(self.name, read, self.joint is not None)
+            place = Point(i, np.zeros(3))
+        return BoundSensor(self.name, read, self.joint is not None, (place,))
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +107,7 @@ class ContactSensor(Sensing):
             total = float(pressing.sum()) / reading.h if pressing.size else 0.0
             return np.array([float(pressing.size > 0), total, float(pressing.size)])
 
-        return BoundSensor(self.name, read)
+        return BoundSensor(self.name, read, places=(Point(i, np.zeros(3)),))
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +136,7 @@ class Accelerometer(Sensing):
             middle = p + (last if p @ last >= 0.0 else -last)
             return np.asarray(felt @ matrices(middle / np.sqrt(middle @ middle)))
 
-        return BoundSensor(self.name, read)
+        return BoundSensor(self.name, read, places=(point,))
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,8 +146,10 @@ class Gyroscope(Sensing):
     body: str
 
     def bind(self, world: "World") -> BoundSensor:
-        i = 6 * number_of(f"sensor {self.name!r}", world, self.body)
-        return BoundSensor(self.name, lambda reading: reading.state.v[i + 3 : i + 6])
+        body = number_of(f"sensor {self.name!r}", world, self.body)
+        spin = slice(6 * body + 3, 6 * body + 6)
+        place = Point(body, np.zeros(3))
+        return BoundSensor(self.name, lambda reading: reading.state.v[spin], places=(place,))
 
 
 def _pair(owner: str, world: "World", body: str, other: str | None) -> tuple[int, int | None]:

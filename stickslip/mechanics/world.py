@@ -34,11 +34,11 @@ class BodyKind(IntEnum):
     """Kind of motion of a body: dynamic, kinematic or fixed."""
 
     DYNAMIC = 0
-    """By forces and contacts."""
+    """Moves by forces and contacts."""
     KINEMATIC = 1
-    """As prescribed, whatever pushes against it."""
+    """Moves as prescribed, independent of forces."""
     FIXED = 2
-    """Not at all."""
+    """Does not move."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,18 +87,18 @@ class World:
     """
 
     names: tuple[str, ...]
-    """Of the bodies."""
+    """Names of the bodies."""
     kind: IntArray
     """`BodyKind` of each [-], shape (n,)."""
     row: IntArray
     """Number of a body among the dynamic ones, -1 for the others [-], shape (n,)."""
     mass: Array
-    """Of each body; 0 where it is not dynamic [kg], shape (n,)."""
+    """Mass of each body; 0 if it is not dynamic [kg], shape (n,)."""
     inertia: Array
     """About the centre of mass, in the frame of the body; 0 where it is not dynamic [kg m²],
     shape (n, 3, 3)."""
     origin: Array
-    """Of the frame in which the user gave the shapes, in the frame of the body [m], shape (n, 3)."""
+    """Origin of the frame of the shapes, as given by the user, in the frame of the body [m], shape (n, 3)."""
     M: Array
     """Mass matrices of the dynamic bodies [kg, kg m²], shape (nd, 6, 6)."""
     shapes: Shapes
@@ -111,11 +111,11 @@ class World:
     sensors: tuple[BoundSensor, ...]
     start: State
     motions: Motions = field(default_factory=Motions)
-    """Of the kinematic bodies."""
+    """Motions of the kinematic bodies."""
     inputs: Mapping[str, DeclaredInput] = field(default_factory=dict)
     """Numbers that may be set between steps, by the names of their forces and kinematic bodies."""
     given: Given | None = field(default=None, repr=False)
-    """What it was made of, by a builder: what files of models say."""
+    """Data of the builder that made the world, for model files."""
     number: Mapping[str, int] = field(init=False, repr=False)
     """Number of each body by its name."""
 
@@ -145,14 +145,15 @@ class World:
         return IMPACTS[impact].of(self.materials.law[names.index(first), names.index(second)])
 
     def pose(self, state: State, name: str) -> tuple[Array, Array]:
-        """Where the frame is in which the user gave the shapes of a body: position [m], shape (3,), and
-        unit quaternion, scalar first, shape (4,)."""
+        """Return the pose of the frame in which the user gave the shapes of a body: position [m], shape (3,),
+        and unit quaternion, scalar first, shape (4,)."""
         i = self.body(name)
         x, p = state.q[7 * i : 7 * i + 3], state.q[7 * i + 3 : 7 * i + 7]
         return x + matrices(p) @ self.origin[i], p.copy()
 
     def velocity(self, state: State, name: str) -> tuple[Array, Array]:
-        """Of the origin of that frame [m/s] and spin [rad/s], both inertial, shape (3,)."""
+        """Return the velocity of the origin of that frame [m/s] and the angular velocity [rad/s], inertial,
+        shape (3,)."""
         i = self.body(name)
         R = matrices(state.q[7 * i + 3 : 7 * i + 7])
         spin = R @ state.v[6 * i + 3 : 6 * i + 6]
@@ -173,8 +174,8 @@ class World:
         return made(self, systems, interactions, couplings)
 
     def check_state(self, state: State) -> None:
-        """Refuse a state that cannot be one of this world: by its sizes, by numbers that are not finite, by
-        quaternions that are not of unit length, by fixed bodies that move."""
+        """Raise a ModelError for an invalid state of this world: wrong sizes, numbers that are not finite,
+        quaternions that are not of unit length, or fixed bodies that move."""
         n = len(self.names)
         check_numbers(
             state, {"q": 7 * n, "v": 6 * n}, lambda key, k: self._owner(k // (7 if key == "q" else 6))

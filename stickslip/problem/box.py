@@ -58,7 +58,7 @@ class BoxProblem:
 
     @classmethod
     def unchecked(cls, A: Array, b: Array, lower: Array, upper: Array) -> "BoxProblem":
-        """The same without checks, for data made inside the house: finite arrays of the right shapes."""
+        """Return the problem without checks, for internal data: finite arrays of the right shapes."""
         problem = object.__new__(cls)
         problem.__dict__.update(A=frozen(A), b=frozen(b), lower=lower, upper=upper)
         return problem

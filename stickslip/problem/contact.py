@@ -40,7 +40,7 @@ class Level(Enum):
 
     @property
     def order(self) -> int:
-        """How often the gap is differentiated: 0 for positions, 1 for velocities, 2 for accelerations."""
+        """Order of the derivative of the gap: 0 for positions, 1 for velocities, 2 for accelerations."""
         return ("position", "velocity", "acceleration").index(self.value)
 
 
@@ -62,7 +62,7 @@ class ContactProblem:
     u_free: Array
     """Contact velocity with r = 0 [m/s], shape (n,); (nc, d) is taken too."""
     K: ProductSet
-    """Where r lives: `coulomb(mu)`, `rolling(mu, mu_roll)`, ... joined with `+`."""
+    """Set of r: `coulomb(mu)`, `rolling(mu, mu_roll)`, ... joined with `+`."""
     level: Level = Level.VELOCITY
 
     def __post_init__(self) -> None:
@@ -78,7 +78,7 @@ class ContactProblem:
     def unchecked(
         cls, W: Delassus, u_free: Array, K: ProductSet, level: Level = Level.VELOCITY
     ) -> "ContactProblem":
-        """The same without checks, for data made inside the house: an operator and flat arrays."""
+        """Return the problem without checks, for internal data: an operator and flat arrays."""
         problem = object.__new__(cls)
         frozen(u_free)
         for name, value in (("W", W), ("u_free", u_free), ("K", K), ("level", level)):
@@ -126,7 +126,7 @@ class GlobalProblem:
     u_bias: Array
     """Prescribed part of the contact velocity [m/s], shape (n,)."""
     K: ProductSet
-    """Where r lives."""
+    """Set of r."""
     G: sp.csr_array | ContactBlocks | None = None
     """Bilateral multipliers to bodies [-, m], shape (nv, p)."""
     g_bias: Array = field(default_factory=lambda: np.zeros(0))

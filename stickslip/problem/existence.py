@@ -31,7 +31,7 @@ class Existence:
     """Result of the test for the existence of a solution; printing gives a sentence."""
 
     holds: bool
-    """Whether the sufficient condition is shown: there is a solution."""
+    """Whether the sufficient condition holds, so that there is a solution."""
     margin: float = 0.0
     """Depth of the witness inside K*, over the largest velocity [-]; 0 without witness."""
     witness: Array | None = None
@@ -41,7 +41,8 @@ class Existence:
     contacts: tuple[int, ...] = ()
     """Blocks that carry the self-stress."""
     reason: str = ""
-    """Why the condition is not shown, where no self-stress says so; what else the theorem asks of W."""
+    """Reason why the condition was not shown, if there is no self-stress; other conditions of the theorem on
+    W."""
 
     def __str__(self) -> str:
         if self.holds:

@@ -59,10 +59,10 @@ class NonlinearProblem:
     names: tuple[str, ...] = ()
     """Name of each unknown, for messages; without, they are numbered."""
     reference: Array = ()  # type: ignore[assignment]
-    """Where F has the size that errors are measured by [unit of z], shape (n,); the point of the box
-    nearest to 0 if not given. Also where solvers start that are given no guess."""
+    """Point whose F is the scale of errors [unit of z], shape (n,); the point of the box nearest to 0 if not
+    given. Also where solvers start that are given no guess."""
     title: str = ""
-    """What the problem is, for printing."""
+    """Title for printing."""
 
     def __post_init__(self) -> None:
         n = max(np.size(self.lower), np.size(self.upper))
@@ -95,7 +95,7 @@ class NonlinearProblem:
         return int(self.lower.shape[0])
 
     def name(self, i: int) -> str:
-        """What component i is called in messages."""
+        """Return the name of component i in messages."""
         return self.names[i] if self.names else f"component {i}"
 
     def nearest(self, z: ArrayLike) -> Array:

@@ -25,7 +25,7 @@ class ProgramSolution:
     s: Array
     """A x + b, recomputed [unit of s], shape (m,)."""
     status: Status
-    """Why the solver stopped, said by the judge's residuals."""
+    """Reason why the solver stopped, decided by the judge's residuals."""
     residuals: ProgramResiduals
     """The judge's measures of this answer."""
     solver: str
@@ -37,7 +37,7 @@ class ProgramSolution:
     seconds: float
     """Time of the solve [s]."""
     reason: str = ""
-    """What exactly was seen, when the status needs more than its own sentence."""
+    """Details of the status, if any."""
 
     @property
     def ok(self) -> bool:
@@ -46,7 +46,7 @@ class ProgramSolution:
 
     @property
     def verdict(self) -> Verdict:
-        """What the answer proves: certified or missed."""
+        """Verdict on the answer: certified or missed."""
         return self.status.verdict
 
     @property

@@ -157,7 +157,7 @@ class ProductSet:
 
     @cached_property
     def census(self) -> dict[str, int]:
-        """How many blocks of each kind there are."""
+        """Return the number of blocks of each kind."""
         if self.family is not None and len(self):
             return {FAMILIES.get(self.family, "friction"): len(self)}
         found = {KINDS[kind]: int((self.kind == kind).sum()) for kind in range(cones.FRICTION)}

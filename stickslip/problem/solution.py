@@ -35,11 +35,11 @@ class Verdict(StrEnum):
     RELAXED = "relaxed"
     """Another law stands in the place of the exact one, so nothing is proved about the exact one."""
     MISSED = "missed"
-    """What was to be solved was not solved to its tolerance."""
+    """The problem was not solved to its tolerance."""
 
     @property
     def code(self) -> int:
-        """Its number in arrays and files: 0 certified, 1 relaxed, 2 missed."""
+        """Number of the verdict in arrays and files: 0 certified, 1 relaxed, 2 missed."""
         return tuple(Verdict).index(self)
 
 
@@ -69,7 +69,7 @@ class Status(Enum):
 
     @property
     def verdict(self) -> Verdict:
-        """What the answer proves: certified, relaxed (another law was solved) or missed."""
+        """Verdict on the answer: certified, relaxed (another law was solved) or missed."""
         if self is Status.SOLVED:
             return Verdict.CERTIFIED
         return Verdict.RELAXED if self in (Status.RELAXED, Status.APPROXIMATE) else Verdict.MISSED
@@ -134,7 +134,7 @@ class Solution:
     u: Array
     """Contact velocities, recomputed from r [m/s], shape (n,); F(z) for a box or nonlinear problem."""
     status: Status
-    """Why the solver stopped, said by the judge's residuals."""
+    """Reason why the solver stopped, decided by the judge's residuals."""
     residuals: Residuals
     """The judge's measures of this answer."""
     solver: str
@@ -155,16 +155,16 @@ class Solution:
     lam: Array | None = None
     """Bilateral multipliers of a GlobalProblem [N s], shape (p,)."""
     reason: str = ""
-    """What exactly was seen, when the status needs more than its own sentence."""
+    """Details of the status, if any."""
     tried: tuple[Stage, ...] = field(default_factory=tuple)
     """The methods that led here, in their order, where there was more than one to choose from."""
     operations: float = 0.0
     """Multiplications made, about; 0 where the method does not count them."""
     selection: str = "found"
-    """Which of the certified impulses r are: `found` by the solver, or of `least` norm
+    """Selection of r among the certified impulses: `found` by the solver, or of `least` norm
     (`least_impulses`)."""
     certificate: Certificate | None = None
-    """What proves that there is no solution, where the status is INFEASIBLE."""
+    """Proof that there is no solution, if the status is INFEASIBLE."""
 
     @classmethod
     def unchecked(cls, **fields: Any) -> "Solution":
@@ -206,7 +206,7 @@ class Solution:
 
     @property
     def verdict(self) -> Verdict:
-        """What the answer proves: certified, relaxed (another law was solved) or missed."""
+        """Verdict on the answer: certified, relaxed (another law was solved) or missed."""
         return self.status.verdict
 
     @property
@@ -231,7 +231,7 @@ class Solution:
 
     @cached_property
     def states(self) -> ContactStates:
-        """What each contact does: separating, sticking, slipping, ..., and how strictly."""
+        """State of each contact: separating, sticking, slipping, ..., and how strictly."""
         return contact_states(self.problem, self.r, self.u, self.tolerance)
 
     @cached_property

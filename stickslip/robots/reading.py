@@ -74,7 +74,7 @@ def read_source(source: str | PathLike[str], search: Sequence[str | PathLike[str
         return _Reader("the model", None, search).read(given)
     path = Path(given)
     if not path.is_file():
-        what = "this is a folder" if given.strip() and path.is_dir() else "the file does not exist"
+        what = "this is a folder" if given.strip() and path.is_dir() else "there is no such file"
         raise ModelError(f"{given!r}: {what}; give the path or the text of an MJCF or URDF model")
     reader = _Reader(str(path), path.resolve().parent, search)
     return reader.read(reader.text_of(path))

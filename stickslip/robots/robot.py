@@ -42,7 +42,7 @@ class Robot:
     """MuJoCo's, not to be changed."""
     name: str
     restitution: Array = field(repr=False)
-    """Of geoms; a contact has the smaller one of its two [-], shape (ngeom,)."""
+    """Coefficients of restitution of geoms; a contact has the smaller one of its two [-], shape (ngeom,)."""
     limit_restitution: Array = field(repr=False)
     """At limits of joints, then of tendons [-], shape (njnt + ntendon,)."""
     laws: PairLaws = field(repr=False)
@@ -50,9 +50,9 @@ class Robot:
     cone: str = "groups"
     """One of `CONES`."""
     unused: tuple[str, ...] = ()
-    """What the model has that hard contact has no use for, a sentence each."""
+    """Entries of the model that have no effect with hard contact, one sentence each."""
     source: Source | None = field(default=None, repr=False)
-    """What it was read from; None for a model of MuJoCo's given as such."""
+    """Path or text of the model; None for an MjModel."""
     world: World | None = field(default=None, repr=False)
     """Bodies around it, which the model has too."""
 
@@ -62,12 +62,12 @@ class Robot:
         restitution: float | Mapping[str, float] | ArrayLike = 0.0,
         limit_restitution: float | Mapping[str, float] | ArrayLike = 0.0, cone: str = "groups",
     ) -> "Robot":  # fmt: skip
-        """From the path or the text of an MJCF or URDF file, an MjSpec or an MjModel.
+        """Return the robot of the path or the text of an MJCF or URDF file, an MjSpec or an MjModel.
 
         search              folders in which files and packages (`package://`) are looked for, beside that of
                             the model; nothing else is read
         restitution         of geoms, which MJCF lacks: one number, one per geom, or by name of the geom
-        limit_restitution   at limits of joints and tendons, likewise
+        limit_restitution   restitution at limits of joints and tendons, likewise
         cone                `groups`: sliding, torsion and rolling have a limit each; `joint`: one ellipsoid
                             for all, as MuJoCo has it
         """
@@ -195,7 +195,7 @@ class Robot:
 
     @property
     def start(self) -> State:
-        """Where the model is as it was written, and the bodies of the world as they were placed."""
+        """Initial state of the model and of the bodies of the world."""
         return self._state(self.model.qpos0, self._velocity)
 
     @cached_property

@@ -38,19 +38,17 @@ class Adaptive(Options):
     """
 
     tolerance: float = option(
-        1e-5, "error of an entry of q, or of x, in a pair of steps, in its unit", low=0.0, open_low=True
+        1e-5, "absolute error of an entry of q or x in a pair of steps, in its unit", low=0.0, open_low=True
     )
-    relative: float = option(0.0, "the same, as a share of the entry; the two add up", low=0.0, high=1.0)
+    relative: float = option(0.0, "relative error of an entry; the two errors add up", low=0.0, high=1.0)
     h_min: float = option(
-        1e-8, "shortest step, kept whatever its error", unit="s", low=0.0, high=1e300, open_low=True
+        1e-8, "shortest step, accepted with any error", unit="s", low=0.0, high=1e300, open_low=True
     )
     h_max: float = option(0.1, "longest step", unit="s", low=0.0, high=1e300, open_low=True)
     first: float = option(
         0.0, "first step; 0: a hundredth of the longest, or the shortest", unit="s", low=0.0, high=1e300
     )
-    safety: float = option(
-        0.9, "share of the step that the estimate allows", low=0.0, high=1.0, open_low=True
-    )
+    safety: float = option(0.9, "safety factor on the step length", low=0.0, high=1.0, open_low=True)
 
     def __post_init__(self) -> None:
         # Not super(): `slots` makes the class anew, and super() would be that of the one before.

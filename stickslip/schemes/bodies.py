@@ -53,10 +53,13 @@ class SemiExplicitMoreauJean(Options):
     """Moreau-Jean time-stepping for worlds of bodies."""
 
     theta: float = option(
-        0.5, "weight of the end of the step; 0.5 keeps energy where nothing takes it", low=0.5, high=1.0
+        0.5,
+        "weight of the end of the step; 0.5 conserves energy where nothing dissipates it",
+        low=0.5,
+        high=1.0,
     )
     impact: str = option(
-        "newton", "law of restitution: on velocities, or on impulses in two phases",
+        "newton", "impact law: on velocities (newton), or on impulses in two phases (poisson)",
         choices=tuple(IMPACTS),
     )  # fmt: skip
     parts: int = option(
@@ -64,10 +67,13 @@ class SemiExplicitMoreauJean(Options):
         " turns; a contact problem each", low=1, high=1000,
     )  # fmt: skip
     correction: bool = option(
-        True, "move bodies apart that overlap after a step, never giving energy that contacts did not take"
+        True, "separate bodies that overlap after a step, without adding more energy than contacts dissipated"
     )
     sweeps: int = option(
-        50, "most sweeps of a correction; what it leaves is reported, and left to the next steps", low=1
+        50,
+        "largest number of sweeps of a correction; the remaining overlap is reported, and"
+        " corrected by later steps",
+        low=1,
     )
 
     stabilisation: bool = option(
@@ -102,8 +108,8 @@ class SemiExplicitMoreauJean(Options):
         stabilised = self.stabilisation
         start = Start.of(self.theta, prepared, state, h, look=h if stabilised else 0.0)
         q_m, theta = start.q_m.reshape(-1), self.theta
-        found = prepared.detector.find(q_m, start.margin)
-        blocks = contact_blocks(found, start, theta, self.impact == "newton", memory, stabilised)
+        newton, find = self.impact == "newton", prepared.detector.find
+        blocks = contact_blocks(find(q_m, start.margin), start, theta, newton, memory, stabilised)
         if start.bodies.jointed:
             v, v_free = start.v_start.reshape(-1), start.v_free.reshape(-1)
             v_ahead = start.ahead(theta * h)

@@ -52,7 +52,7 @@ class Compliant(SystemScheme):
         " damping_ratio, or damping_coefficient",
         choices=("restitution", "ratio", "coefficient"),
     )
-    damping_ratio: float = option(1.0, "damping over critical damping √(4 k m)", low=0.0)
+    damping_ratio: float = option(1.0, "ratio to the critical damping √(4 k m)", low=0.0)
     damping_coefficient: float = option(0.0, "damping of every component", unit="N s/m", low=0.0)
     slip_velocity: float = option(
         1e-4, "sliding velocity below which friction is viscous", unit="m/s", low=0.0, open_low=True

@@ -38,16 +38,16 @@ class EulerMoreau(MarchingScheme):
     gamma: float = option(1.0, "weight of the end of the step in the input r", low=0.0, high=1.0)
     relation: str = option(
         "end",
-        "where the relation holds: at the end of the step, at k + gamma, or that with f at k + theta",
+        "instant of the relation: the end of the step, k + gamma, or k + gamma with f at k + theta",
         choices=("end", "gamma", "midpoint"),
     )
     newton_tolerance: float = option(
         1e-11,
-        "largest correction still due, over the state, at which Newton's loop ends",
+        "tolerance on the Newton correction, relative to the state",
         low=0.0,
         open_low=True,
     )
-    newton_limit: int = option(30, "most Newton iterations in a step", low=1)
+    newton_limit: int = option(30, "largest number of Newton iterations in a step", low=1)
 
     def _begin(self, prepared: PreparedSystem, state: State, h: float) -> Memory:
         system = prepared.system

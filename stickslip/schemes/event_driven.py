@@ -50,49 +50,53 @@ class EventDriven(MarchingScheme):
 
     method: str = option(
         "DOP853",
-        "SciPy's integrator of the smooth motion",
+        "SciPy integrator of the smooth motion",
         choices=("DOP853", "RK45", "Radau", "BDF", "LSODA"),
     )
     rtol: float = option(
         1e-10, "relative error of the smooth motion per integrator step", low=1e-13, high=0.1
     )
     atol: float = option(
-        1e-12, "absolute error of it, in the units of q, v and r", low=0.0, high=1.0, open_low=True
+        1e-12,
+        "absolute error of the smooth motion, in the units of q, v and r",
+        low=0.0,
+        high=1.0,
+        open_low=True,
     )
     max_step: float = option(LARGEST, "longest integrator step", unit="s", low=0.0, open_low=True)
-    parts: int = option(8, "parts of an integrator step in which events are looked for", low=1, high=1000)
+    parts: int = option(
+        8, "number of parts of an integrator step in which events are searched", low=1, high=1000
+    )
     gap_tolerance: float = option(
-        1e-9, "gap at which contacts touch, at the start and when another one strikes", unit="m",
+        1e-9, "largest gap of touching contacts, at the start and at impacts of others", unit="m",
         low=0.0, open_low=True,
     )  # fmt: skip
     velocity_tolerance: float = option(
-        1e-10, "speed of approach below which a closing contact does not strike", unit="m/s",
+        1e-10, "smallest speed of approach of an impact", unit="m/s",
         low=0.0, open_low=True,
     )  # fmt: skip
     slow: float = option(
-        1e-6, "speed below which sliding in a plane keeps its direction", unit="m/s", low=0.0, open_low=True
+        1e-6, "speed below which planar sliding keeps its direction", unit="m/s", low=0.0, open_low=True
     )
-    together: float = option(1e-13, "events this close are one", unit="s", low=0.0)
+    together: float = option(1e-13, "events within this time count as one", unit="s", low=0.0)
     zeno: float = option(
-        1e-5, "impacts that accumulate within this time are not followed one by one", unit="s", low=0.0
+        1e-5, "impacts that accumulate within this time are not computed one by one", unit="s", low=0.0
     )
-    crowd: int = option(
-        500, "impacts within `zeno` that are as good as accumulating, whatever their pattern", low=2
-    )
+    crowd: int = option(500, "number of impacts within `zeno` that counts as an accumulation", low=2)
     accumulation: str = option(
         "time-stepping",
-        "what ends accumulating impacts: small Moreau-Jean steps to their end, or one plastic impact",
+        "end of accumulating impacts: small Moreau-Jean steps, or one plastic impact",
         choices=("time-stepping", "plastic"),
     )
     small_steps: int = option(
-        32, "time-steps from where an accumulation is seen to its end", low=1, high=100_000
+        32, "number of time steps from the detection of an accumulation to its end", low=1, high=100_000
     )
     jam: bool = option(
         False,
         "where sliding has no finite force (Painlevé), stop it by an impact without collision, event `jam`;"
         " otherwise the step ends there and says so",
     )
-    max_events: int = option(100_000, "events in one step after which it is given up", low=1)
+    max_events: int = option(100_000, "largest number of events in one step", low=1)
     difference: float = option(
         1e-4,
         "time over which rates of outputs are differenced, at unit speed",

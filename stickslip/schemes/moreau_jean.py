@@ -69,23 +69,23 @@ class MoreauJean(MarchingScheme):
 
     theta: float | Mapping[str, float] = option(
         0.5,
-        "weight of the end of the step, or one by system name (0.5 for those not named)",
+        "weight of the end of the step; or a dictionary by system name (0.5 for other systems)",
         low=0.0,
         high=1.0,
     )
     variant: str = option(
-        "nearly-implicit", "where forces are taken: both ends, the start, or the θ-point",
+        "nearly-implicit", "evaluation of forces: at both ends, at the start, or at the θ-point",
         choices=("nearly-implicit", "semi-explicit", "complete"),
     )  # fmt: skip
     frame: str = option(
-        "start", "where a nearly implicit step takes rows and T(q): its start or its end",
+        "start", "evaluation of rows and T(q) in a nearly implicit step: at its start or its end",
         choices=("start", "current"),
     )  # fmt: skip
     activation: str = option(
-        "forecast", "contacts that enter: those whose forecast gap closes, or those within delta",
+        "forecast", "active contacts: those whose forecast gap closes, or those within delta",
         choices=("forecast", "distance"),
     )  # fmt: skip
-    delta: float = option(0.0, "distance within which contacts enter", unit="m", low=0.0)
+    delta: float = option(0.0, "largest distance of active contacts", unit="m", low=0.0)
     form: str = option(
         "reduced", "problem over contacts, or over velocities with joints as equations",
         choices=("reduced", "global"),
@@ -96,12 +96,12 @@ class MoreauJean(MarchingScheme):
         choices=("none", "direct", "velocity", "combined"),
     )  # fmt: skip
     projection_tolerance: float = option(
-        1e-10, "violation of the constraints that a projection may leave", unit="m", low=0.0, open_low=True
+        1e-10, "largest violation of the constraints after a projection", unit="m", low=0.0, open_low=True
     )
     newton_tolerance: float = option(
-        1e-10, "momentum and law may be off by this, relatively", low=0.0, high=1.0, open_low=True
+        1e-10, "relative tolerance on momentum and law", low=0.0, high=1.0, open_low=True
     )
-    newton_max: int = option(50, "most Newton iterations", low=1)
+    newton_max: int = option(50, "largest number of Newton iterations", low=1)
 
     def __post_init__(self) -> None:
         for spec in fields(self):

@@ -45,7 +45,7 @@ class ReducedMoreauJean(Options):
     """Moreau-Jean's scheme for robots."""
 
     reach: float = option(
-        REACH, "how far contacts and limits are looked for at least [m, rad]; more where bodies are fast",
+        REACH, "smallest search distance of contacts and limits [m, rad]; larger for fast bodies",
         low=0.0, high=100.0,
     )  # fmt: skip
 

@@ -64,7 +64,8 @@ class SchatzmanPaoli(SystemScheme):
     theta: float = option(0.5, "weight of the end of the step in the forces", low=0.0, high=1.0)
     velocity: str = option("central", "formula of the velocity", choices=("central", "backward"))
     newton_tolerance: float = option(
-        1e-10, "largest Newton correction, relative to the displacement over the step", low=0.0, high=1.0,
+        1e-10, "tolerance on the Newton correction, relative to the displacement over the"
+            " step", low=0.0, high=1.0,
         open_low=True,
     )  # fmt: skip
     max_newton: int = iterations_option(30, "Newton iterations in a step")

@@ -59,7 +59,7 @@ class Event:
     """Event at one instant of a step."""
 
     t: float
-    """When [s]."""
+    """Time [s]."""
     kind: str
     """`impact`, `take-off`, `stick`, `slip`, `zeno`, `guard`, ..."""
     interaction: str
@@ -206,12 +206,12 @@ class Step:
 
     @property
     def fault(self) -> str:
-        """Why the step is not good, by itself or by the first problem that was not solved; else empty."""
+        """Reason why the step failed, by itself or by its first unsolved problem; otherwise empty."""
         return self.reason or next((one.reason or one.status.value for one in self.solves if not one.ok), "")
 
     @property
     def verdict(self) -> Verdict:
-        """What the step proves: certified, relaxed or missed."""
+        """Verdict on the step: certified, relaxed or missed."""
         if self.ok:
             return Verdict.CERTIFIED
         if self.reason or any(one.verdict is Verdict.MISSED for one in self.solves):
@@ -220,8 +220,7 @@ class Step:
 
     @property
     def replaced(self) -> str:
-        """What stands in the place of the exact law, the scheme's relaxation or the solver's; empty where
-        nothing does."""
+        """Law that replaces the exact one, by the scheme or by the solver; empty if none does."""
         if self.relaxation or self.reason:
             return self.relaxation
         return next((one.status.value for one in self.solves if one.verdict is Verdict.RELAXED), "")

@@ -69,7 +69,7 @@ class VariationalBodies(Options):
     makes_steps: ClassVar[bool] = True
     """Whether it gives a solver that takes them whole steps, `StepProblem`."""
     contact: str = option(
-        "cone", "law of friction: the cone; or, relaxed, four facets in its place, or none at all",
+        "cone", "law of friction: the cone; or, as relaxed models, four facets or no friction",
         choices=MODELS,
     )  # fmt: skip
 

@@ -67,7 +67,7 @@ class Variational(SystemScheme):
     level = Level.VELOCITY
     forgotten = MappingProxyType({"approach": 0.0, "r": 0.0})
 
-    contact: str = option("cone", "law of friction; all but cone are relaxed models", choices=MODELS)
+    contact: str = option("cone", "law of friction; all except cone are relaxed models", choices=MODELS)
     form: str = option(
         "auto",
         "how M(q) is taken: variational where N is its own inertia force, else central; or one of them",

@@ -21,23 +21,23 @@ class Checkpoint:
     """
 
     state: State
-    """Where everything is."""
+    """State of the model."""
     memory: Memory
-    """What the scheme carries from step to step."""
+    """Memory of the scheme."""
     clock: Clock
-    """When it is, in steps."""
+    """Clock of the run, in steps."""
     model: Any
-    """What is simulated: a `Model` of systems or a `WorldModel`."""
+    """Simulated model: a `Model` of systems or a `WorldModel`."""
     scheme: str
     """Name of the scheme."""
     scheme_options: dict[str, Any] = field(default_factory=dict)
-    """Its options."""
+    """Options of the scheme."""
     solver: str = "auto"
     """Name of the solver."""
     tolerance: float = 1e-8
-    """Its tolerance [-]."""
+    """Tolerance of the solver [-]."""
     sums: dict[str, float] = field(default_factory=dict)
     """Energies that add up over runs, and those of the state, by column of the trajectory [J]."""
     inputs: dict[str, Array] = field(default_factory=dict)
-    """Of a world: values of its inputs, by name [see `DeclaredInput`], any shape. Those of other models are
+    """Values of the inputs of a world, by name [see `DeclaredInput`], any shape. Those of other models are
     part of the state."""

@@ -50,9 +50,9 @@ class WorldContacts:
     """
 
     offset: IntArray
-    """Where the contacts of each record begin [-], shape (n + 1,)."""
+    """First row of the contacts of each record [-], shape (n + 1,)."""
     id: IntArray
-    """Of each contact, kept while it lasts [-], shape (nc,)."""
+    """Id of each contact, constant during the contact [-], shape (nc,)."""
     body: IntArray
     """First and second body [-], shape (nc, 2)."""
     point: Array
@@ -69,12 +69,12 @@ class WorldContacts:
     u: Array
     """Relative velocities at its end, in the same order [m/s, rad/s], shape (nc, 6)."""
     choice: IntArray
-    """How each impulse was chosen [-], shape (nc,): 0 it is the solver's, and whether there are others is not
+    """Selection of each impulse [-], shape (nc,): 0 it is the solver's, and whether there are others is not
     known; 1 it is the same in every certified answer; 2 there are others, and it is that of least norm."""
 
     @classmethod
     def of(cls, step: "Step") -> "WorldContacts":
-        """Those of a step, as those of one record."""
+        """Return the contacts of a step, as those of one record."""
         c = step.contacts
         choice = np.zeros(len(c), np.int64) if step.choice is None else step.choice
         return cls(
@@ -92,7 +92,7 @@ class WorldContacts:
         return slice(int(self.offset[k % n]), int(self.offset[k % n + 1]))
 
     def part(self, rows: slice) -> "WorldContacts":
-        """Some rows, as the contacts of one record."""
+        """Return some rows as the contacts of one record."""
         columns = {name: getattr(self, name)[rows] for name in CONTACT_WIDTHS}
         return WorldContacts(offset=np.array([0, len(columns["id"])]), **columns)
 
@@ -128,7 +128,7 @@ class WorldContacts:
             return _largest(self.r), max(_largest(self.u), _largest(given))
 
     def states(self, cut_r: float, cut_u: float) -> np.ndarray:
-        """What each contact does, by name, shape (nc,): impulses [N s] and velocities [m/s] below these are
+        """State of each contact, by name, shape (nc,): impulses [N s] and velocities [m/s] below these are
         zero. In a run that is ten times the tolerance, relative to `scales`: at rest only that is not
         rounding."""
         names = np.full(len(self), "", object)
@@ -154,15 +154,15 @@ class ContactTable:
     other: np.ndarray
     """Name of the body that exerts it [-], shape (m,), text."""
     id: IntArray
-    """Of the contact, kept while it lasts [-], shape (m,)."""
+    """Id of the contact, constant during the contact [-], shape (m,)."""
     point: Array
-    """Where it acts, inertial frame [m], shape (m, 3)."""
+    """Contact point, inertial frame [m], shape (m, 3)."""
     normal: Array
-    """From `other` to `body`, inertial frame [-], shape (m, 3)."""
+    """Normal from `other` to `body`, inertial frame [-], shape (m, 3)."""
     force: Array
-    """On `body`, inertial frame, mean over the step that ended there [N], shape (m, 3)."""
+    """Force on `body`, inertial frame, mean over the step that ended there [N], shape (m, 3)."""
     moment: Array
-    """On `body` about the point, of rolling and torsional friction, inertial frame [N m], shape (m, 3)."""
+    """Moment on `body` about the point, by rolling and torsional friction, inertial [N m], shape (m, 3)."""
     normal_force: Array
     """Along `normal` [N], shape (m,)."""
     friction_force: Array

@@ -69,14 +69,14 @@ class JointView:
     turn_speed: Array | None
     """Rate of the angle of a cylindrical joint [rad/s], shape (n,)."""
     force: Array
-    """On the first body, of all that the joint does, inertial frame, mean over the last step of each record
-    [N], shape (n, 3); 0 at the start."""
+    """Total force of the joint on the first body, inertial frame, mean over the last step of each record [N],
+    shape (n, 3); 0 at the start."""
     moment: Array
     """With it, about the joint's point on the first body [N m], shape (n, 3)."""
     effort: Array | None
     """Part of these that stops and dry friction do along or about the coordinate [N, N m], shape (n,)."""
     turn_effort: Array | None
-    """The same about the angle of a cylindrical joint [N m], shape (n,)."""
+    """Effort about the angle of a cylindrical joint [N m], shape (n,)."""
 
 
 def joint_view(

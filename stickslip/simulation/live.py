@@ -127,7 +127,7 @@ class Live:
 
     @property
     def scheme(self) -> Any:
-        """What makes the steps."""
+        """Scheme of the run."""
         return self._steps.scheme
 
     @property
@@ -147,8 +147,8 @@ class Live:
 
     @property
     def inputs(self) -> Inputs:
-        """What may be set between steps, by name: of a world its inputs (efforts of actuators, forces,
-        prescribed motions), of systems their discrete parameters z."""
+        """Inputs by name, to be set between steps: for a world efforts of actuators, forces and prescribed
+        motions, for systems their discrete parameters z."""
         return Inputs(self)
 
     def set_inputs(self, values: Mapping[str, ArrayLike]) -> None:
@@ -159,13 +159,13 @@ class Live:
             self.state = state
 
     def joint(self, name: str, turn: bool = False) -> JointState:
-        """Of a world: position and speed of the coordinate of a joint; turn: that of turning, where a
+        """Return position and speed of the coordinate of a joint of a world; turn: that of turning, where a
         cylindrical joint has two."""
         return joint_state(self.model, self._steps.model, self.state, name, turn)
 
     @property
     def data(self) -> Any:
-        """Of a robot: MuJoCo's data at the state reached. Controls, applied forces and poses of mocap bodies
+        """MuJoCo's data of a robot at the current state. Controls, applied forces and poses of mocap bodies
         may be written between steps."""
         if not isinstance(self._prepared, PreparedRobot):
             raise AttributeError("data belongs to robots; this model is not a robot")
@@ -175,7 +175,7 @@ class Live:
 
     @property
     def contacts(self) -> WorldContacts:
-        """Of a world: the contacts of the last step, as those of one record."""
+        """Contacts of the last step of a world, as those of one record."""
         self._settle()
         if self._step is None and self._recorder.index == self.index and self.index >= 0:
             part = self._tail()
@@ -192,7 +192,7 @@ class Live:
         return step.solves[0].problem if step is not None and step.solves else None
 
     def checkpoint(self) -> Checkpoint:
-        """Where it is, for `reset` and `simulate(..., start=...)`."""
+        """Return the current checkpoint, for `reset` and `simulate(..., start=...)`."""
         self._settle()
         scheme, options = registry.described(self._steps.scheme)
         sums = self._recorder.totals | self._steps.sums(self._tail(), self._recorder.work_since)
@@ -209,7 +209,7 @@ class Live:
         return dict(getattr(self._steps, "world_inputs", {}))
 
     def run(self) -> Trajectory:
-        """What was recorded so far."""
+        """Return the records so far."""
         if self._writer is None:
             return self._tail()
         self._write(now=True)

@@ -84,18 +84,19 @@ class Record:
 
     @cached_property
     def dissipated(self) -> float:
-        """Of a world: by contacts, joints and dampers since the start of the first run [J]."""
+        """Energy dissipated in a world by contacts, joints and dampers since the start of the first run
+        [J]."""
         return float(self.tell("dissipated"))
 
     @cached_property
     def contacts(self) -> WorldContacts:
-        """Of a world: those of the last step, as those of one record."""
+        """Contacts of the last step of a world, as those of one record."""
         found: WorldContacts = self.tell("contacts")
         return found
 
     @cached_property
     def states(self) -> np.ndarray:
-        """Of a world: what each contact does, by name [-], shape (nc,), text."""
+        """State of each contact of a world, by name [-], shape (nc,), text."""
         return np.asarray(self.tell("states"))
 
 

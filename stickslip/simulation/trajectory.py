@@ -53,38 +53,39 @@ class Trajectory(Columns, RunVerdict):
     """
 
     model: Any
-    """What was simulated: a `Model` of systems and interactions, or a `WorldModel` of bodies, shapes and
+    """Simulated model: a `Model` of systems and interactions, or a `WorldModel` of bodies, shapes and
     joints."""
     store: Store = field(repr=False)
-    """Where the columns are."""
+    """Storage of the columns."""
     scheme: str
     """Name of the scheme."""
     scheme_options: dict[str, Any]
-    """Its options."""
+    """Options of the scheme."""
     solver: str
     """Name of the solver."""
     tolerance: float
-    """Its tolerance [-]."""
+    """Tolerance of the solver [-]."""
     clock: Clock
-    """Where counting began, and the length of a full step."""
+    """Origin of the steps, and the length of a full step."""
     steps: int
     """Steps taken, recorded or not."""
     missed: int
-    """How many of them missed their tolerance."""
+    """Number of steps that missed their tolerance."""
     relaxation: str
-    """What stood in the place of the exact law; empty where nothing did."""
+    """Law that replaced the exact one; empty if none did."""
     forces: str
-    """Which of many impulses are told: those of `least` norm, or the `solver`'s."""
+    """Selection of non-unique impulses: those of `least` norm, or those of the `solver`."""
     memory: Memory = field(repr=False, default_factory=dict)
     """The scheme's memory at the last record, by name [any], any shape."""
     events: tuple[Event, ...] = field(repr=False, default=())
-    """What happened within steps, in order."""
+    """Events within steps, in order."""
     notes: tuple[str, ...] = ()
-    """What else happened, a sentence each: bodies that left the ground or fell below everything, and when."""
+    """Notes on the run, one sentence each: bodies that left the ground or fell below all fixed bodies, with
+    times."""
     complete: bool = True
-    """Whether the run came to its end; of a file that is being written, or whose writer was killed, False."""
+    """Whether the run reached its end; False for a file that is being written, or whose writer was killed."""
     until: float | None = None
-    """When a run that was stopped was to end [s], where its file says so."""
+    """Planned end of an interrupted run [s], if its file contains it."""
     derive: "Callable[[str, Trajectory], Array] | None" = field(default=None, repr=False)
     """Gives columns that are not in the store when they are first asked for: kinetic, potential and
     contact_work of systems [J], shape (n,) each."""
@@ -115,20 +116,20 @@ class Trajectory(Columns, RunVerdict):
         return replace(self, records=chosen, given=given, whole=None if self._large else whole)
 
     def with_columns(self, **columns: Any) -> "Trajectory":
-        """The same run with other columns in the place of some."""
+        """Return the run with some columns replaced."""
         return replace(self, given=self.given | columns)
 
     @property
     def sensors(self) -> dict[str, Array]:
-        """What the sensors showed, by name [any], shape (n, ...) each."""
+        """Values of the sensors, by name [any], shape (n, ...) each."""
         return self._named("sensors/")
 
     @property
     def inputs(self) -> dict[str, Array]:
-        """What may be set between steps, by name, as it was in the last step of each record; in row 0 as it
-        was at the start [see the input], shape (n, ...) each. Inputs of a world, discrete parameters z of
-        systems, controls of a robot and poses of its mocap bodies. If forces were written to the data of a
-        robot, they are here as `qfrc_applied`, shape (n, nv), and `xfrc_applied`, shape (n, nbody, 6)."""
+        """Inputs by name: their values in the last step of each record; in row 0 those at the start [see the
+        input], shape (n, ...) each. Inputs of a world, discrete parameters z of systems, controls of a robot
+        and poses of its mocap bodies. If forces were written to the data of a robot, they are here as
+        `qfrc_applied`, shape (n, nv), and `xfrc_applied`, shape (n, nbody, 6)."""
         if isinstance(self.model, RobotModel):
             # Records before the first force have no such column, and are read as NaN.
             applied = {name: np.nan_to_num(one) for name, one in self._named("inputs/").items()}
@@ -140,18 +141,18 @@ class Trajectory(Columns, RunVerdict):
 
     @property
     def measures(self) -> dict[str, Array]:
-        """What else the scheme measured, by name with its unit [see the name], shape (n,) each; the largest
-        since the record before (contact work: the sum), NaN where it was not measured."""
+        """Other quantities measured by the scheme, by name with its unit [see the name], shape (n,) each; the
+        largest since the record before (contact work: the sum), NaN where it was not measured."""
         return self._named("measures/")
 
     @property
     def memories(self) -> dict[str, Array]:
-        """Of systems the scheme's memory at every record, by name [any], shape (n, ...) each."""
+        """Memory of the scheme at every record, for systems, by name [any], shape (n, ...) each."""
         return self._named("memory/")
 
     @property
     def pace(self) -> Pace | None:
-        """How adaptive steps went: the length of the next, pairs that were rejected; None of others."""
+        """Statistics of adaptive steps: length of the next one, rejected pairs; None for other steps."""
         return read(self.memory)
 
     @property
@@ -161,7 +162,7 @@ class Trajectory(Columns, RunVerdict):
 
     @property
     def of_world(self) -> bool:
-        """Whether it is a run of bodies, and not of systems of equations."""
+        """Whether this is a run of bodies, not of systems of equations."""
         return isinstance(self.model, WorldModel)
 
     @property
@@ -180,7 +181,7 @@ class Trajectory(Columns, RunVerdict):
 
     @property
     def relaxed(self) -> bool:
-        """Whether another law stood in the place of the exact one, so that residuals certify nothing."""
+        """Whether another law replaced the exact one, so that residuals certify nothing."""
         return bool(self.relaxation)
 
     def system(self, name: str) -> SystemView:
@@ -263,8 +264,9 @@ class Trajectory(Columns, RunVerdict):
         return total
 
     def checkpoint(self, k: int = -1) -> Checkpoint:
-        """What `simulate(..., start=...)` takes to go on from record k, bit for bit. Of robots, of worlds by
-        schemes of your own, and in older files the memory is kept at the end alone: k must be the last."""
+        """Return the checkpoint of record k, from which `simulate(..., start=...)` continues bit for bit. Of
+        robots, of worlds by schemes of your own, and in older files the memory is kept at the end alone: k
+        must be the last."""
         n = len(self)
         if not -n <= k < n:
             raise IndexError(f"record {k} of a trajectory of {n} records")
@@ -295,8 +297,8 @@ class Trajectory(Columns, RunVerdict):
         return replace(self, records=range(number - 1, number + 1), given={}, whole=None, choose=None)
 
     def as_world(self, world: World) -> "Trajectory":
-        """Of a run of the equations of a world, with or without other systems: its bodies as a run of the
-        world, to be drawn and read by name. Contacts, and where energy went, stay with the equations."""
+        """Return the bodies of a run of the equations of a world, with or without other systems, as a run of
+        the world. Contacts, and where energy went, stay with the equations."""
         from stickslip.simulation.world_replay import replayed
 
         return replayed(self, world)

@@ -121,17 +121,17 @@ class ADMM(FirstOrder):
         10.0, "first rho, in units where the mean diagonal of W_ii is 1", low=SMALLEST, high=LARGEST
     )
     over_relaxation: float = option(
-        1.6, "share of the new velocity in the projection; 1 for none", low=0.0, high=2.0,
+        1.6, "over-relaxation: share of the new velocity in the projection; 1 for none", low=0.0, high=2.0,
         open_low=True, open_high=True,
     )  # fmt: skip
     balance: float = option(
         5.0,
-        "change rho when the residuals ask for more than this factor; inf for never",
+        "change rho if the residuals require more than this factor; inf for never",
         low=1.0,
         open_low=True,
     )
     form: str = option(
-        "auto", "factor I + rho W, or the velocities of the bodies, or as the problem comes",
+        "auto", "factorise I + rho W or the velocities of the bodies; auto: the form of the problem",
         choices=("auto", "delassus", "bodies"),
     )  # fmt: skip
 

@@ -19,8 +19,7 @@ Otherwise, and where that did not do, the order, each stage starting from the be
 4. with friction, proximal Newton with patience where it is near; from the centre of the relaxation's
    solutions (`ipm`); from the end of the exact law's central path (`path`, both in
    `cone_path.py`);
-5. the interior point (`ipm`) with the shift linearised, and proximal Newton from where it ends; then the
-   same with other smoothings of the shift;
+5. without friction, the interior point (`ipm`), and proximal Newton from where it ends;
 6. proximal Newton with small changes of its weight, and much patience;
 7. a certificate that there is no solution, where one is found.
 
@@ -91,7 +90,7 @@ class Auto(Options):
     """Default solver: tries several methods in turn, selected by the problem; for every kind of block."""
 
     takes_steps: ClassVar[bool] = True
-    """Whether `solve` takes a StepProblem whole."""
+    """Whether `solve` accepts a whole StepProblem."""
     tolerance: float = tolerance_option()
     max_iterations: int = iterations_option(5000, "Newton and interior-point steps")
     kappa: float = kappa_option()

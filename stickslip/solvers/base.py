@@ -8,12 +8,15 @@ from numpy.typing import ArrayLike
 
 from stickslip.options import Options, iterations_option, option, tolerance_option
 from stickslip.problem.box import BoxProblem
+from stickslip.problem.certificate import Certificate
 from stickslip.problem.checks import Array, ProblemError
+from stickslip.problem.contact import ContactProblem, GlobalProblem
+from stickslip.problem.convert import Conversion, contacts_to_box, pyramid_lcp, reduce_to_contacts
 from stickslip.problem.convert.complementarity import program_to_box
 from stickslip.problem.program import ConeProgram
 from stickslip.problem.program_solution import judged_solution
 from stickslip.problem.solution import Problem, Solution, Status
-from stickslip.solvers.certify import Attempt, as_box, as_contacts, certified
+from stickslip.solvers.certify import Attempt, as_contacts, certified, refuse_unknown_blocks
 from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import Watch
 
@@ -28,6 +31,44 @@ def check_pyramid(options: Any) -> None:
     """Refuse a pyramid of one or two sides."""
     if 0 < options.facets < 3:
         raise ValueError(f"{type(options).__name__}: facets must be 0, or 3 or more, got {options.facets}")
+
+
+def as_box(name: str, problem: Problem, facets: int = 0) -> Conversion[Any] | None:
+    """Any problem without friction between bounds; with `facets` those with friction, on pyramids."""
+    if isinstance(problem, BoxProblem):
+        return None
+    if facets and problem.K.group_size.size:
+        return _as_pyramids(name, problem, facets)
+    refuse_unknown_blocks(name, problem, "; or facets=4, which replaces each cone by a pyramid")
+    if isinstance(problem, ContactProblem):
+        return contacts_to_box(problem)
+    reduced = reduce_to_contacts(problem)
+    refuse_unknown_blocks(name, reduced.problem)
+    box = contacts_to_box(reduced.problem)
+    return Conversion(
+        box.problem, reduced.recover, reduced.guess,
+        lambda claim: None if claim.bases else reduced.certificate(claim),
+    )  # fmt: skip
+
+
+def _as_pyramids(name: str, problem: ContactProblem | GlobalProblem, facets: int) -> Conversion[BoxProblem]:
+    """Contacts as the linear complementarity problem of pyramids of so many sides."""
+    try:
+        if isinstance(problem, ContactProblem):
+            return pyramid_lcp(problem, facets)
+        reduced = reduce_to_contacts(problem)
+        box = pyramid_lcp(reduced.problem, facets)
+    except ProblemError as error:
+        raise ProblemError(f"{name}: {error}") from None
+
+    def certificate(claim: Certificate) -> Certificate | None:
+        found = None if claim.bases else box.certificate(claim)
+        return None if found is None else reduced.certificate(found)
+
+    return Conversion(
+        box.problem, lambda z: reduced.recover(box.recover(z).r), lambda r: box.guess(reduced.guess(r)),
+        certificate,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

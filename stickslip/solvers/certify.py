@@ -17,14 +17,7 @@ from stickslip.problem.box import BoxProblem
 from stickslip.problem.certificate import Certificate, check_certificate
 from stickslip.problem.checks import Array, ProblemError, finite, flat, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
-from stickslip.problem.convert import (
-    Answer,
-    Conversion,
-    box_to_contacts,
-    contacts_to_box,
-    pyramid_lcp,
-    reduce_to_contacts,
-)
+from stickslip.problem.convert import Answer, Conversion, box_to_contacts, reduce_to_contacts
 from stickslip.problem.nonlinear import NonlinearProblem
 from stickslip.problem.operator import DenseDelassus
 from stickslip.problem.program import ConeProgram
@@ -104,44 +97,6 @@ def as_contacts(name: str, problem: Problem) -> Conversion[Any] | None:
         conversion = box_to_contacts(problem)
     refuse_unknown_blocks(name, problem if conversion is None else conversion.problem)  # type: ignore[arg-type]
     return conversion
-
-
-def as_box(name: str, problem: Problem, facets: int = 0) -> Conversion[Any] | None:
-    """Any problem without friction between bounds; with `facets` those with friction, on pyramids."""
-    if isinstance(problem, BoxProblem):
-        return None
-    if facets and problem.K.group_size.size:
-        return _as_pyramids(name, problem, facets)
-    refuse_unknown_blocks(name, problem, "; or facets=4, which replaces each cone by a pyramid")
-    if isinstance(problem, ContactProblem):
-        return contacts_to_box(problem)
-    reduced = reduce_to_contacts(problem)
-    refuse_unknown_blocks(name, reduced.problem)
-    box = contacts_to_box(reduced.problem)
-    return Conversion(
-        box.problem, reduced.recover, reduced.guess,
-        lambda claim: None if claim.bases else reduced.certificate(claim),
-    )  # fmt: skip
-
-
-def _as_pyramids(name: str, problem: ContactProblem | GlobalProblem, facets: int) -> Conversion[BoxProblem]:
-    """Contacts as the linear complementarity problem of pyramids of so many sides."""
-    try:
-        if isinstance(problem, ContactProblem):
-            return pyramid_lcp(problem, facets)
-        reduced = reduce_to_contacts(problem)
-        box = pyramid_lcp(reduced.problem, facets)
-    except ProblemError as error:
-        raise ProblemError(f"{name}: {error}") from None
-
-    def certificate(claim: Certificate) -> Certificate | None:
-        found = None if claim.bases else box.certificate(claim)
-        return None if found is None else reduced.certificate(found)
-
-    return Conversion(
-        box.problem, lambda z: reduced.recover(box.recover(z).r), lambda r: box.guess(reduced.guess(r)),
-        certificate,
-    )  # fmt: skip
 
 
 def certified(

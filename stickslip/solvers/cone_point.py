@@ -31,8 +31,8 @@ SCALING = {
     "mehrotra": kernels.PLAIN,
     "nt-qp": kernels.BY_POINT,
     "nt-f": kernels.BY_F,
-    SHIFT: kernels.BY_F,
 }
+SCALING[SHIFT] = kernels.BY_F
 SIGMA = 0.6
 """Centring of the simple algorithm (Nguyen 2021, 2.1.1)."""
 DAMPING = 0.99
@@ -61,9 +61,7 @@ LOST = 1e-12
 SHORTEST = 1e-10
 """Steps below this are a jam."""
 TINY = 1e-12
-"""Fixed smoothing of `shift`, as a share of the largest velocity at rest."""
-RULES = ("fixed", "barrier", "root")
-"""How the smoothing of `shift` follows the barrier."""
+"""Smoothing of `shift`, as a share of the largest velocity at rest."""
 Direction = tuple[Array, Array, Array, Array]
 """dv, dr, dy, dz."""
 
@@ -80,35 +78,19 @@ class Step:
     """Length of the step of r."""
 
 
-@dataclass(frozen=True)
-class Measures:
-    """Errors of an iterate, as Nguyen 2021 defines them."""
-
-    pinfeas: float
-    """|J y - H' v - w| / (1 + |w|) [-]."""
-    dinfeas: float
-    """|M v - f - H r| / (1 + |f|) [-]."""
-    comp1: float
-    """|y o z| of the first cones of the contacts [J]."""
-    comp2: float
-    """|y o z| of their other cones [J]."""
-    gap: float
-    """y'z = u'r [J]."""
-
-
 class ConePoint:
     """The iterates of one algorithm on one problem."""
 
     def __init__(
         self, form: Motion, algorithm: str, *, inside: bool = False, separate: bool = False,
         factor: str = "", corrections: int = 0, fallback: bool = True,
-        smoothing: tuple[str, float] = ("fixed", 0.0), exponent: str = "auto", smooth: bool = False,
+        exponent: str = "auto", smooth: bool = False,
     ):  # fmt: skip
         """`inside`: follow the exact law's s; `separate`: own steps for (v, y) and for r.
 
         `corrections`: most centrality corrections of an iteration, on scaled convex problems; `fallback`:
-        as of `System`; `smoothing`: of `shift`, one of RULES and a share of the barrier as a velocity;
-        `exponent`: one of EXPONENTS; `smooth`: s is |y_T|² / y_0 cone by cone, which has a derivative.
+        as of `System`; `exponent`: one of EXPONENTS; `smooth`: s is |y_T|² / y_0 cone by cone, which has a
+        derivative.
         """
         if algorithm not in SCALING:
             raise ProblemError(f"algorithm is {algorithm!r}; {alternatives(algorithm, ALGORITHMS)}")
@@ -140,7 +122,7 @@ class ConePoint:
         of = kernels.OF_U if algorithm == SHIFT else kernels.OF_Y
         self._shift_of = of if self._sloping else kernels.NO_SHIFT
         self._smooth = smooth
-        self._smoothing, self._tiny = smoothing, TINY * float(np.abs(form.w).max(initial=0.0))
+        self._tiny = TINY * float(np.abs(form.w).max(initial=0.0))
         self._tip = cones.offset[:-1]
         self.start()
 
@@ -158,14 +140,14 @@ class ConePoint:
         self.z = self._slack()
         self.shift[:] = 0.0
         self._look()
-        self._first, self._first_kappa = float(np.linalg.norm(self._dual)), self.kappa
+        self._first, self._first_kappa = float(np.linalg.norm(self.dual)), self.kappa
 
     def _slack(self) -> Array:
         """J' r + constant, shape (entries,)."""
         cones = self.form.split
         return np.asarray(cones.sign * self.r[cones.place] + cones.constant)
 
-    def _gathered(self, y: Array) -> Array:
+    def gathered(self, y: Array) -> Array:
         """J y, shape (n,)."""
         cones = self.form.split
         return np.bincount(cones.place, cones.sign * y, cones.kept.size).astype(float, copy=False)
@@ -177,11 +159,11 @@ class ConePoint:
 
     def _look(self) -> None:
         """Residuals at the iterate."""
-        self._dual, self._u = self.form.residuals(self.v, self.r)
+        self.dual, self.u = self.form.residuals(self.v, self.r)  # M v - f - H r, and u = H' v + w + s e_N
         self.gap = float(self.y @ self.z)
         if self.inside:
             self.follow()
-        self._u[self._tip] += self.shift
+        self.u[self._tip] += self.shift
 
     def follow(self) -> None:
         """s <- sum_k mu_k |u_k| at the iterate."""
@@ -190,17 +172,8 @@ class ConePoint:
             kernels.smooth_slip(self._split, y, self.shift, self._slope)
             return
         if self.algorithm == SHIFT:
-            y, eps = self._u[cones.place], self._eps()
+            y, eps = self.u[cones.place], self._tiny
         kernels.slip(self._split, y, eps, self.shift, self._slope)
-
-    def _eps(self) -> float:
-        """Smoothing of the shift [m/s]."""
-        (rule, share), cones = self._smoothing, self.form.split
-        if rule == "fixed" or not cones.size.size:  # free blocks alone have no shift to smooth
-            return self._tiny
-        if rule == "root":
-            return share * float(np.sqrt(2.0 * self.kappa * np.linalg.norm(self.y) / np.linalg.norm(self.z)))
-        return share * 2.0 * self.kappa / max(float(self.z[cones.start].mean()), 1e-300)
 
     def take(self, other: "ConePoint") -> None:
         """Go on from where another algorithm on the same problem has come to, moved inside."""
@@ -240,20 +213,6 @@ class ConePoint:
         self.r += lift
         self.z = self._slack()
         self._look()
-
-    def measures(self) -> Measures:
-        """How far the iterate is from a solution."""
-        form, cones = self.form, self.form.split
-        Jy, out = self._gathered(self.y), np.empty(3)
-        kernels.complementarity(self._split, self.y, self.z, out)
-        bound = np.diff(cones.cone_start) > 0
-        w = form.w.copy()
-        w[self._tip[bound]] += self.shift[bound]
-        return Measures(
-            float(np.linalg.norm(Jy - self._u)) / (1.0 + float(np.linalg.norm(w))),
-            float(np.linalg.norm(self._dual)) / (1.0 + float(np.linalg.norm(form.f))),
-            float(out[1]), float(out[2]), float(out[0]),
-        )  # fmt: skip
 
     def place(self, v: Array, r: Array, y: Array) -> None:
         """Go on from these; z follows r."""
@@ -361,10 +320,10 @@ class ConePoint:
         share: of the residuals of the equations that the step removes.
         """
         t, b_r = np.empty(self.y.size), np.empty(self.r.size)
-        point, given = (self.y, self.z, self._u, self._slope), affine or (self.y, self.z)
+        point, given = (self.y, self.z, self.u, self._slope), affine or (self.y, self.z)
         aim = barrier, affine is not None, share, self._shift_of
         kernels.right_side(self._scaling, self._split, point, given, aim, t, b_r)
-        dv, dr = self.system.solve(-share * self._dual, b_r)
+        dv, dr = self.system.solve(-share * self.dual, b_r)
         return dv, dr, *self._steps(t, dr)
 
     def _steps(self, t: Array, dr: Array) -> tuple[Array, Array]:
@@ -383,7 +342,7 @@ class ConePoint:
             t, point = np.empty_like(self.y), (self.y, self.z)
             further, low = min(1.0, before + FURTHER), LEAST * barrier
             kernels.recentre(self._scaling, self._split, point, direction[2:], further, low, t)
-            dv, dr = self.system.solve(np.zeros_like(self._dual), self._gathered(t))
+            dv, dr = self.system.solve(np.zeros_like(self.dual), self.gathered(t))
             more = dv, dr, *self._steps(t, dr)
             self._length = length
             direction = self._weighted(direction, more)
@@ -423,12 +382,12 @@ class ConePoint:
                 alpha_p, alpha_d = (
                     a if ok else BACKTRACK * a for a, ok in zip((alpha_p, alpha_d), inside, strict=True)
                 )
-        before, dual = (self.v, self.r, self.y, self.z), self._dual
+        before, dual = (self.v, self.r, self.y, self.z), self.dual
         self.v, self.r, self.y, self.z = self.v + alpha_p * dv, r, y, z
         self._look()
         if self.system.rooted and not self.separate:
             most = float(np.linalg.norm(dual)) + LOST * self._first
-            if np.linalg.norm(self._dual) <= most:
+            if np.linalg.norm(self.dual) <= most:
                 return Step(sigma, alpha_p, alpha_d)
             self.v, self.r, self.y, self.z = before
             self._look()

@@ -58,8 +58,8 @@ class External(Options):
         choices=("exact", "relaxed"),
     )  # fmt: skip
     facets: int = facets_option()
-    outer: int = option(200, "most programs in the loop on the shift", low=1)
-    scale: bool = option(True, "scale every program to units of its own before it is handed over")
+    outer: int = option(200, "largest number of programs in the loop on the shift", low=1)
+    scale: bool = option(True, "scale every program before it is passed to the solver")
 
     name: ClassVar[str]
     """Name in the registry."""

@@ -75,7 +75,7 @@ class SpectralGradient(FirstOrder):
 
     name, relaxed = "bb", True
     memory: int = option(
-        10, "values of the objective that the nonmonotone search looks back on", low=1, high=1000
+        10, "number of previous objective values of the nonmonotone line search", low=1, high=1000
     )
 
     def method(self, convex: ConvexProblem) -> ConvexMethod:
@@ -90,14 +90,14 @@ class FixedPoint(FirstOrder):
     name = "fixed-point"
     step: float = option(1.0, "first rho, in units where the mean diagonal of W_ii is 1", low=1e-4, high=1e4)
     largest: float = option(
-        0.9, "a step passes if rho |u_hat(r) - u_hat(r_bar)| is at most this share of |r - r_bar|",
+        0.9, "a step is accepted if rho |u_hat(r) - u_hat(r_bar)| is at most this fraction of |r - r_bar|",
         low=0.0, high=1.0, open_low=True, open_high=True,
     )  # fmt: skip
     smallest: float = option(
-        0.3, "a step that passes with less than this share is lengthened", low=0.0, high=1.0, open_high=True
+        0.3, "an accepted step with less than this fraction is lengthened", low=0.0, high=1.0, open_high=True
     )
     shrink: float = option(
-        2.0 / 3.0, "factor of a shortened step, its inverse that of a lengthened one",
+        2.0 / 3.0, "factor of a shortened step; its inverse is that of a lengthened step",
         low=0.0, high=1.0, open_low=True, open_high=True,
     )  # fmt: skip
 
@@ -119,11 +119,11 @@ class Extragradient(FixedPoint):
 
     name = "extragradient"
     correction: str = option(
-        "he-liao", "second step as long as the first (khobotov), or as long as the trial allows (he-liao)",
+        "he-liao", "second step: as long as the first (khobotov), or the longest that is allowed (he-liao)",
         choices=("he-liao", "khobotov"),
     )  # fmt: skip
     relaxation: float = option(
-        1.5, "share of he-liao's step that is taken", low=0.0, high=2.0, open_low=True, open_high=True
+        1.5, "fraction of the step of he-liao", low=0.0, high=2.0, open_low=True, open_high=True
     )
 
     def method(self, convex: ConvexProblem) -> ConvexMethod:

@@ -45,14 +45,14 @@ class Loop(ContactSolver):
 
     max_iterations: int = iterations_option(500, "outer iterations")
     inner: str = option("apgd", "method for the convex problems", choices=METHODS)
-    inner_iterations: int = option(5_000, "most iterations on one convex problem", low=1)
+    inner_iterations: int = option(5_000, "largest number of iterations on one convex problem", low=1)
     accuracy: float = option(
-        0.1, "tolerance of a convex problem, as a share of the outer error", low=0.0, high=1.0,
+        0.1, "tolerance of a convex problem, relative to the outer error", low=0.0, high=1.0,
         open_low=True, open_high=True,
     )  # fmt: skip
     damping: float = option(
         1.0,
-        "share of the update of what is held, less where the loop goes round in circles",
+        "relaxation of the outer update, reduced where the loop cycles",
         low=0.0,
         high=1.0,
         open_low=True,

@@ -56,7 +56,7 @@ class Sweeps(ContactSolver):
 
     max_iterations: int = iterations_option(20_000, "sweeps")
     form: str = option(
-        "auto", "sweep on W in blocks, on body velocities, or as the problem comes",
+        "auto", "sweep over W in blocks or over body velocities; auto: the form of the problem",
         choices=("auto", "delassus", "bodies"),
     )  # fmt: skip
 
@@ -117,7 +117,7 @@ class NSGS(Sweeps):
 
     name: ClassVar[str] = "nsgs"
     relaxation: float = option(
-        1.0, "step from the old impulse to the new one; below 1 damps, above 1 overshoots",
+        1.0, "relaxation of each update; below 1 damping, above 1 over-relaxation",
         low=0.0, high=2.0, open_low=True, open_high=True,
     )  # fmt: skip
     local: str = option(
@@ -166,7 +166,7 @@ class Anderson(Sweeps):
     """Anderson-accelerated Gauss-Seidel, for every kind of block; fast where sweeps are slow but steady."""
 
     name: ClassVar[str] = "anderson"
-    memory: int = option(8, "earlier sweeps that are mixed; costs as many vectors twice", low=1, high=100)
+    memory: int = option(8, "number of earlier sweeps to mix; memory: twice as many vectors", low=1, high=100)
 
     def prepare(self, problem: ContactProblem, at_once: bool = False) -> Loop:
         """See the base."""

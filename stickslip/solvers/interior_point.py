@@ -4,7 +4,7 @@ The algorithms are in `cone_point`, on cones split into Lorentz cones for every 
 "relaxed" is the convex problem with s = 0; "inside" follows the exact law's s at every iteration; "outer"
 solves convex problems with s held, s taken from the last one (Acary, Cadoux, Lemaréchal & Malick 2011).
 `algorithm="shift"` has De Saxcé's shift in Newton's equation with its derivative, smoothed as
-sqrt(|u_T|² + eps²) - eps with eps falling with the barrier.
+sqrt(|u_T|² + eps²) - eps with a tiny eps.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from stickslip.problem.solution import Problem, Solution, Status
 from stickslip.solvers.base import ContactSolver
 from stickslip.solvers.certify import Attempt, certified_globally
 from stickslip.solvers.cone_motion import DelassusMotion, Motion, motion
-from stickslip.solvers.cone_point import ALGORITHMS, EXPONENTS, RULES, SHIFT, ConePoint
+from stickslip.solvers.cone_point import ALGORITHMS, EXPONENTS, SHIFT, ConePoint
 from stickslip.solvers.cone_systems import FACTORS
 from stickslip.solvers.prox import proximal
 from stickslip.solvers.registry import Progress
@@ -67,22 +67,18 @@ class InteriorPoint(ContactSolver):
         choices=("auto", *FACTORS),
     )  # fmt: skip
     corrections: int = option(
-        3, "most centrality corrections of an iteration of nt-qp and nt-f on convex problems; 0: none", low=0
+        3,
+        "largest number of centrality corrections in an iteration of nt-qp and nt-f on convex"
+        " problems; 0: none",
+        low=0,
     )
     exponent: str = option(
         "auto", "e of sigma = (mu_a / mu)^e, all algorithms but simple: a number; late: up to 3 once the"
         " barrier is small (Nguyen 2021); early: up to 3 while it is large (SDPT3); auto: 3 with corrections"
         " and of shift, else 2", choices=EXPONENTS,
     )  # fmt: skip
-    rule: str = option(
-        "fixed", "smoothing of the shift: fixed and tiny, or falling with the barrier or with its root",
-        choices=RULES,
-    )  # fmt: skip
-    smoothing: float = option(
-        0.1, "smoothing where it falls, relative to the barrier as a velocity", low=0.0, high=10.0
-    )
-    restarts: int = option(2, "times that a jammed iterate is moved back inside the cones", low=0)
-    polish: int = option(40, "most proximal Newton steps at the end, for the last digits", low=0)
+    restarts: int = option(2, "number of times that a stalled iterate is moved back inside the cones", low=0)
+    polish: int = option(40, "largest number of proximal Newton steps at the end, for the last digits", low=0)
 
     def solve(
         self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
@@ -169,8 +165,7 @@ class _Watched:
             factor = options.factor
         self.point = ConePoint(
             form, algorithm, inside=inside, separate=options.steps == "separate" and not shift, factor=factor,
-            corrections=options.corrections, smoothing=(options.rule, float(options.smoothing)),
-            exponent=options.exponent,
+            corrections=options.corrections, exponent=options.exponent,
         )  # fmt: skip
         self._operations = watch.operations
         self.look(0)

@@ -49,7 +49,10 @@ class Lemke(BoxSolver):
         choices=("rows", "ones"),
     )  # fmt: skip
     attempts: int = option(
-        8, "covering vectors tried where a ray proves nothing, the later ones between 1/4 and 4", low=1
+        8,
+        "number of covering vectors to try where a ray proves nothing; later ones have entries"
+        " between 1/4 and 4",
+        low=1,
     )
 
     def iterate(self, problem: BoxProblem, guess: Array | None, watch: Watch) -> None:

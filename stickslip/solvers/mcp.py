@@ -59,11 +59,10 @@ class MixedComplementarity(Options):
     tolerance: float = tolerance_option()
     max_iterations: int = iterations_option(2000, "Newton steps")
     law: str = option("exact", "Coulomb's law, or its convex relaxation", choices=LAWS)
-    map: str = option(
-        "fischer-burmeister", "function whose zeros are the complementarities", choices=tuple(MAPS)
-    )
+    map: str = option("fischer-burmeister", "complementarity function", choices=tuple(MAPS))
     smoothing: float = option(
-        1.0, "kappa where the path of smoothed problems starts, in the problem's own units; 0 for no path",
+        1.0, "kappa at the start of the path of smoothed problems, in the units of the problem; 0"
+            " for no path",
         low=0.0, high=1e6,
     )  # fmt: skip
 

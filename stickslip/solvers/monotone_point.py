@@ -35,7 +35,11 @@ class MonotoneInteriorPoint(BoxSolver):
     name: ClassVar[str] = "ipm-lcp"
     max_iterations: int = iterations_option(200, "steps")
     fraction: float = option(
-        0.995, "share of the way to the border that a step may go", low=0.5, high=1.0, open_high=True
+        0.995,
+        "largest fraction of the distance to the boundary in one step",
+        low=0.5,
+        high=1.0,
+        open_high=True,
     )
 
     patience: ClassVar[int] = PATIENCE

@@ -61,7 +61,9 @@ class Newton(ContactSolver):
 
     max_iterations: int = iterations_option(500, "Newton steps")
     sweeps: int = option(
-        100, "Gauss-Seidel sweeps before Newton, doubled each time Newton has to be helped; 0 for none", low=0
+        100,
+        "number of Gauss-Seidel sweeps before Newton, doubled after each failure of Newton; 0 for none",
+        low=0,
     )
     line_search: str = option(
         "none", "full steps, or backtracking on |F|²/2 against the last or the largest of the last few",

@@ -46,7 +46,7 @@ class NewtonMin(BoxSolver):
     max_iterations: int = iterations_option(1_000, "Newton steps in all")
     starts: int = option(
         STARTS,
-        "points to start from where Newton stands still: the guess, then others near the bounds",
+        "number of starting points if Newton stalls: the guess, then points near the bounds",
         low=1,
     )
 

@@ -42,7 +42,7 @@ class ProximalNewton(ContactSolver):
     alpha: float = option(
         1e-3, "weight of the first proximal term, as a share of W_ii", low=0.0, high=1e3, open_low=True
     )
-    sweeps: int = option(10, "Gauss-Seidel sweeps before the first Newton step", low=0)
+    sweeps: int = option(10, "number of Gauss-Seidel sweeps before the first Newton step", low=0)
 
     def attempt(
         self, problem: ContactProblem, guess: Array | None, tolerance: float, progress: Progress | None = None

@@ -52,7 +52,7 @@ class StepInteriorPoint(Options):
     """Interior point over the graph of bodies, joints and contacts; for steps of the variational scheme."""
 
     takes_steps: ClassVar[bool] = True
-    """Whether `solve` takes a StepProblem whole."""
+    """Whether `solve` accepts a whole StepProblem."""
     takes_tangents: ClassVar[bool] = False
     """Whether it takes the tangent problems of one, too."""
     tolerance: float = tolerance_option()

@@ -4,11 +4,12 @@ algorithm on one problem, iteration by iteration, on two measures.
 
 import time
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from stickslip.compilation.timing import Compilation
+from stickslip.kernels import cone_point as kernels
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert import reduce_to_contacts
@@ -44,6 +45,34 @@ LIMIT = 5.0
 """Time after which a run is stopped [s]."""
 ROUNDING = 1e-11
 """Share of the first dinfeas below which its ups and downs are rounding."""
+
+
+class Measures(NamedTuple):
+    """Errors of an iterate, as Nguyen 2021 defines them."""
+
+    pinfeas: float
+    """|J y - H' v - w| / (1 + |w|) [-]."""
+    dinfeas: float
+    """|M v - f - H r| / (1 + |f|) [-]."""
+    comp1: float
+    """|y o z| of the first cones of the contacts [J]."""
+    comp2: float
+    """|y o z| of their other cones [J]."""
+    gap: float
+    """y'z = u'r [J]."""
+
+
+def measured(point: ConePoint) -> Measures:
+    """How far the iterate is from a solution."""
+    form, cones, out = point.form, point.form.split, np.empty(3)
+    kernels.complementarity(tuple(cones), point.y, point.z, out)
+    bound, w = np.diff(cones.cone_start) > 0, form.w.copy()
+    w[cones.offset[:-1][bound]] += point.shift[bound]
+    return Measures(
+        float(np.linalg.norm(point.gathered(point.y) - point.u)) / (1.0 + float(np.linalg.norm(w))),
+        float(np.linalg.norm(point.dual)) / (1.0 + float(np.linalg.norm(form.f))),
+        float(out[1]), float(out[2]), float(out[0]),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -250,10 +279,10 @@ def _run(
             motion(problem), algorithm, separate=steps == "separate", factor=factor,
             fallback=problem.contacts <= NOT_LARGE,
         )  # fmt: skip
-        measures = point.measures()
+        measures = measured(point)
     best, marks, still = [np.inf, np.inf], [np.inf, np.inf], 0
     while True:
-        errors.append((measures.pinfeas, measures.dinfeas, measures.comp1, measures.comp2))
+        errors.append(measures[:4])
         gap.append(measures.gap)
         seconds.append(watch.seconds)
         judged.append(np.inf if local is None else judge(local, point.answer().r, relaxed=True).error)
@@ -274,7 +303,7 @@ def _run(
             break
         with watch:
             step = point.advance()
-            measures = point.measures()
+            measures = measured(point)
         if isinstance(step, str):
             reason = step
             break

@@ -42,7 +42,7 @@ class Family:
         """Its system at those numbers."""
 
     def at(self, numbers: Mapping[str, Array]) -> NonsmoothSystem:
-        """Its system at these numbers, those of the family where they are not given; shapes are kept."""
+        """Return the system at these numbers; numbers that are not given are those of the family."""
         if all(np.array_equal(value, self.numbers[name].ravel()) for name, value in numbers.items()):
             return self.system
         given = {

@@ -40,7 +40,7 @@ class Guard:
 
     Example:
 
-        heater = ss.FirstOrder("room", f=lambda x, z: -x + z, x0=[18.0], z0=[25.0])
+        heater = ss.FirstOrder("room", f=lambda x, z: -x + z, x0=[18.0], z=[25.0])
         off = ss.systems.Guard("off", ("room",), lambda x: x[0] - 20.0, jump={"z": 0.0}, direction="rising")
         run = ss.simulate(ss.NonsmoothSystem([heater], guards=[off]), until=1.0, h=0.1, scheme="event-driven")
     """

@@ -106,7 +106,8 @@ class Lagrangian(Written):
         return q
 
     def potential(self, t: float, q: Array, z: Array) -> float:
-        """As given; otherwise that of a constant F_ext where there are no internal forces [J]."""
+        """Given potential energy, otherwise that of a constant F_ext where there are no internal forces
+        [J]."""
         if self.potential_energy is not None:
             return float(self.potential_energy(t, q, EMPTY, z))
         if self.F_int is None and self.F_ext is not None and self.F_ext.constant is not None:

@@ -35,7 +35,7 @@ class IndexSets:
     I1: BoolArray
     """Blocks of mechanics that are closed [-], shape (blocks,), bool."""
     I2: BoolArray
-    """Those of them that neither approach nor separate [-], shape (blocks,), bool."""
+    """Closed blocks that neither approach nor separate [-], shape (blocks,), bool."""
 
     @property
     def sets(self) -> tuple[BoolArray, BoolArray, BoolArray]:

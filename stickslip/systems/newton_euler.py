@@ -104,7 +104,7 @@ class NewtonEuler(Written):
         return F
 
     def wrench(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        """What acts on it, without the gyroscopic moment, in the frames of v [N, N m], shape (6,)."""
+        """Wrench on the body, without the gyroscopic moment, in the frames of v [N, N m], shape (6,)."""
         F, p = np.zeros(6), q[3:]
         if self.force_given is not None:
             f = self.force_given(t, q, v, z)
@@ -175,7 +175,8 @@ class NewtonEuler(Written):
         return np.concatenate([q[:3], p / norm]) if norm > 0.0 else q
 
     def potential(self, t: float, q: Array, z: Array) -> float:
-        """As given; otherwise that of a constant force in the inertial frame where nothing else acts [J]."""
+        """Given potential energy, otherwise that of a constant force in the inertial frame where nothing else
+        acts [J]."""
         if self.potential_energy is not None:
             return float(self.potential_energy(t, q, EMPTY, z))
         force, alone = self.force_given, self.moment_given is None and self.K is None

@@ -53,7 +53,7 @@ class FixedJoint:
     kind: ClassVar[str] = "fixed"
 
     point: ArrayLike = (0.0, 0.0, 0.0)
-    """Where forces are counted, at the start, inertial frame [m], shape (3,)."""
+    """Reference point of forces, at the start, inertial frame [m], shape (3,)."""
 
     def bound(self, to: Binding) -> MechanicalOutput:
         return Joint(to, "FixedJoint", (_Part(to, FIXED, 3, 3, self.point),))
@@ -108,9 +108,9 @@ class DistanceJoint:
     kind: ClassVar[str] = "distance"
 
     first: ArrayLike
-    """On the first body, at the start, inertial frame [m], shape (3,)."""
+    """Point on the first body, at the start, inertial frame [m], shape (3,)."""
     second: ArrayLike
-    """On the second body or the world, at the start, inertial frame [m], shape (3,)."""
+    """Point on the second body or the world, at the start, inertial frame [m], shape (3,)."""
     length: float | None = None
     """[m]; the distance at the start unless given."""
 

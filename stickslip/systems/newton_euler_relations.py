@@ -78,11 +78,11 @@ class PointOnPlane:
     """Contact of a point of a body with the fixed plane {x: normal · x = offset}."""
 
     point: ArrayLike
-    """In the body frame [m], shape (3,)."""
+    """Point in the body frame [m], shape (3,)."""
     normal: ArrayLike = (0.0, 0.0, 1.0)
     """Normal of the plane, on the body's side [-], shape (3,)."""
     offset: float = 0.0
-    """Where the plane stands along its normal [m]."""
+    """Position of the plane along its normal [m]."""
 
     def bound(self, to: Binding) -> MechanicalOutput:
         return Contact(to, "PointOnPlane", AbovePlane(to, self.point, 0.0, self.normal, self.offset))
@@ -97,7 +97,7 @@ class SpherePlane:
     normal: ArrayLike = (0.0, 0.0, 1.0)
     """Normal of the plane, on the body's side [-], shape (3,)."""
     offset: float = 0.0
-    """Where the plane stands along its normal [m]."""
+    """Position of the plane along its normal [m]."""
     center: ArrayLike = (0.0, 0.0, 0.0)
     """Centre of the sphere in the body frame [m], shape (3,)."""
 

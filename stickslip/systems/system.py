@@ -233,7 +233,7 @@ class NonsmoothSystem:
         """Systems tied together by interactions, directly or through others: one tuple of numbers each."""
 
     def part(self, numbers: Sequence[int], kind: "type[NonsmoothSystem] | None" = None) -> "NonsmoothSystem":
-        """Some systems and their interactions, which tie no others, as a nonsmooth system of their own."""
+        """Return some systems and their interactions, which connect no others, as a nonsmooth system."""
         own = (kind or NonsmoothSystem)([self.systems[i] for i in numbers])
         renumbered = {number: k for k, number in enumerate(numbers)}
         bound: list[Bound] = []
@@ -249,7 +249,8 @@ class NonsmoothSystem:
         return own
 
     def with_relations(self, relations: Mapping[str, Relation]) -> "NonsmoothSystem":
-        """The same with other relations in some interactions, by name; their laws and systems stay."""
+        """Return the system with other relations in some interactions, by name; laws and systems are
+        unchanged."""
         other = copy.copy(self)
         bound: list[Bound] = []
         for one in self.interactions:
@@ -287,8 +288,8 @@ class NonsmoothSystem:
         return found
 
     def check_state(self, state: State) -> None:
-        """Refuse a state that cannot be one of this system: by its sizes, by numbers that are not finite, by
-        quaternions that are not of unit length."""
+        """Raise a ModelError for an invalid state of this system: wrong sizes, numbers that are not finite,
+        or quaternions that are not of unit length."""
         sizes = {"q": self.q0.size, "v": self.v0.size, "z": self.z0.size}
         check_numbers(state, sizes, self._owner_of)
         for body, place in self.mechanical:
@@ -334,7 +335,7 @@ class NonsmoothSystem:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether a compiled step can carry it: every quantity is constant or compiled with Numba."""
+        """Whether compiled steps are possible: every quantity is constant or compiled with Numba."""
         return all(one.is_compiled for one in (*self.systems, *(i.output for i in self.interactions)))
 
     def _owner(self, name: str, array: Array) -> str:

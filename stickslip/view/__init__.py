@@ -1,12 +1,15 @@
 """What the house computes, to look at: plots, pages that play, a viewer. All of it is imported on use.
 
 plot_energy(trajectory, "energy.svg")
+stickslip.view(trajectory)  # the module itself shows a run, or two side by side, in the browser
 export_html(trajectory, "run.html")
 with Viewer(trajectory) as viewer:
     viewer.wait()
 """
 
-from typing import TYPE_CHECKING
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from stickslip.doors import door
 
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from stickslip.view.browser.live import RunStopped as RunStopped
     from stickslip.view.browser.server import ViewerError as ViewerError
     from stickslip.view.browser.viewer import Viewer as Viewer
+    from stickslip.view.browser.viewer import view as view
     from stickslip.view.figures import draw as draw
     from stickslip.view.look import Look as Look
     from stickslip.view.plots.cones import plot_cones as plot_cones
@@ -32,3 +36,16 @@ if TYPE_CHECKING:
     from stickslip.view.still import draw_world as draw_world
 else:
     __getattr__, __dir__ = door(__name__)
+
+
+class _Room(ModuleType):
+    """This module, which shows runs when it is called."""
+
+    def __call__(self, source: Any, other: Any = None, **options: Any) -> Any:
+        """See `stickslip.view.browser.viewer.view`."""
+        from stickslip.view.browser.viewer import view
+
+        return view(source, other, **options)
+
+
+sys.modules[__name__].__class__ = _Room

@@ -1,6 +1,5 @@
 """Colours of bodies in pictures: by body, speed, contact force, or what their contacts do."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,10 +7,10 @@ import matplotlib
 import numpy as np
 
 from stickslip.mechanics.world import BodyKind
-from stickslip.simulation.trajectory import Trajectory
 from stickslip.state import Array
 from stickslip.view.browser.instances import colour_of
-from stickslip.view.browser.stage import SAMPLE, STATE_COLOURS, Frame, Stage
+from stickslip.view.browser.scales import scale_top
+from stickslip.view.browser.stage import STATE_COLOURS, Frame, Stage
 
 FIXED = (206, 208, 213)
 """Colour of bodies that do not move: light, so that shadows are seen on them [0 to 255]."""
@@ -19,10 +18,6 @@ FREE = (235, 235, 235)
 """Colour of a body without contacts where colours show what contacts do [0 to 255]."""
 SCALE = "viridis"
 """Colours of numbers, as Matplotlib calls them: even steps are seen as even, also in grey."""
-HIGH = 0.98
-"""Share of all speeds of a run that the scale shows; faster bodies have its last colour."""
-FORCES = 2.0
-"""End of the scale of forces, in usual forces of a contact."""
 ORDER = ("slipping", "rolling", "sticking", "separating")
 """The state that a body is painted by comes first among those of its contacts."""
 
@@ -40,12 +35,7 @@ class Colouring:
     @classmethod
     def of(cls, stage: Stage, by: str) -> "Colouring":
         """The colouring of a stage, its scale found from the records."""
-        top = 0.0
-        if by == "speed":
-            top = _rounded(_usual_speed(stage))
-        elif by == "force":
-            top = _rounded(FORCES * stage.arrow / stage.force_scale)
-        return cls(stage, by, top)
+        return cls(stage, by, scale_top(stage, by))
 
     @property
     def unit(self) -> str:
@@ -112,25 +102,3 @@ def _states(frame: Frame, count: int) -> Array:
     for state in reversed(ORDER):
         colours[frame.pairs[frame.states == state].reshape(-1)] = STATE_COLOURS[state]
     return colours
-
-
-def _usual_speed(stage: Stage) -> float:
-    """The speed that nearly all bodies nearly always stay below [m/s]; 1 where nothing moves."""
-    if isinstance(stage.records, Trajectory):
-        twists = stage.records.sample(SAMPLE).twists
-    else:
-        twists = np.zeros((1, 6 * len(stage.model))) if stage.records is None else stage.records.twists[None]
-    moves = stage.model.kind == BodyKind.DYNAMIC
-    speeds = np.linalg.norm(twists.reshape(len(twists), -1, 6)[:, moves, :3], axis=2)
-    speeds = speeds[np.isfinite(speeds)]
-    return float(np.quantile(speeds, HIGH)) if speeds.size else 1.0
-
-
-def _rounded(number: float) -> float:
-    """The next number of the form 1, 2 or 5 times a power of ten; 1 for nothing."""
-    if not 0.0 < number < math.inf:
-        return 1.0
-    power = 10.0 ** math.floor(math.log10(number))
-    return next(
-        float(f"{k * power:.6g}") for k in (1.0, 2.0, 5.0, 10.0) if k * power >= number * (1.0 - 1e-9)
-    )

@@ -21,10 +21,8 @@ from stickslip.view.text import clean
 
 FRAMES, MEGABYTES = 100, 3.0
 """Instants of a run in a notebook at most, and about how large it may be there."""
-HEIGHT = 460
+HEIGHT = 520
 """Of a scene on the screen [px]."""
-STILL = (3.2, 2.4)
-"""Width and height of a still picture [in]."""
 CURVES = 8
 """Coordinates that are drawn at most."""
 WHOLE = "stickslip.view.export_html(trajectory, 'run.html') writes all of it to a file that plays by itself"
@@ -32,7 +30,7 @@ WHOLE = "stickslip.view.export_html(trajectory, 'run.html') writes all of it to 
 
 def world_html(world: World) -> str:
     """A world where it starts: its scene, to be turned, and what is in it."""
-    return _shown(world, lambda: _scene(world, "") + _text(str(world)))
+    return _shown(world, lambda: _scene(world, None, "") + _text(str(world)))
 
 
 def run_html(trajectory: Trajectory) -> str:
@@ -43,7 +41,7 @@ def run_html(trajectory: Trajectory) -> str:
         if not trajectory.of_world:
             return _picture(lambda path: _draw_curves(trajectory, path), "svg") + _text(str(trajectory))
         note = f"At most {FRAMES} records are shown here; {WHOLE}."
-        scene = _scene(trajectory, note if len(trajectory) > FRAMES else "")
+        scene = _scene(trajectory, None, note if len(trajectory) > FRAMES else "")
         summary = f"<details><summary>summary</summary>{_text(str(trajectory))}</details>"
         return scene + _certificate(trajectory) + summary
 
@@ -63,20 +61,22 @@ def _shown(what: Any, make: Callable[[], str]) -> str:
         return f"<div>{_text(text)}{_note(f'It cannot be drawn: {reason}')}</div>"
 
 
-def _scene(source: World | Trajectory, note: str) -> str:
-    """The scene in a frame that reaches nothing outside it; a still picture where viser is missing."""
-    from stickslip.view.browser.server import ViewerError
+class Scene:
+    """A run, or two side by side, as a notebook shows them."""
 
-    try:
-        from stickslip.view.browser.export import page_of
+    def __init__(self, source: World | Trajectory, other: World | Trajectory | None = None):
+        self._sources = source, other
 
-        frames = FRAMES if isinstance(source, Trajectory) else None
-        page = page_of(source, frames=frames, megabytes=MEGABYTES)
-    except ViewerError as error:
-        from stickslip.view.still import draw_world
+    def _repr_html_(self) -> str:
+        return _shown(self._sources[0], lambda: _scene(*self._sources, ""))
 
-        still = _picture(lambda path: draw_world(source, path, size=STILL), "png")
-        return still + _note(f"{error}.")
+
+def _scene(source: World | Trajectory, other: World | Trajectory | None, note: str) -> str:
+    """The scene in a frame that reaches nothing outside it."""
+    from stickslip.view.browser.export import page_of
+
+    frames = FRAMES if isinstance(source, Trajectory) else None
+    page = page_of(source, other, frames=frames, megabytes=MEGABYTES)
     return (
         f'<iframe sandbox="allow-scripts" srcdoc="{escape(page)}" title="scene" '
         f'style="width: 100%; height: {HEIGHT}px; border: 1px solid #ddd"></iframe>{_note(note)}'

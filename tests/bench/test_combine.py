@@ -134,7 +134,7 @@ def test_two_problems_of_one_name_are_told_apart():
 
 
 def test_what_cannot_be_asked():
-    with pytest.raises(ValueError, match="no table"):
+    with pytest.raises(ValueError, match="no results"):
         combine([])
     with pytest.raises(ValueError, match=r"unknown difference 'weather'; known: precision"):
         combine([table("a")], allow=["weather"])

@@ -116,7 +116,7 @@ def test_siconos_that_is_absent_says_what_was_tried(absent):
     ("text", "words"),
     [
         ("sngs", ("unknown solver 'sngs'", "nsgs", "siconos", "newton")),
-        ("nsgs,,prox", ("no solver ''",)),
+        ("nsgs,,prox", ("unknown solver ''",)),
         ("nsgs:sweeps=3", ("nsgs has no option 'sweeps'", "max_iterations")),
         ("nsgs:max_iterations", ("'max_iterations' is not of the form name=value",)),
         ("nsgs:max_iterations=many", ("nsgs", "max_iterations", "whole number", "[1, inf)", "'many'")),
@@ -137,7 +137,7 @@ def test_what_is_refused(text, words):
 
 def test_a_solver_whose_package_is_missing(monkeypatch):
     monkeypatch.setattr(registry, "find_spec", lambda name: None)
-    with pytest.raises(ContestantError, match=r"scs cannot take part: not installed: pip install"):
+    with pytest.raises(ContestantError, match=r"scs is not available: not installed: pip install"):
         contestants("scs")
 
 
@@ -172,9 +172,9 @@ def test_a_solver_in_a_package():
     [
         ("{own}:Mine", ("is not of the form NAME=file.py:Class",)),
         ("mine={own}", ("mine", "is not of the form file.py:Class")),
-        ("nsgs={own}:Mine", ("there is a solver nsgs already",)),
-        ("newton={own}:Mine", ("there is a solver newton already",)),
-        ("siconos-mine={own}:Mine", ("already",)),
+        ("nsgs={own}:Mine", ("the name nsgs is that of a built-in solver",)),
+        ("newton={own}:Mine", ("the name newton is that of a built-in solver",)),
+        ("siconos-mine={own}:Mine", ("built-in solver",)),
         ("mi:ne={own}:Mine", ("is not of the form",)),
         ("mine={own}:Yours", ("mine", "has no Yours")),
         ("mine={own}:number", ("number", "is not a class")),
@@ -182,7 +182,10 @@ def test_a_solver_in_a_package():
         ("mine={own}:Needy", ("mine", "TypeError", "thing")),
         ("mine={own}:Leaving", ("mine", "SystemExit: 3")),
         ("mine=nowhere.py:Mine", ("mine", "does not exist", "nowhere.py")),
-        ("mine=no_such_package_at_all:Mine", ("no module no_such_package_at_all", "PYTHONPATH")),
+        (
+            "mine=no_such_package_at_all:Mine",
+            ("the module no_such_package_at_all was not found", "PYTHONPATH"),
+        ),
         ("mine=no_such_package_at_all.inner:Mine", ("no_such_package_at_all", "cannot be imported")),
     ],
 )

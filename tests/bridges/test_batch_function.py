@@ -80,6 +80,31 @@ def test_rows_are_those_of_single_functions(case, path):
     assert forwards == pytest.approx(backwards, rel=1e-6, abs=1e-8)
 
 
+def test_processes_give_the_same_bits_and_errors_at_first_hand():
+    world, given, how, rng = world_case()
+    how = how | {"steps": 2, "batch": N}
+    alone, shared = (arrays_function(world, 2e-3, SOLVER, how | {"processes": k}) for k in (1, 2))
+    q, v, *inputs = (np.asarray(each, float) for each in given)
+    weights = [rng.standard_normal(shape) for shape in alone.results]
+    changes = [rng.standard_normal(each.shape) for each in (q, v, *inputs)]
+    try:
+        for verb, more in (("value", None), ("transposed", weights), ("tangent", changes)):
+            arguments = (q, v, *inputs) if more is None else (q, v, inputs, *more)
+            found, known = (getattr(each, verb)(*arguments) for each in (shared, alone))
+            assert [each.tobytes() for each in found] == [each.tobytes() for each in known]
+        v[1, 3] = np.nan
+        with pytest.raises(ss.ModelError, match="v is not finite"):
+            shared.value(q, v, *inputs)
+    finally:
+        shared.processes.close()
+
+
+def test_models_that_do_not_go_to_processes_are_refused():
+    family = ss.systems.Family(lambda length: swing(length=length, mu=0.3), length=0.7)
+    with pytest.raises(ss.ModelError, match=r"processes is 2, .* at the top of a module"):
+        arrays_function(family, 1e-3, SOLVER, {"batch": 3, "processes": 2})
+
+
 def test_under_torch():
     torch = pytest.importorskip("torch", reason="the extra torch is not installed")
     world, given, how, _ = world_case()
@@ -124,10 +149,13 @@ def test_under_jax():
     [
         (0, [], "batch is 0"),
         (2.5, [], "batch is 2.5"),
+        ({"batch": 3, "processes": 0}, [], "processes is 0"),
+        ({"processes": 2}, [], "there is one member"),
         (3, [(4, 14), (12,)], r"q has shape \(4, 14\), expected \(3, 14\) or \(14,\)"),
         (3, [(14,)], "1 arguments are given"),
     ],
 )
 def test_what_is_given_wrongly_is_said(batch, shapes, said):
+    how = batch if isinstance(batch, dict) else {"batch": batch}
     with pytest.raises(ss.ModelError, match=said):
-        arrays_function(thrown(), 1e-3, SOLVER, {"batch": batch}).check(shapes)
+        arrays_function(thrown(), 1e-3, SOLVER, how).check(shapes)

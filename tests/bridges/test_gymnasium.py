@@ -299,7 +299,7 @@ def test_resting_contacts_of_an_ant_carry_its_weight():
 
 def test_steps_that_leave_compiled_code_are_the_same(monkeypatch):
     compiled = episode(gymnasium.make("stickslip/Hopper-v0"), 20, size=0.1)
-    monkeypatch.setattr("stickslip.schemes.robots.RobotMarch.make", lambda *_: None)
+    monkeypatch.setattr("stickslip.schemes.robot_march.RobotMarch.make", lambda *_: None)
     by_itself = episode(gymnasium.make("stickslip/Hopper-v0"), 20, size=0.1)
     np.testing.assert_allclose(by_itself[0], compiled[0], rtol=1e-6, atol=1e-6)
 

@@ -1,7 +1,6 @@
 """`stickslip demo`: a certified run, its file and its page; what is missing or missed is said."""
 
 import re
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -31,7 +30,6 @@ def column(out: str, claim: str) -> str:
 
 
 def test_demo(run, tmp_path, short):
-    pytest.importorskip("viser", reason="the page needs viser")
     out = tmp_path / "deep" / "out"
     result = run("demo", "--out", out, "--bodies", BODIES)
     assert (result.code, result.err) == (0, "")
@@ -51,15 +49,6 @@ def test_demo(run, tmp_path, short):
     assert re.search(rf"contacts +{np.diff(trajectory.contacts.offset).max()} at most", result.out)
     for name in ("demo.html", "demo.h5"):
         assert str(out / name) in result.out
-
-
-def test_without_the_viewer_all_but_the_page_is_there(run, tmp_path, short, monkeypatch):
-    monkeypatch.setitem(sys.modules, "viser", None)
-    result = run("demo", "--out", tmp_path, "--bodies", 4)
-    assert result.code == 0
-    result.says(str(tmp_path / "demo.html"), "stickslip[view]")
-    assert "certificate" in result.out
-    assert [path.name for path in tmp_path.iterdir()] == ["demo.h5"]
 
 
 def test_no_page(run, tmp_path, short):

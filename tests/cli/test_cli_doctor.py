@@ -45,10 +45,10 @@ def test_an_absent_core_package_is_a_fault(run, monkeypatch):
 
 
 def test_an_absent_extra_is_no_fault(run, monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", _without("viser"))
+    monkeypatch.setattr("importlib.util.find_spec", _without("matplotlib"))
     found = run("doctor")
     assert found.code == 0
-    assert 'not installed: pip install "stickslip[view]"' in found.out
+    assert 'not installed: pip install "stickslip[plots]"' in found.out
 
 
 def _without(package):

@@ -111,8 +111,8 @@ def test_run_refuses(run, robot, recorded, tmp_path):
     run("run", robot, "--until", 1, "--scheme", "variational").refuses("does not apply to robots")
     run("run", robot, "--until", 1, "--mu", 3).refuses("--mu")
     run("run", tmp_path / "gone.urdf", "--until", 1).refuses("gone.urdf", "no such file")
-    run("run", "stack", "--key", "home").refuses("--key applies to robots", "stack is none")
-    run("run", recorded, "--restitution", 0.5).refuses("--restitution", "files of robots")
+    run("run", "stack", "--key", "home").refuses("--key applies to robots", "stack is neither")
+    run("run", recorded, "--restitution", 0.5).refuses("--restitution", "robots only")
     robot.write_text("<mujoco>\n<worldbody>\n<geom typ='box'/></worldbody></mujoco>")
     run("run", robot, "--until", 1).refuses("gripper.xml", "typ", "line 3")
     robot.write_text("<sdf/>")
@@ -164,7 +164,6 @@ def test_view_of_robots_and_their_runs(run, robot, recorded, tmp_path):
 
 
 def test_a_run_is_shown_while_it_goes_on(run, robot, monkeypatch):
-    pytest.importorskip("viser", reason="the extra stickslip[view] is not installed")
     from stickslip.view.browser.live import LiveView
 
     seen = []
@@ -209,5 +208,5 @@ def test_a_world_stands_around_a_robot(run, robot, tmp_path):
     assert run("run", out, "--resume", "--until", 0.04).code == 0
     whole = ss.simulate(ss.Robot.load(robot).with_world(b.build()), until=0.04)
     assert np.array_equal(ss.read_trajectory(out).q, whole.q)
-    run("run", room, "--until", 1, "--h", 0.01, "--world", room).refuses("--world", "files of robots")
+    run("run", room, "--until", 1, "--h", 0.01, "--world", room).refuses("--world", "robots only")
     run("run", robot, "--until", 1, "--world", tmp_path / "none.toml").refuses("none.toml")

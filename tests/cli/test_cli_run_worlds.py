@@ -131,7 +131,6 @@ def test_a_signal_keeps_what_was_done(run, tmp_path, monkeypatch, number, code, 
 
 
 def test_a_run_is_shown_while_it_goes_on_and_then_played(run, tmp_path, monkeypatch):
-    pytest.importorskip("viser", reason="the extra stickslip[view] is not installed")
     from stickslip.view.browser.viewer import Viewer
 
     asked, out = [], tmp_path / "fall.h5"
@@ -153,7 +152,6 @@ def test_a_run_is_shown_while_it_goes_on_and_then_played(run, tmp_path, monkeypa
 
 
 def test_an_interrupt_of_a_shown_run_ends_it_all(run, monkeypatch):
-    pytest.importorskip("viser", reason="the extra stickslip[view] is not installed")
     from stickslip.view.browser.live import LiveView
 
     def stop(view, record):

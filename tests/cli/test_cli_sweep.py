@@ -75,7 +75,9 @@ def test_failed_runs_are_told(run, tmp_path):
     [
         (("bouncing-ball", "--vary", "q=1:2:3"), ("no parameter 'q'",)),
         (("bouncing-ball", "--vary", "e"), ("is not of the form",)),
-        (("bouncing-ball", "--vary", "e=1:2"), ("--vary 'e=1:2'",)),
+        (("bouncing-ball", "--vary", "e=1:2"), ("--vary 'e=1:2'", "neither first:last:count nor numbers")),
+        (("bouncing-ball", "--vary", "e=0:1:0"), ("0 values; the number must lie in",)),
+        (("bouncing-ball", "--vary", "e=unifrm:0:1"), ("distributions are uniform, log-uniform",)),
         (("bouncing-ball", "--vary", "e=0.1", "--e", "0.5"), ("e is given twice",)),
         (("bouncing-ball", "--vary", "e=0.1", "--heigth", "1"), ("did you mean 'height'",)),
         (("bouncing-ball", "--vary", "e=uniform:0:1"), ("samples is 0",)),

@@ -90,11 +90,6 @@ def test_a_port_in_use_is_named(run, file, at_once):
         run("view", file, "--port", port).refuses(f"port {port} on 127.0.0.1 is in use", "--port N")
 
 
-def test_a_missing_extra_is_named(run, file, monkeypatch):
-    monkeypatch.setitem(sys.modules, "viser", None)
-    run("view", file, "--port", 0).refuses("viser", "stickslip[view]")
-
-
 def test_bad_hosts_and_ports(run, file):
     run("view", file, "--port", 99999).refuses("port 99999")
     run("view", file, "--host", "nowhere.invalid", "--port", 0).refuses("nowhere.invalid")
@@ -111,7 +106,22 @@ def test_files_that_cannot_be_shown(run, tmp_path):
 
 def test_written_equations_have_no_shapes(run, tmp_path):
     ss.simulate(scenes.make("bouncing-ball").system, until=0.01, h=1e-3).save(tmp_path / "ball.h5")
-    run("view", tmp_path / "ball.h5").refuses("written equations", "stickslip plot")
+    run("view", tmp_path / "ball.h5", "--still", tmp_path / "x.png").refuses("equations", "stickslip plot")
+    run("view", tmp_path / "ball.h5", "--follow").refuses("equations", "stickslip plot")
+    assert run("view", tmp_path / "ball.h5", "--export", tmp_path / "ball.html").code == 0
+    assert "multipliers" in (tmp_path / "ball.html").read_text(encoding="utf-8")
+
+
+def test_two_runs_are_side_by_side(run, file, tmp_path, at_once):
+    other = tmp_path / "other.h5"
+    other.write_bytes(file.read_bytes())
+    found = run("view", file, other, "--port", 0)
+    assert (found.code, found.err) == (0, "")
+    assert "showing 11 and 11 records at" in found.out
+    page = tmp_path / "both.html"
+    assert run("view", file, other, "--export", page).code == 0
+    assert "<title>balls and other</title>" in page.read_text(encoding="utf-8")
+    run("view", file, other, "--still", tmp_path / "x.png").refuses("two runs are shown in the browser")
 
 
 def test_bodies_without_shapes(run, tmp_path):

@@ -107,7 +107,7 @@ ONE = {
     "unknown shape": ('{kind = "plane"}', '"brick"', "bodies[0].shape", 6, "is 'brick'"),
     "wrong length in several lines": ("    1.0,\n", "", "bodies[1].position", 12, "has shape (2,)"),
     "ragged": ("    1.0,\n", "    [1.0],\n", "bodies[1].position", 12, "give real numbers"),
-    "two of a name": ('name = "ball"', 'name = "floor"', "bodies[1]", 9, "already"),
+    "two of a name": ('name = "ball"', 'name = "floor"', "bodies[1]", 9, "used twice"),
     "no axis": ("axis = [0, 1, 0]\n", "", "joints[0]", 18, "needs an axis"),
     "zero axis": ("axis = [0, 1, 0]", "axis = [0, 0, 0]", "joints[0].axis", 23, "is zero"),
     "negative stiffness": (
@@ -183,11 +183,11 @@ def test_lines_of_json(tmp_path):
 BROKEN = {
     "empty": (b"", "model.toml", "is missing"),
     "no TOML": (b"a = = 2\n", "model.toml", "is no TOML"),
-    "no JSON": (b'{"version": 1,\n}', "model.json", "is no JSON"),
+    "no JSON": (b'{"version": 1,\n}', "model.json", "is not valid JSON"),
     "a list": (b"[1, 2]", "model.json", "is missing"),
     "no text": (b"\xff\xfe\x00\x01", "model.toml", "must be text in UTF-8"),
     "twice": (b'{"version": 1, "version": 1, "model": "world"}', "model.json", "'version' is given twice"),
-    "NaN": (b'{"version": 1, "model": "world", "gravity": [0, 0, NaN]}', "model.json", "NaN is no number"),
+    "NaN": (b'{"version": 1, "model": "world", "gravity": [0, 0, NaN]}', "model.json", "not a JSON number"),
     "inf": (b'{"version": 1, "model": "world", "gravity": [0, 0, 1e999]}', "model.json", "must be finite"),
     "digits": (b'{"version": ' + b"1" * 10_000 + b"}", "model.json", ""),
     "digits in TOML": (b"version = " + b"1" * 10_000, "model.toml", ""),

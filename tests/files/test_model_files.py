@@ -324,7 +324,7 @@ def test_functions_are_written_by_names_and_given_when_a_file_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("key", "said"),
     [
-        ('F_ext = {function = "os:system"}', "no function 'os:system' is given; known: f"),
+        ('F_ext = {function = "os:system"}', "function 'os:system' is missing; known: f"),
         ("F_ext = {function = 3}", "systems[0].F_ext: is a function without a name"),
         ('q0 = {function = "f"}', "systems[0].q0: is not an array of real numbers"),
         ('name = {function = "f"}', "systems[0].name"),
@@ -366,7 +366,7 @@ def test_functions_are_refused_by_their_names(tmp_path):
     class Mine(ss.Lagrangian):
         pass
 
-    refused(ss.NonsmoothSystem([Mine("ball", M=1.0, q0=1.0)]), "system 'ball'", "Mine is not one")
+    refused(ss.NonsmoothSystem([Mine("ball", M=1.0, q0=1.0)]), "system 'ball'", "Mine cannot be written")
     assert not list(tmp_path.iterdir())
 
 
@@ -468,7 +468,7 @@ def test_a_run_of_a_scene_with_functions_goes_on_by_its_file(tmp_path):
         ('scene = "moving-wall"\n[parameters]\nwat = 1.0', "no parameter 'wat'"),
         ('scene = "moving-wall"\n[parameters]\nh = -1.0', "h is -1.0"),
         ('scene = "stack"\n[parameters]\nbodies = 100000', "a file may ask for 1000 at most"),
-        ('scene = "os:system"', "no scene"),
+        ('scene = "os:system"', "unknown scene"),
         ('code = "print()"\nscene = "stack"', "unknown key"),
     ],
 )

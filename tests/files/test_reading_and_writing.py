@@ -68,7 +68,7 @@ def test_only_problems_are_written(tmp_path):
 
 
 def test_no_file(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"nowhere\.dat: the file does not exist"):
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.dat: there is no such file"):
         read(tmp_path / "nowhere.dat")
 
 

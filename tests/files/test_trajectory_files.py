@@ -93,7 +93,7 @@ def test_files_say_what_they_are(path, tmp_path):
 def test_names_of_files(made, tmp_path):
     with pytest.raises(ss.FormatError, match=r"one that ends in .hdf5, .h5, found 'run.npz'"):
         made.save(tmp_path / "run.npz")
-    with pytest.raises(FileNotFoundError, match="the file does not exist"):
+    with pytest.raises(FileNotFoundError, match="there is no such file"):
         ss.read_trajectory(tmp_path / "none.h5")
     (tmp_path / "text.h5").write_text("text")
     with pytest.raises(ss.FormatError, match="expected an HDF5 file"):

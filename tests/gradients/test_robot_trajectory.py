@@ -127,7 +127,7 @@ def test_what_is_given_wrongly():
     end = ss.gradients.AtEnd(way)
     with pytest.raises(ModelError, match=r"control ctrl has shape \(3,\)"):
         ss.gradient(robot, end, until=0.1, controls={"ctrl": [1.0, 2.0, 3.0]})
-    with pytest.raises(ModelError, match="no control 'effort'"):
+    with pytest.raises(ModelError, match="unknown control 'effort'"):
         ss.gradient(robot, end, until=0.1, controls={"effort": [1.0]})
     with pytest.raises(ModelError, match="no derivative by 'mu'"):
         ss.gradient(robot, end, until=0.1, by=("mu",))

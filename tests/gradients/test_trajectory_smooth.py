@@ -227,7 +227,7 @@ def test_sensitivities_along_directions(world):
         ({"kappa": -1.0}, "kappa is -1.0"),
         ({"checkpoints": 0}, "checkpoints is 0"),
         ({"on_failure": "halve"}, "on_failure is 'halve'"),
-        ({"controls": {"mu": np.zeros((STEPS, 1))}}, "no control 'mu'"),
+        ({"controls": {"mu": np.zeros((STEPS, 1))}}, "unknown control 'mu'"),
         ({"controls": {"effort": np.zeros(STEPS)}}, r"control effort has shape \(9,\), expected \(9, 1\)"),
         ({"controls": {"effort": np.full((STEPS, 1), np.nan)}}, "control effort is not finite in step 0"),
         ({"controls": {"effort": "strong"}}, "control effort is str"),

@@ -182,7 +182,7 @@ GRID = np.array(np.meshgrid(np.linspace(0, 1, 5), np.linspace(0, 2, 4), [3.0])).
         (GRID @ TURN.T, "in a plane"),
         (1e-6 * GRID @ TURN.T, "in a plane"),
         (np.outer(np.arange(5.0), [1, 2, 3]), "on a line"),
-        (np.ones((6, 3)), "same point"),
+        (np.ones((6, 3)), "coincide"),
         (BOX[:3], "3 points"),
         (np.zeros((0, 3)), "0 points"),
         (np.zeros(3), r"shape \(3,\)"),

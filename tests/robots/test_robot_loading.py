@@ -173,7 +173,7 @@ def test_what_has_no_use_is_told():
 
 
 def test_a_missing_file_and_a_wrong_thing():
-    with pytest.raises(ss.ModelError, match="the file does not exist"):
+    with pytest.raises(ss.ModelError, match="there is no such file"):
         Robot.load("no/such.xml")
     with pytest.raises(ss.ModelError, match="not int"):
         Robot.load(3)

@@ -8,7 +8,6 @@ import pytest
 import stickslip as ss
 from stickslip.problem.residuals import judge
 from stickslip.view.browser.export import page_of
-from stickslip.view.browser.panel import body_html, readout_html
 from stickslip.view.browser.stage import Stage
 
 G, H, MASS = 9.81, 0.01, 1000.0
@@ -123,8 +122,7 @@ def test_viewers_say_which_forces_are_one_of_many():
     stage = Stage.of(run)
     frame = stage.frame(-1)
     assert (frame.arrow_colours > frame.colours).any(), "pale"
-    assert "4 with a force that is one of many" in readout_html(frame.readout)
-    assert "one of many" in body_html(stage, frame, 1)
+    assert frame.readout.many == 4
     assert "pale arrows" in page_of(run)
 
 

@@ -119,7 +119,7 @@ def test_a_run_of_joined_systems_is_saved_and_goes_on(tmp_path):
 
 
 @pytest.mark.parametrize(("make", "words"), [
-    (lambda: Coupling("s", (), 0.0), "coupling 's' names no system"),
+    (lambda: Coupling("s", (), 0.0), "coupling 's' must name systems"),
     (lambda: Coupling("s", ("a", "a"), 0.0), "each once"),
     (lambda: Coupling("s", "a", None), "force is missing"),
     (lambda: ss.NonsmoothSystem([mass("a", 0.0)], couplings=[3]), "a int is not a Coupling"),

@@ -156,7 +156,7 @@ MECHANICAL = {
     r"at t = 0 s, dF_int_dq has shape \(3, 3\), expected \(2, 2\)": {
         "F_int": lambda q: q, "dF_int_dq": lambda q: np.eye(3),
     },
-    "a Jacobian of N is given, but N is not": {"dN_dq": np.eye(2)},
+    "a Jacobian of N is given without N": {"dN_dq": np.eye(2)},
     "T is given without u": {"T": np.eye(2)},
     r"T has shape \(2, 2\), expected \(2, 1\)": {"T": np.eye(2), "u": [1.0]},
     r"at t = 0 s, z_update has shape \(2,\), expected \(1,\)": {"z": [1.0], "z_update": lambda t: [t, t]},

@@ -209,7 +209,7 @@ def test_bad_input_is_named(relation, law, bodies, words):
 def test_other_systems_are_refused():
     body = Lagrangian("body", M=1.0, q0=np.zeros(7))
     for relation, law in ((BallJoint([0, 0, 0]), Equality(3)), (SpherePlane(0.1), LAWS[1])):
-        with pytest.raises(ModelError, match="between Newton-Euler bodies"):
+        with pytest.raises(ModelError, match="one or two Newton-Euler bodies"):
             NonsmoothSystem([body], [Interaction("tie", "body", relation, law)])
 
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from view.held import held
 
 from stickslip.simulation.world_model import ShapeRecord
-from stickslip.view.browser.painter import Painter
-from stickslip.view.browser.panel import body_html, readout_html
+from stickslip.view.browser.export import page_of
 from stickslip.view.browser.stage import Stage
 
 BAD = (np.nan, np.inf, -np.inf, 1e308, -1e308, 1e160)
@@ -16,34 +16,18 @@ BOX = 1
 HULL = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
 
 
-class Node:
-    """Takes what it is given."""
-
-
-class Scene:
-    def __getattr__(self, verb):
-        return lambda *_, **given: (self.__dict__.setdefault("given", []).append(given), Node())[1]
-
-
 def check_drawn(run):
-    """All that is sent to a browser is a number; what is said can be said."""
-    stage, scene = Stage.of(run), Scene()
-    painter = Painter(scene, stage)
-    for given in scene.given:
-        for name in ("vertices", "batched_wxyzs", "batched_positions", "batched_scales"):
-            assert np.isfinite(given.get(name, 0.0)).all(), name
-        assert np.min(given.get("batched_scales", 0.0)) >= 0.0
-    camera = painter.camera()
-    assert np.isfinite([camera.position, camera.look_at, camera.up]).all()
-    for k in (0, 5):
-        frame = stage.frame(k)
-        painter.show(frame)
-        for places in (*frame.positions, frame.points, frame.arrows):
-            assert np.isfinite(painter.drawn(places)).all()
-        assert all(np.isfinite(turns).all() for turns in frame.quaternions)
-        readout_html(frame.readout).encode()
-        body_html(stage, frame, BOX).encode()
-    return stage
+    """All places and sizes that a page holds are numbers; velocities and gaps are shown as they are."""
+    found = held(page_of(run, frames=3))["runs"][0]
+    for name in ("x", "p", "point", "load"):
+        assert np.isfinite(found[name]).all(), name
+    for group in found["groups"]:
+        for name in ("x", "p", "scale"):
+            assert np.isfinite(group[name]).all(), name
+        assert (group["scale"] >= 0.0).all()
+        assert all(np.isfinite(mesh["v"]).all() for mesh in group["meshes"])
+    assert np.isfinite([found["zoom"], found["body"], found["arrow"], *found["centre"], *found["up"]]).all()
+    return Stage.of(run)
 
 
 def check_marked(run, shape):

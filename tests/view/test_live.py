@@ -1,18 +1,22 @@
 """A run that is shown while it goes on: the same run, held, slowed and stopped when that is wished."""
 
+import json
+import math
 import socket
+import struct
 import threading
 import time
+import urllib.request
+import zlib
 
 import numpy as np
 import pytest
+from view.held import unpacked
 from world_runs import Drop, balls, equal
 
 import stickslip as ss
 from stickslip.view.browser.live import LiveView, RunStopped, _Pace
 from stickslip.view.browser.server import ViewerError
-
-pytest.importorskip("viser", reason="the extra stickslip[view] is not installed")
 
 H = 1e-2
 
@@ -32,27 +36,31 @@ def run(world, **how):
     return ss.simulate(world, until=0.5, h=H, scheme=Drop(), **how)
 
 
-def watched(view, monkeypatch):
-    """As if a browser looked on."""
-    monkeypatch.setattr(view._server, "get_clients", lambda: {0: None})
+def instant(view, after):
+    """What a page is sent: the text and the numbers of the instant after one that it has."""
+    with urllib.request.urlopen(f"{view.url}/next?after={after}") as answer:
+        message = answer.read()
+    (long,) = struct.unpack("<I", message[:4])
+    info = json.loads(message[4 : 4 + long])
+    return info, unpacked(info["instant"], zlib.decompress(message[4 + long :]))
 
 
-def test_a_run_that_is_shown_is_the_run_that_is_not(world, view, monkeypatch):
-    watched(view, monkeypatch)
+def test_a_run_that_is_shown_is_the_run_that_is_not(world, view):
+    view._asked = math.inf  # as if a browser looked on
     shown = run(world, watch=view)
     equal(run(world), shown)
     assert view.url == f"http://127.0.0.1:{view.port}"
-    group, handle = next((g, h) for g, h in view._painter.bodies if g.moving)
-    places = np.array([shown.q[-1].reshape(-1, 7)[body, :3] for body in group.body])
-    np.testing.assert_allclose(handle.batched_positions, view._painter.drawn(places), atol=1e-5)
-    assert "0.5000 s of 0.5 s" in view._progress.content
-    assert "width:100.0%" in view._progress.content
-    assert "2 sticking" in view._readout.content
+    info, numbers = instant(view, -1)
+    assert numbers["t"] == [shown.t[-1]]
+    places = (shown.q[-1].reshape(-1, 7)[:, :3] - view._scene.centre) * view._scene.zoom
+    np.testing.assert_allclose(numbers["x"][0], places, atol=1e-4)
+    assert "t = 0.5 s of 0.5 s" in info["progress"]
+    assert info["series"][0][2] == pytest.approx(shown.energy[-1])
 
 
-def test_without_a_browser_nothing_is_painted(world, view):
+def test_without_a_browser_nothing_is_packed(world, view, monkeypatch):
+    monkeypatch.setattr(view, "_packed", lambda *_: pytest.fail("packed"))
     run(world, watch=view)
-    assert "t = 0.0000 s" in view._progress.content
 
 
 def test_a_held_run_waits_and_a_stopped_one_ends_with_what_was_done(world, view):
@@ -64,13 +72,13 @@ def test_a_held_run_waits_and_a_stopped_one_ends_with_what_was_done(world, view)
         except RunStopped as stop:
             ended.append(stop)
 
-    view._toggle()
+    view.order("hold")
     thread = threading.Thread(target=simulate)
     thread.start()
     time.sleep(0.2)
     assert thread.is_alive()
     assert view._record.t == 0.0
-    assert view._hold.label == "Go on"
+    assert instant(view, -1)[0]["held"]
     view._stopped.set()
     thread.join(30.0)
     assert not thread.is_alive()
@@ -79,7 +87,7 @@ def test_a_held_run_waits_and_a_stopped_one_ends_with_what_was_done(world, view)
 
 
 def test_a_run_may_go_no_faster_than_time(world, view):
-    view._slow.value = True
+    view.order("slow")
     began = time.monotonic()
     ss.simulate(world, until=0.2, h=H, scheme=Drop(), watch=view)
     assert time.monotonic() - began >= 0.2

@@ -8,7 +8,7 @@ from stickslip.simulation.world_model import ShapeRecord
 from stickslip.state import ModelError
 from stickslip.view.browser import meshes
 from stickslip.view.browser.instances import tiles
-from stickslip.view.browser.meshes import Mesh, halves, marker, mesh_key, shape_mesh, shape_scale
+from stickslip.view.browser.meshes import Mesh, levels, marker, mesh_key, shape_mesh, shape_scale
 
 SHAPES = [
     ss.Sphere(0.3),
@@ -60,11 +60,13 @@ def test_volume_is_that_of_the_shape(shape, monkeypatch):
     assert fine < coarse / 14.0  # second order: 16 times
 
 
-def test_halves_together_are_the_whole():
-    whole = shape_mesh(ShapeRecord("sphere", (1.0,)))
-    first, second = halves(whole)
-    assert first.volume + second.volume == pytest.approx(whole.volume)
-    assert first.volume == pytest.approx(second.volume)
+def test_levels_of_round_shapes_are_ever_coarser_and_others_have_none():
+    found = levels(ShapeRecord("sphere", (1.0,)))
+    counts = [len(mesh.triangles) for mesh in found]
+    assert counts == sorted(counts, reverse=True)
+    assert len(found) == 3
+    assert all(0.75 < mesh.volume / (4.0 * np.pi / 3.0) < 1.0 for mesh in found)
+    assert levels(ShapeRecord("cuboid", (1.0, 1.0, 1.0))) == levels(ShapeRecord("sphere", (np.nan,))) == ()
 
 
 def test_a_height_field_stands_where_its_heights_are():

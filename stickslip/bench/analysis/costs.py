@@ -27,7 +27,7 @@ class Grid:
     solvers: tuple[str, ...]
     """Names of the solvers, in the order of their first run."""
     tolerances: tuple[float, ...]
-    """Those of the campaign and those of its runs, descending [-]."""
+    """Tolerances of the campaign and of its runs, descending [-]."""
 
     def __init__(self, results: Results, time: str = "wall") -> None:
         if time not in TIMES:

@@ -154,11 +154,11 @@ class Contestant(Stored):
     """Solver with its options, as data that any process can receive."""
 
     name: str
-    """Of the registry, of a solver of Siconos (siconos-nsgs), or the one given to a user's own."""
+    """Name in the registry, of a solver of Siconos (siconos-nsgs), or the one given to a user's own."""
     options: tuple[tuple[str, Value], ...] = ()
     """Options that differ from the defaults, by name, in alphabetical order; never `tolerance`."""
     place: str = ""
-    """Where a user's own solver is: `file.py:Class` or `package.module:Class`; empty for all others."""
+    """Place of a user's own solver: `file.py:Class` or `package.module:Class`; empty for all others."""
 
     @property
     def label(self) -> str:

@@ -30,7 +30,7 @@ class Features:
     equalities: int = 0
     """Bilateral constraints of a global problem."""
     rolling: bool = False
-    """Whether some contact resists rolling."""
+    """Whether a contact has rolling friction."""
     mass_ratio: float | None = None
     """Largest over smallest mass [-]: of bodies where M shows them, else of the diagonal of M."""
     rank: int | None = None

@@ -53,7 +53,7 @@ class ProblemRecorder:
     most: int | None = None
     """Write so many files at most; the run goes on without."""
     name: str = "model"
-    """What files and the family of their problems are called."""
+    """Name of the files and of the family of their problems."""
 
     def __post_init__(self) -> None:
         Recording.check(self.every, self.most, self.start)

@@ -39,7 +39,7 @@ class SiconosSolver(Options):
 
     @staticmethod
     def absence() -> str:
-        """Why no interpreter with Siconos can be run here; empty where one can."""
+        """Reason why no interpreter with Siconos is available; empty if one is."""
         siconos = find_siconos()
         if siconos.python is not None:
             return ""

@@ -76,7 +76,7 @@ def scratch_needed(rows, motion):
     That is J, Y, W, two copies of it, and vectors. Kernels hand on its arrays, so it must not run out.
     """
     n, nv = rows + LINE, motion.qvel.shape[0] + LINE
-    return 4 * n * n + 2 * n * nv + 64 * (n + nv) + 4 * motion.M.shape[0], 48 * n + 16 * nv + 8 * WORDS
+    return 4 * n * n + 2 * n * nv + 66 * (n + nv) + 4 * motion.M.shape[0], 52 * n + 16 * nv + 8 * WORDS
 
 
 @jit

@@ -32,7 +32,7 @@ def reduce_to_contacts(problem: GlobalProblem, joints: str = "eliminate") -> Con
         M, f = 2.0 * np.eye(3), [-0.14, 0.14, 0.0]
         problem = ss.GlobalProblem(M, f, np.eye(3), np.zeros(3), ss.coulomb([0.5]))
         conversion = ss.problem.reduce_to_contacts(problem)
-        answer = conversion.recover(ss.solve(conversion.problem))
+        answer = conversion.recover(ss.solve(conversion.problem).r)
         print(answer.v)
     """
     if joints not in ("eliminate", "blocks"):

@@ -35,13 +35,13 @@ class MemberStatus(IntEnum):
     """Status of a member of a batch."""
 
     GOING = 0
-    """It makes steps."""
+    """The member makes steps."""
     UNSOLVED = 1
-    """It is held: its next step missed its tolerance."""
+    """The member is held: its next step missed its tolerance."""
     REFUSED = 2
-    """It is held: its next step has an error of the model, or of MuJoCo."""
+    """The member is held: its next step raised an error of the model or of MuJoCo."""
     LEFT = 3
-    """It is held: compiled code left its next step, and the batch has `compiled_only`."""
+    """The member is held: compiled code cannot make its next step, and the batch has `compiled_only`."""
 
 
 def carry_together(members: Sequence["Member"], interrupts: Interrupts) -> None:

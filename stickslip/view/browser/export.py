@@ -1,10 +1,12 @@
-"""A run as one HTML file that plays by itself: viser's player and the recorded scene; nothing is fetched.
-Beside the picture stand numbers of the frame, colours of contacts and notes."""
+"""A run as one HTML file that plays by itself: the viewer and the run in it; nothing is fetched."""
 
+from __future__ import annotations
+
+import hashlib
 import json
 import math
 import os
-import re
+from base64 import b64encode
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,106 +19,33 @@ import numpy as np
 
 from stickslip.files.errors import FormatError
 from stickslip.files.problems import replace_file
-from stickslip.mechanics.world import World
+from stickslip.mechanics.world import BodyKind, World
 from stickslip.problem.solution import Verdict
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.state import Array, IntArray
-from stickslip.view.browser.painter import Painter
-from stickslip.view.browser.server import ViewerError, close_server, open_server
-from stickslip.view.browser.stage import STATE_COLOURS, Frame, Readout, Stage
+from stickslip.view.browser.contents import Scene, equation_contents, strongest, world_contents
+from stickslip.view.browser.packing import Pack
+from stickslip.view.browser.server import ViewerError
+from stickslip.view.browser.stage import STATE_COLOURS, Readout, Stage
 from stickslip.view.text import line
 
-POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' blob: data:; style-src 'unsafe-inline'; "
-    "img-src data: blob:; font-src data:; connect-src data: blob:; worker-src blob: data:; "
-    "base-uri 'none'; form-action 'none'"
-)
-"""What the page may use: itself alone. A browser that knows such policies fetches nothing else."""
-LICENCE = (
-    "The player in this page is the client of viser (https://viser.studio), a work of its authors under the "
-    "MIT License; it has parts of others under their own licences."
-)
-
-
-def framed(player: str, title: str, readouts: Sequence[Readout], notes: Sequence[str]) -> str:
-    """The page: viser's player with its recording as HTML, and about it numbers of all frames, notes, a title
-    and a policy."""
-    title = escape(line(title))
-    player = re.sub(r"\s*<title>[^<]*</title>", "", player, count=1)
-    top = "<head>"
-    start = player.index(top) + len(top)
-    end = player.rindex("</body>")
-    head = (
-        f'\n    <meta charset="utf-8" />\n    <!-- {LICENCE} -->'
-        f'\n    <meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}" />'
-        f"\n    <title>{title}</title>\n    <style>{_text('overlay.css')}</style>"
-        f"\n    <script>{_text('overlay.js')}</script>"
-    )
-    return f"{player[:start]}{head}{player[start:end]}{_aside(title, readouts, notes)}{player[end:]}"
-
-
-def _aside(title: str, readouts: Sequence[Readout], notes: Sequence[str]) -> str:
-    """Time, penetration, residual, how many contacts are in each state, and what the reader should know."""
-    marked = [(name, "") for name in ("time", "penetration", "residual")]
-    marked += [(state, f'<i style="background: rgb{c}"></i>') for state, c in STATE_COLOURS.items()]
-    table = "".join(
-        f'<tr><td>{mark}{name}</td><td id="stickslip-{k}"></td></tr>' for k, (name, mark) in enumerate(marked)
-    )
-    said = "".join(f"<p>{escape(line(note))}</p>" for note in notes)
-    spec = _time_spec(np.array([each.t for each in readouts]))
-    rows = json.dumps([_row(each, spec) for each in readouts], separators=(",", ":")).replace("<", "\\u003c")
-    return (
-        f'<details id="stickslip" open><summary>{title}</summary><table>{table if readouts else ""}</table>'
-        f'{said}</details>\n    <script type="application/json" id="stickslip-rows">{rows}</script>\n  '
-    )
-
-
-def _row(readout: Readout, spec: str) -> tuple[str, ...]:
-    judged = f"{readout.residual:.1e}"
-    if readout.verdict is Verdict.MISSED:
-        judged += ", missed its tolerance"
-        if math.isfinite(readout.tolerance):
-            judged += f" of {readout.tolerance:.0e}"
-    elif readout.verdict is Verdict.RELAXED:
-        judged += ", relaxed"
-    counts = (str(readout.counts.get(state, 0)) for state in STATE_COLOURS)
-    return (f"{readout.t:{spec}} s", f"{readout.penetration:.2e} m", judged, *counts)
-
-
-def _time_spec(times: Array) -> str:
-    """How times are written: with as many decimals as tell them apart, or, where that is too long, without
-    a fixed number."""
-    steps = np.diff(times)
-    steps = steps[steps > 0.0]
-    smallest = float(steps.min()) if steps.size else 1e-3
-    digits = max(math.ceil(-math.log10(smallest) - 1e-9), 2)
-    return f".{digits}f" if digits <= 9 and np.abs(times).max(initial=0.0) < 1e7 else ".9g"
-
-
-def _text(name: str) -> str:
-    return files("stickslip.view.browser").joinpath(name).read_text(encoding="utf-8").strip()
-
-
+SCRIPTS = (
+    "vectors.js", "data.js", "colours.js", "shaders.js", "engine.js", "bodies.js", "marks.js", "camera.js",
+    "charts.js", "player.js", "panel.js", "controls.js", "live.js", "main.js",
+)  # fmt: skip
+"""The viewer, in the order in which its parts need one another."""
 FRAMES, FEWEST = 300, 60
 """Instants that are shown of a long run unless told otherwise; of very many bodies, at least so many."""
-PLACE, CONTACT = 17, 18
-"""What the place of a body in a frame takes at most, about, and a contact with its force [bytes]."""
-FINE, MEDIUM, COARSE = 2.0**-10, 2.0**-8, 2.0**-6
-"""To what bodies, contact points and arrows are rounded where a scene is 10 wide as drawn: on a screen about
-a tenth of a pixel, half of one, and two."""
-AWAY = 24.0
-"""Everything is written so far from the origin, and moved back as a whole: numbers from 16 to 32 share sign
-and exponent, which then take no room."""
-ASIDE = 0.09
-"""How far the scene stands to the right, because the numbers are on the left, in widths of the picture."""
-HOLD = 0.7
-"""How long the last frame stays before the player begins anew [s]."""
+BODY, CONTACT = 24, 26
+"""What a body that moves, and a contact, take in a frame at most, about [bytes]."""
+ALIKE = 0.5
+"""Two runs have one scene if their middles are nearer than this part of its size, and their sizes closer."""
 
 
 def export_html(
-    source: Trajectory | World, path: str | os.PathLike[str], *, frames: int | None = None,
-    contacts: bool = True, forces: bool = True, speed: float = 1.0, title: str | None = None,
-    megabytes: float = 7.5,
+    source: Trajectory | World, path: str | os.PathLike[str], other: Trajectory | World | None = None, *,
+    frames: int | None = None, contacts: bool = True, forces: bool = True, speed: float = 1.0,
+    title: str | None = None, megabytes: float = 7.5, names: Sequence[str] = (),
 ) -> Path:  # fmt: skip
     """Write what `page_of` gives to a file, whole or not at all, and say where it is."""
     path = Path(path)
@@ -127,7 +56,8 @@ def export_html(
             f"{path} cannot be written: there is no folder {path.absolute().parent}; make it first"
         )
     page = page_of(
-        source, frames=frames, contacts=contacts, forces=forces, speed=speed, title=title, megabytes=megabytes
+        source, other, frames=frames, contacts=contacts, forces=forces, speed=speed, title=title,
+        megabytes=megabytes, names=names,
     )  # fmt: skip
     try:
         replace_file(path, page.encode())
@@ -139,90 +69,210 @@ def export_html(
 
 
 def page_of(
-    source: Trajectory | World, *, frames: int | None = None, contacts: bool = True, forces: bool = True,
-    speed: float = 1.0, title: str | None = None, megabytes: float = 7.5,
+    source: Trajectory | World, other: Trajectory | World | None = None, *, frames: int | None = None,
+    contacts: bool = True, forces: bool = True, speed: float = 1.0, title: str | None = None,
+    megabytes: float = 7.5, names: Sequence[str] = (),
 ) -> str:  # fmt: skip
     """A run, or a world where it starts, as the text of an HTML page that needs no other file and no network;
     the same run, the same text.
 
+    other       a second run, shown beside the first
     frames      how many instants at most, evenly in time; 300 unless given, or fewer of very many bodies
     contacts    whether contact points are in it, coloured by what they do
-    forces      whether the forces of contacts are, as arrows
+    forces      whether arrows of the forces of contacts are shown at first
     speed       seconds of the run in a second
     title       of the page
     megabytes   about how large the page may be; of more contacts than fit those with the largest forces are
-                drawn, and the page says so
+                in it, and the page says so
+    names       what the runs are called where there are two
     """
-    if not isinstance(source, Trajectory | World) or (isinstance(source, Trajectory) and not source.of_world):
-        kind = type(source).__name__
-        raise ViewerError(f"a {kind} has no bodies to draw; the run of a World, or a World, is needed")
-    if frames is not None and frames < 1:
-        raise ViewerError(f"{frames} frames cannot be shown; give at least 1")
     if not 0.0 < speed < math.inf:
         raise ViewerError(f"a run cannot be played at {speed:g} times its speed; give a positive number")
-    stage = Stage.of(source)
-    rows = _chosen(stage, frames, megabytes)
-    run = source if isinstance(source, Trajectory) else None
-    readouts = [] if run is None else [_worst(stage, run, rows, k) for k in range(rows.size)]
-    waits = np.append(np.diff(stage.times[rows]) / speed, HOLD if rows.size > 1 else 0.0)
-    title = title or f"{len(stage.model)} bodies"
-
-    def page_with(most: int) -> str:
-        player = _player(stage, rows, waits, most, contacts, forces)
-        notes = _notes(stage, rows, most, readouts, speed)
-        if run is not None and run.relaxed:
-            notes.insert(0, f"relaxed, {run.relaxation}: not certified by the exact law")
-        return framed(player, title, readouts, notes)
-
-    counts = [each.contacts for each in readouts] if contacts or forces else []
-    page = page_with(max(counts, default=0))
-    excess = len(page) - 1e6 * megabytes
-    if excess > 0.0 and any(counts):
-        page = page_with(_cap(counts, max(0, sum(counts) - math.ceil(excess / CONTACT))))
-    return page
+    reels = reels_of(source, other, frames=frames, contacts=contacts, megabytes=megabytes)
+    return page_of_reels(reels, forces=forces, speed=speed, title=title, megabytes=megabytes, names=names)
 
 
-def _player(stage: Stage, rows: IntArray, waits: Array, most: int, contacts: bool, forces: bool) -> str:
-    """viser's player with the recorded scene: those instants, each for so long [s], with so many contacts at
-    most."""
-    server = open_server(port=0)  # viser builds scenes for servers only
-    try:
-        recorder = server.get_scene_serializer()
-        painter = _Rounded(server.scene, stage)
-        painter.look(server.initial_camera, -ASIDE)
-        for k, row in enumerate(rows):
-            painter.show(painter.rounded(_strongest(stage.frame(int(row)), most)), contacts, forces)
-            _run_in_page(server, f"stickslip.show({k})")
-            recorder.insert_sleep(float(waits[k]))
-        return str(recorder.as_html())
-    finally:
-        close_server(server)
+@np.errstate(all="ignore")  # a run that blew up is shown all the same
+def reels_of(
+    source: Trajectory | World, other: Trajectory | World | None, *, frames: int | None, contacts: bool,
+    megabytes: float,
+) -> list[Reel]:  # fmt: skip
+    """What a page shows of one run or of two, two of one scene about the same middle; see `page_of`."""
+    sources = [source] if other is None else [source, other]
+    for one in sources:
+        if not isinstance(one, Trajectory | World):
+            kind = type(one).__name__
+            raise ViewerError(f"a {kind} cannot be shown; a run, or a World, is needed")
+    if frames is not None and frames < 1:
+        raise ViewerError(f"{frames} frames cannot be shown; give at least 1")
+    reels = [Reel(one, frames, megabytes / len(sources), contacts) for one in sources]
+    if len(reels) > 1:
+        reels[1].scene = _alike(reels[0], reels[1])
+    return reels
 
 
-def _chosen(stage: Stage, frames: int | None, megabytes: float) -> IntArray:
-    """Which instants are shown: all, or so many evenly in time, with the first and the last."""
-    if frames is None:
-        groups = [group for group in stage.instances if group.moving]
-        # The two shades of balls are at the same places, which are then sent once.
-        sent = {(g.body.tobytes(), g.position.tobytes(), g.quaternion.tobytes()): len(g) for g in groups}
-        moving = sum(sent.values())
-        frames = min(FRAMES, max(FEWEST, int(0.5e6 * megabytes / (PLACE * max(1, moving)))))
-    times = stage.times
-    if len(stage) <= frames:
-        return np.arange(len(stage))
+def page_of_reels(
+    reels: Sequence[Reel], *, forces: bool, speed: float, title: str | None, megabytes: float,
+    names: Sequence[str],
+) -> str:  # fmt: skip
+    """The text of the page of one run or of two; see `page_of`."""
+    called = [*names, "first run", "second run"][: len(reels)] if len(reels) > 1 else [""]
+    # 1. The whole page, to know its size; then with fewer contacts where that is too much.
+    content = contents_of(reels, called, speed, forces)
+    excess = len(content[1]) - 1e6 * megabytes
+    if excess > 0.0 and any(reel.counts for reel in reels):
+        for reel in reels:
+            reel.bound(excess * 0.75 / len(reels))
+        content = contents_of(reels, called, speed, forces)
+    # 2. The page.
+    return framed(title or _title(reels), *content)
+
+
+class Reel:
+    """The instants of one run that a page shows."""
+
+    def __init__(self, source: Trajectory | World, frames: int | None, megabytes: float, contacts: bool):
+        self.run = source if isinstance(source, Trajectory) else None
+        """The run; None of a world alone."""
+        self.stage: Stage | None = None
+        """What is drawn; None of written equations."""
+        if self.run is None or self.run.of_world:
+            self.stage = Stage.of(source)
+        self.scene = None if self.stage is None else Scene(self.stage)
+        """The stage as it is drawn."""
+        times = self.run.t if self.run is not None else np.zeros(1)
+        self.rows = chosen(times, frames or self._fitting(megabytes))
+        """Numbers of the records that are shown [-], shape (n,)."""
+        self.length = len(times)
+        """How many records there are."""
+        self.frames, self.readouts = [], []
+        if self.stage is not None:
+            self.frames = [self.stage.frame(int(row)) for row in self.rows]
+            self.readouts = [_worst(self, k) for k in range(self.rows.size)]
+        self.counts = [len(frame.points) for frame in self.frames]
+        """Contacts of each instant."""
+        self.most = max(self.counts, default=0) if contacts else 0
+        """How many contacts an instant has at most."""
+
+    def _fitting(self, megabytes: float) -> int:
+        if self.stage is None:
+            return 10 * FRAMES
+        moving = int((self.stage.model.kind != BodyKind.FIXED).sum())
+        return min(FRAMES, max(FEWEST, int(0.5e6 * megabytes / (BODY * max(1, moving)))))
+
+    def bound(self, excess: float) -> None:
+        """Leave out contacts that take so many bytes."""
+        if any(self.counts) and self.most:
+            self.most = _cap(self.counts, max(0, sum(self.counts) - math.ceil(excess / CONTACT)))
+
+    def contents(self, pack: Pack, title: str) -> dict[str, Any]:
+        """The run as the page holds it."""
+        if self.scene is None:
+            assert self.run is not None
+            return equation_contents(pack, self.run, self.rows, title)
+        frames = [strongest(frame, self.most) for frame in self.frames]
+        return world_contents(pack, self.scene, self.run, self.rows, frames, self.readouts, title)
+
+    @property
+    def notes(self) -> list[str]:
+        """What is not as the reader would expect."""
+        notes = []
+        if self.run is not None and self.run.relaxed:
+            notes.append(f"relaxed, {self.run.relaxation}: not certified by the exact law")
+        if self.rows.size < self.length:
+            notes.append(
+                f"{self.rows.size} of {self.length} records are shown; penetration and residual are the "
+                "worst since the one shown before"
+            )
+        if 0 < self.most < max(self.counts, default=0):
+            notes.append(f"of more than {self.most} contacts, those with the largest forces are drawn")
+        if any(each.many for each in self.readouts):
+            notes.append("pale arrows: forces that are one of many with the same motion, those of least norm")
+        if any(each.lost for each in self.readouts):
+            notes.append("bodies whose place is no number, or too far away, are drawn in the middle")
+        if self.stage is not None and self.stage.unknown:
+            notes.append(f"shapes of unknown looks are only marked: {', '.join(self.stage.unknown)}")
+        return notes
+
+
+@np.errstate(all="ignore")
+def contents_of(
+    reels: Sequence[Reel], names: Sequence[str], speed: float, forces: bool, **more: Any
+) -> tuple[dict[str, Any], str]:
+    """What a page holds, and its numbers as text."""
+    pack = Pack()
+    runs = [reel.contents(pack, line(name)) for reel, name in zip(reels, names, strict=True)]
+    notes = list(dict.fromkeys(note for reel in reels for note in reel.notes))
+    if speed != 1.0:
+        notes.append(f"played at {speed:g} times the speed of the run")
+    bodies = any(reel.stage is not None for reel in reels)
+    content = {
+        "runs": runs, "notes": notes, "speed": speed, "forces": forces and bodies,
+        "states": [[name, list(colour)] for name, colour in STATE_COLOURS.items()],
+        "verdicts": [verdict.value for verdict in Verdict],
+    } | more  # fmt: skip
+    return content, pack.text()
+
+
+def framed(title: str, content: dict[str, Any], numbers: str) -> str:
+    """The page: markup, style, what it holds, and scripts; a policy lets it use itself alone."""
+    style = _text("viewer.css")
+    script = f'"use strict";\n(() => {{\n{"".join(_text(name) for name in SCRIPTS)}}})();\n'
+    live = "'self'" if content.get("live") else "'none'"
+    policy = (
+        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
+        f"img-src data: blob:; connect-src {live}; base-uri 'none'; form-action 'none'"
+    )
+    held = json.dumps(content, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    title = escape(line(title))
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}"/>\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"/>\n'
+        f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        f"{_text('viewer.html').replace('TITLE', title)}"
+        f'<script type="application/json" id="contents">{held}</script>\n'
+        f'<script type="text/plain" id="numbers">{numbers}</script>\n'
+        f"<script>{script}</script>\n</body>\n</html>\n"
+    )
+
+
+def chosen(times: Array, frames: int) -> IntArray:
+    """Which instants are shown: all, or so many evenly in time, with both ends [-], shape (n,)."""
+    count = len(times)
+    if count <= frames:
+        return np.arange(count)
     if frames == 1:
         return np.array([0])
     even = np.linspace(times[0], times[-1], frames)
-    right = np.clip(np.searchsorted(times, even), 1, len(stage) - 1)
+    right = np.clip(np.searchsorted(times, even), 1, count - 1)
     nearer = right - (even - times[right - 1] < times[right] - even)
-    return np.unique(np.concatenate([[0], nearer, [len(stage) - 1]]))
+    return np.unique(np.concatenate([[0], nearer, [count - 1]]))
 
 
-def _worst(stage: Stage, run: Trajectory, rows: IntArray, k: int) -> Readout:
-    """The numbers of frame k: the worst since the frame before, as a record has since the record before."""
+def _alike(first: Reel, second: Reel) -> Scene | None:
+    """The second scene, drawn about the middle of the first where both are in one place."""
+    if first.stage is None or second.stage is None:
+        return second.scene
+    one, two = first.stage.surroundings, second.stage.surroundings
+    near = np.linalg.norm(one.centre - two.centre) <= ALIKE * one.size
+    return Scene(second.stage, first.stage if near and ALIKE <= one.size / two.size <= 1 / ALIKE else None)
+
+
+def _title(reels: Sequence[Reel]) -> str:
+    stage = reels[0].stage
+    title = "written equations" if stage is None else f"{len(stage.model)} bodies"
+    return title if len(reels) == 1 else f"{title}, two runs"
+
+
+def _worst(reel: Reel, k: int) -> Readout:
+    """The numbers of instant k: the worst since the one before, as a record has since the record before."""
+    run, rows = reel.run, reel.rows
+    if run is None:
+        return reel.frames[k].readout
     since = slice(rows[k - 1] + 1 if k else rows[0], rows[k] + 1)
     return replace(
-        stage.frame(int(rows[k])).readout, penetration=float(np.max(run.penetration[since])),
+        reel.frames[k].readout, penetration=float(np.max(run.penetration[since])),
         verdict=tuple(Verdict)[int(run.verdicts[since].max())],
         residual=float(np.max(run.natural_scaled[since])),
     )  # fmt: skip
@@ -236,73 +286,9 @@ def _cap(counts: list[int], room: int) -> int:
     return max(fits, 1)
 
 
-def _notes(stage: Stage, rows: IntArray, most: int, readouts: list[Readout], speed: float) -> list[str]:
-    """What is not as the reader would expect."""
-    notes = []
-    if rows.size < len(stage):
-        notes.append(
-            f"{rows.size} of {len(stage)} records are shown; penetration and residual are the worst since "
-            "the one shown before"
-        )
-    if 0 < most < max((each.contacts for each in readouts), default=0):
-        notes.append(f"of more than {most} contacts, those with the largest forces are drawn")
-    if any(each.many for each in readouts):
-        notes.append("pale arrows: forces that are one of many with the same motion, those of least norm")
-    if speed != 1.0:
-        notes.append(f"played at {speed:g} times the speed of the run")
-    if any(each.lost for each in readouts):
-        notes.append("bodies whose place is no number, or too far away, are drawn in the middle")
-    if stage.unknown:
-        notes.append(f"shapes of unknown looks are only marked: {', '.join(stage.unknown)}")
-    return notes
+def _digest(text: str) -> str:
+    return "sha256-" + b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _strongest(frame: Frame, most: int) -> Frame:
-    """The frame with so many contacts at most, those with the largest forces, in their order."""
-    if len(frame.points) <= most:
-        return frame
-    keep = np.sort(np.argsort(-np.linalg.norm(frame.forces, axis=1), kind="stable")[:most])
-    of_contacts = ("points", "arrows", "colours", "states", "forces", "choice", "pairs")
-    return replace(frame, **{name: getattr(frame, name)[keep] for name in of_contacts})
-
-
-class _Rounded(Painter):
-    """Draws to a precision that is not seen, so that what is sent compresses: low bits are zero, and what
-    rests is the same from frame to frame."""
-
-    def __init__(self, scene: Any, stage: Stage):
-        super().__init__(scene, stage)
-        for handle in (*(handle for _, handle in self.bodies), self.points, self.arrows):
-            handle.position = (-AWAY, -AWAY, -AWAY)
-
-    def drawn(self, x: Array) -> Array:
-        """Places [m] as they are drawn, shape (..., 3), float32."""
-        return np.asarray(_round((x - self.stage.centre) * self.zoom, FINE) + AWAY, np.float32)
-
-    def rounded(self, frame: Frame) -> Frame:
-        """The frame with orientations as fine as the surfaces of bodies need, and coarser contacts."""
-        turns = []
-        for group, turn in zip(self.stage.instances, frame.quaternions, strict=True):
-            widest = np.abs(group.scale).max(initial=0.0) * np.abs(group.mesh.vertices).max(initial=0.0)
-            bits = math.ceil(math.log2(max(self.zoom * float(widest), FINE) / FINE))
-            turns.append(_round(turn, 2.0 ** -min(max(bits, 7), 14)))
-        start, end = frame.arrows[:, 0], frame.arrows[:, 1]
-        points, start = self._near(frame.points, MEDIUM), self._near(start, MEDIUM)
-        arrows = np.stack([start, start + _round((end - start) * self.zoom, COARSE) / self.zoom], axis=1)
-        return replace(frame, quaternions=tuple(turns), points=points, arrows=arrows)
-
-    def _near(self, x: Array, step: float) -> Array:
-        centre = self.stage.centre
-        return centre + _round((x - centre) * self.zoom, step) / self.zoom
-
-
-def _round(x: Array, step: float) -> Array:
-    return np.asarray(np.round(x / step) * step) + 0.0  # no negative zeros
-
-
-def _run_in_page(server: Any, script: str) -> None:
-    """Have the player run a line of script when it comes to this place of the recording."""
-    from viser._messages import RunJavascriptMessage
-
-    # viser's own way to do so, for its plots; it has no public name for it.
-    server._websock_server.queue_message(RunJavascriptMessage(source=script))
+def _text(name: str) -> str:
+    return files("stickslip.view.browser").joinpath("client", name).read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from stickslip.mechanics.world import BodyKind
 from stickslip.rotations import matrices, product, turned, units
 from stickslip.simulation.world_model import ShapeRecord, WorldModel
 from stickslip.state import Array, BoolArray, IntArray, ModelError
-from stickslip.view.browser.meshes import Mesh, halves, marker, mesh_key, shape_mesh, shape_scale
+from stickslip.view.browser.meshes import Mesh, levels, marker, mesh_key, shape_mesh, shape_scale
 
 LARGEST, SMALLEST = 1e30, 1e-30
 """Lengths that can be drawn, and coordinates up to the former [m]: their squares and ratios are numbers."""
@@ -227,10 +227,8 @@ def _mesh(polygons: list[Array]) -> Mesh:
     return Mesh(np.concatenate(vertices), np.concatenate(triangles))
 
 
-MARKED = 1000
-"""Most balls that are drawn in two shades, so that one sees them turn: it takes two copies for each."""
-SHADE, PLANE_SHADE = 0.7, 0.86
-"""Brightness of the darker of two shades of balls, and of the tiles of planes."""
+PLANE_SHADE = 0.86
+"""Brightness of the darker of two shades of the tiles of planes."""
 BODIES = (
     (191, 148, 71), (96, 132, 168), (178, 102, 76), (110, 143, 96), (140, 112, 163), (180, 160, 118),
 )  # fmt: skip
@@ -261,6 +259,8 @@ class Instances:
     """Whether any of the bodies is not fixed."""
     ground: bool = False
     """Whether it stands for planes."""
+    levels: tuple[Mesh, ...] = ()
+    """The mesh of round shapes with fewer and fewer triangles; none of others."""
 
     def __len__(self) -> int:
         return self.body.size
@@ -291,20 +291,20 @@ def instances_of(model: WorldModel, around: Surroundings) -> tuple[tuple[Instanc
 def _group(
     model: WorldModel, around: Surroundings, rows: IntArray, number: int, unknown: dict[str, None]
 ) -> list[Instances]:
-    """The copies of one mesh; two groups where it has two shades."""
+    """The copies of one mesh; of planes two groups, for their two shades."""
     first = model.shapes[rows[0]]
     if first.kind == "plane":
         return _planes(model, around, rows, number)
-    meshes, scale = _copies(model, around, rows, unknown)
+    mesh, scale = _copies(model, around, rows, unknown)
     body = model.shape_body[rows]
-    colour = np.array([colour_of(model, int(k)) for k in body], float)
+    colour = np.array([colour_of(model, int(k)) for k in body], np.uint8)
     kind = "".join(c if c.isascii() and c.isalnum() else "-" for c in first.kind[:40])
+    known = first.kind not in unknown
     return [
         Instances(
-            f"{kind}-{number + k}", mesh, body, model.shape_position[rows], model.shape_quaternion[rows],
-            scale, (shade * colour).round().astype(np.uint8), _moving(model, body),
+            f"{kind}-{number}", mesh, body, model.shape_position[rows], model.shape_quaternion[rows], scale,
+            colour, _moving(model, body), levels=levels(first) if known else (),
         )
-        for k, (mesh, shade) in enumerate(zip(meshes, (1.0, SHADE), strict=False))
     ]  # fmt: skip
 
 
@@ -346,18 +346,16 @@ def _moving(model: WorldModel, body: IntArray) -> bool:
 
 def _copies(
     model: WorldModel, around: Surroundings, rows: IntArray, unknown: dict[str, None]
-) -> tuple[tuple[Mesh, ...], Array]:
-    """The mesh of shapes that share one, or its two halves, and the scales of the shapes."""
+) -> tuple[Mesh, Array]:
+    """The mesh of shapes that share one, and the scales of the shapes."""
     first = model.shapes[rows[0]]
     try:
         mesh = shape_mesh(first, rows.size)
     except ModelError:
         unknown[first.kind] = None
-        return (marker(),), np.full((rows.size, 3), 0.5 * around.body)
+        return marker(), np.full((rows.size, 3), 0.5 * around.body)
     scales = {id(shape): shape_scale(shape) for shape in (model.shapes[k] for k in rows)}
-    scale = np.array([scales[id(model.shapes[k])] for k in rows], float)
-    round_ = first.kind in ("sphere", "ellipsoid")
-    return (halves(mesh) if round_ and rows.size <= MARKED else (mesh,)), scale
+    return mesh, np.array([scales[id(model.shapes[k])] for k in rows], float)
 
 
 def colour_of(model: WorldModel, body: int, fixed: tuple[int, int, int] = FIXED) -> tuple[int, int, int]:

@@ -1,16 +1,22 @@
 """A run in the browser while it goes on."""
 
+import json
 import math
+import struct
 import threading
 import time
+from typing import Any
+
+import numpy as np
 
 from stickslip.mechanics.world import World
 from stickslip.simulation.record import Record
 from stickslip.simulation.trajectory import Trajectory
-from stickslip.view.browser.painter import Painter
-from stickslip.view.browser.panel import readout_html, shown_time
-from stickslip.view.browser.server import Served, close_server
+from stickslip.view.browser.export import Reel, contents_of, framed
+from stickslip.view.browser.packing import Pack
+from stickslip.view.browser.server import BYTES, HTML, NOTHING, Answer, Served
 from stickslip.view.browser.stage import Stage
+from stickslip.view.text import line
 
 OFTEN = 1.0 / 30.0
 """Least time between two pictures [s]."""
@@ -19,6 +25,12 @@ SHARE = 8.0
 than one part in so many."""
 NAP = 0.05
 """How long a run that is held waits before it looks whether it still is [s]."""
+PATIENCE = 10.0
+"""How long a page waits for an instant before it asks anew [s]."""
+SEEN = 2.0
+"""How long after a page has asked somebody is taken to look [s]."""
+SERIES = (("energy", "kinetic + potential", "J"), ("dissipated", "dissipated", "J"))
+"""Numbers of records that pages plot, how they are called, and their units."""
 
 
 class RunStopped(Exception):  # noqa: N818
@@ -38,31 +50,73 @@ class LiveView(Served):
 
     def __init__(
         self, world: World | Trajectory, host: str = "127.0.0.1", port: int = 8080, *,
-        until: float | None = None,
+        until: float | None = None, title: str | None = None,
     ):  # fmt: skip
         """world: what is shown; of a run that is written by another process, that run so far."""
-        self.stage = Stage.of(world)
-        """What is shown."""
         self._until = until
-        self._lock = threading.Lock()
-        self._held, self._stopped = threading.Event(), threading.Event()
-        self._closed = False
+        self._news = threading.Condition()
+        self._held, self._stopped, self._slow = threading.Event(), threading.Event(), threading.Event()
         self._pace = _Pace()
         self._record: Record | None = None
-        self._next = -math.inf
+        self._next, self._asked = -math.inf, -math.inf
+        self._number, self._message = 0, b""
+        source = world if isinstance(world, World) else world[-1:]
+        reel = Reel(source, None, 1.0, contacts=True)
+        assert reel.scene is not None
+        self.stage: Stage = reel.scene.stage
+        """What is shown."""
+        self._scene = reel.scene
+        content, numbers = contents_of([reel], [""], 1.0, forces=True, live=True)
+        bodies = f"{len(self.stage.model)} bodies"
+        self._page = framed(f"{line(title or bodies)}, live", content, numbers).encode()
         super().__init__(host, port)
-
-    def _open(self) -> None:
-        """Build the scene and the panel."""
-        self._painter = Painter(self._server.scene, self.stage)
-        self._painter.look(self._server.initial_camera)
-        self._build_panel()
 
     def close(self) -> None:
         """End the server; once is enough."""
-        if not self._closed:
-            self._closed = True
-            close_server(self._server)
+        super().close()
+        with self._news:
+            self._news.notify_all()
+
+    def answer(self, path: str, query: dict[str, str]) -> Answer:
+        """The page, and each next instant when it is there."""
+        if path == "/kind":
+            return Answer(b"live")
+        if path == "/next":
+            return self._after(query.get("after", ""))
+        return Answer(self._page, HTML) if path in ("/", "/index.html") else NOTHING
+
+    def order(self, name: str) -> None:
+        """What a button asks for."""
+        if name == "hold":
+            if self._held.is_set():
+                self._held.clear()
+                self._pace.begin_again()
+            else:
+                self._held.set()
+            self._show()
+        elif name == "stop":
+            self._stopped.set()
+        elif name in ("slow", "fast"):
+            self._slow.set() if name == "slow" else self._slow.clear()
+            self._pace.begin_again()
+
+    def _after(self, text: str) -> Answer:
+        """The instant after one that a page has; nothing when the run is over."""
+        number = int(text) if text.lstrip("-").isdecimal() else -1
+        self._asked = time.monotonic()
+        if self._record is not None and not self._number:
+            self._show()
+        with self._news:
+            until = time.monotonic() + PATIENCE
+            while self._number <= max(number, 0) and not self._ended.is_set():
+                if not self._news.wait(max(0.0, until - time.monotonic())):
+                    break
+                self._asked = time.monotonic()
+            if self._ended.is_set():
+                return Answer(b"", BYTES)
+            if self._number <= max(number, 0):
+                return Answer(b"", status=204)
+            return Answer(self._message, BYTES)
 
     def __call__(self, record: Record) -> None:
         """Show a record if it is time to, and hold the run while that is wished."""
@@ -70,7 +124,7 @@ class LiveView(Served):
         self._pace.step(record, now)
         self._record = record
         last = self._until is not None and record.t >= self._until
-        if (now >= self._next or last) and self._server.get_clients():
+        if (now >= self._next or last) and now - self._asked < PATIENCE + SEEN:
             self._show()
         while not self._stopped.is_set() and (self._held.is_set() or self._ahead(record)):
             self._stopped.wait(NAP if self._held.is_set() else min(NAP, self._ahead(record)))
@@ -79,48 +133,40 @@ class LiveView(Served):
 
     def _ahead(self, record: Record) -> float:
         """How much earlier than in the world the record has come [s]; 0 where that does not matter."""
-        return self._pace.ahead(record.t, time.monotonic()) if self._slow.value else 0.0
+        return self._pace.ahead(record.t, time.monotonic()) if self._slow.is_set() else 0.0
 
     def _show(self) -> None:
-        """Paint the last record; callbacks of viser come here from threads of their own."""
+        """Make the last record the next instant; threads of the server come here, too."""
         record = self._record
-        if record is None or self._closed:
+        if record is None or self._ended.is_set():
             return
-        with self._lock:
-            began = time.monotonic()
-            frame = self.stage.frame_of(record)
-            with self._server.atomic():
-                self._painter.show(frame, contacts=self._contacts.value, forces=self._forces.value)
-                self._readout.content = readout_html(frame.readout)
-                self._progress.content = _progress_html(record.t, self._until, self._pace)
-            self._next = time.monotonic() + max(OFTEN, SHARE * (time.monotonic() - began))
+        began = time.monotonic()
+        with self._news:
+            self._message = self._packed(record, self._number + 1)
+            self._number += 1
+            self._news.notify_all()
+        self._next = time.monotonic() + max(OFTEN, SHARE * (time.monotonic() - began))
 
-    def _build_panel(self) -> None:
-        gui = self._server.gui
-        self._progress = gui.add_html(_progress_html(float(self.stage.times[0]), self._until, self._pace))
-        self._readout = gui.add_html(readout_html(self.stage.frame(0).readout))
-        self._hold = gui.add_button("Pause", icon="player-pause")
-        self._slow = gui.add_checkbox("no faster than real time", False)
-        self._stop = gui.add_button("Stop the run", icon="player-stop")
-        with gui.add_folder("show"):
-            self._contacts = gui.add_checkbox("contacts", True)
-            self._forces = gui.add_checkbox("forces", True)
-        self._hold.on_click(lambda _: self._toggle())
-        self._stop.on_click(lambda _: self._stopped.set())
-        self._slow.on_update(lambda _: self._pace.begin_again())
-        for control in (self._contacts, self._forces):
-            control.on_update(lambda _: self._show())
-        self._server.on_client_connect(lambda _: self._show())
+    def _packed(self, record: Record, number: int) -> bytes:
+        """An instant as the page reads it: the length of a text, the text, the numbers."""
+        frame, pack = self.stage.frame_of(record), Pack()
+        info: dict[str, Any] = {
+            "number": number, "held": self._held.is_set(),
+            "progress": progress(record.t, self._until, self._pace),
+            "instant": self._scene.moving(pack, [frame], [frame.readout]),
+            "series": [[name, unit, _value(record, key)] for key, name, unit in SERIES],
+        }  # fmt: skip
+        text = json.dumps(info, separators=(",", ":"), allow_nan=False).encode()
+        return struct.pack("<I", len(text)) + text + pack.compressed(1)
 
-    def _toggle(self) -> None:
-        if self._held.is_set():
-            self._held.clear()
-            self._pace.begin_again()
-            self._hold.label, self._hold.icon = "Pause", "player-pause"
-        else:
-            self._held.set()
-            self._hold.label, self._hold.icon = "Go on", "player-play"
-            self._show()
+
+def _value(record: Record, key: str) -> float | None:
+    """A number of a record; None where it has none."""
+    try:
+        found = float(getattr(record, key))
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
+    return found if np.isfinite(found) else None
 
 
 class _Pace:
@@ -160,19 +206,11 @@ class _Pace:
         return 0.0 if began is None else max(0.0, (t - began[0]) - (now - began[1]))
 
 
-def _progress_html(t: float, until: float | None, pace: _Pace) -> str:
-    """How far the run is and how fast it goes, as a bar and a line."""
-    share = 0.0 if until is None or until <= 0.0 else min(1.0, max(0.0, t / until))
+def progress(t: float, until: float | None, pace: _Pace) -> str:
+    """How far the run is and how fast it goes, as a sentence."""
     end = "" if until is None else f" of {until:.4g} s"
-    fast = (
-        f"{pace.steps_per_second:.3g} steps per second, {pace.speed:.3g} times real time"
-        if pace.steps_per_second > 0.0
-        else "running"
-    )
+    if pace.steps_per_second <= 0.0:
+        return f"running, t = {t:.4g} s{end}"
     return (
-        '<div style="font-size:0.8em;line-height:1.5;padding:0.4em 0.8em 0">'
-        f"<div>t = {shown_time(t)}{end}</div>"
-        '<div style="height:0.4em;background:#ddd">'
-        f'<div style="height:100%;background:#0072b2;width:{100.0 * share:.1f}%"></div></div>'
-        f"<div>{fast}</div></div>"
+        f"t = {t:.4g} s{end}; {pace.steps_per_second:.3g} steps per second, {pace.speed:.3g} times real time"
     )

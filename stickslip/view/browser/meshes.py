@@ -11,8 +11,12 @@ from stickslip.state import Array, IntArray, ModelError
 
 AROUND, FEWEST = 24, 10
 """Meridians of round shapes, and the fewest where there are very many; there are half as many parallels."""
+LEVELS = (24, 14, 8)
+"""Meridians of the meshes of one round shape, from near to far."""
+ROUND = ("sphere", "ellipsoid", "cylinder", "capsule")
+"""Kinds of shape that are drawn with more or fewer meridians."""
 TRIANGLES = 150_000
-"""Of all copies of a round shape, about: a computer without a graphics card draws so many."""
+"""Of all copies of a round shape in a file, about."""
 FINEST = 256
 """Most grid points of a height field along an axis; of finer ones some rows are left out."""
 
@@ -72,11 +76,13 @@ def shape_mesh(shape: ShapeRecord, copies: int = 1) -> Mesh:
     return make(shape, around)
 
 
-def halves(mesh: Mesh) -> tuple[Mesh, Mesh]:
-    """A round mesh as two that together are it, every other octant in each: so that one sees it turn."""
-    middle = mesh.vertices[mesh.triangles].mean(axis=1)
-    first = (middle > 0.0).sum(axis=1) % 2 == 0
-    return _some(mesh, first), _some(mesh, ~first)
+def levels(shape: ShapeRecord) -> tuple[Mesh, ...]:
+    """The mesh of a round shape with fewer and fewer triangles, for copies that are small on the screen; none
+    of others, or of a shape that cannot be drawn."""
+    make = LOOKS[shape.kind][2] if shape_scale(shape) is not None else None
+    if make is None or shape.kind not in ROUND:
+        return ()
+    return tuple(make(shape, around) for around in LEVELS)
 
 
 def marker() -> Mesh:
@@ -162,12 +168,6 @@ def _ground(shape: ShapeRecord, _: int) -> Mesh:
     a = (np.arange(len(x) - 1)[:, None] * ny + np.arange(ny - 1)).reshape(-1)
     both = np.stack([a, a + ny, a + ny + 1, a, a + ny + 1, a + 1], axis=1)
     return Mesh(vertices, both.reshape(-1, 3), flat=True)
-
-
-def _some(mesh: Mesh, which: np.ndarray) -> Mesh:
-    """Some triangles of a mesh, without vertices that none of them has."""
-    rows, triangles = np.unique(mesh.triangles[which], return_inverse=True)
-    return Mesh(mesh.vertices[rows], triangles.reshape(-1, 3).astype(np.int64), mesh.flat)
 
 
 LOOKS: dict[str, tuple[int, tuple[int | None, ...], Callable[[ShapeRecord, int], Mesh] | None]] = {

@@ -1,79 +1,90 @@
-"""The web server of a viewer: on exactly the asked port, quiet, and not shared with the world."""
+"""The web server of a viewer: on exactly the asked port, quiet, and not shared with the world.
+
+Pages of others that are open in a browser of this machine cannot read it: names of hosts that are not this
+machine's are refused, and orders need a header that no page of others may send.
+"""
 
 from __future__ import annotations
 
 import errno
-import io
 import ipaddress
 import socket
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
-
-from stickslip.extras import MissingPackage, needed
-
-if TYPE_CHECKING:
-    from viser import ViserServer
+from typing import Any, NamedTuple, Self
+from urllib.parse import parse_qs, urlsplit
 
 PORTS = 65535
 """The largest port."""
+HTML, TEXT, BYTES = "text/html; charset=utf-8", "text/plain; charset=utf-8", "application/octet-stream"
 
 
 class ViewerError(RuntimeError):
     """The viewer cannot be opened; the message says what to do."""
 
 
-def open_server(host: str = "127.0.0.1", port: int = 8080) -> ViserServer:
-    """A server of viser at `host` and `port` (0: any that is free); `close_server` ends it.
+class Answer(NamedTuple):
+    """What a request is answered with."""
 
-    viser would take the next port when one is in use, and wait for ever on a host that is not this machine's;
-    here both are a ViewerError, as is a viser that is not installed.
-    """
-    try:
-        server_class: Any = needed("viser", "the viewer").ViserServer
-    except MissingPackage as error:
-        raise ViewerError(str(error)) from None
+    body: bytes
+    kind: str = TEXT
+    """Its media type."""
+    status: int = 200
 
-    class LocalServer(server_class):  # type: ignore[misc]
-        """Whoever reaches a server of viser may ask it to open a tunnel to the world; not this one."""
 
-        def request_share_url(self, verbose: bool = True) -> None:
-            return None
-
-    address = _address(host, port)
-    with _silence():
-        server = LocalServer(host=address, port=port, label="stickslip", verbose=False)
-    if port not in (0, server.get_port()):  # somebody took it meanwhile
-        close_server(server)
-        raise _in_use(host, port)
-    server.gui.configure_theme(show_logo=False, show_share_button=False)
-    return server
+NOTHING = Answer(b"not found", status=404)
 
 
 class Served(ABC):
     """What a server shows until it is closed; use it in a `with` statement."""
 
     def __init__(self, host: str, port: int):
-        self._server: Any = open_server(host, port)
-        self.url = server_url(self._server)
-        """Where to point a browser."""
-        self.port = int(self._server.get_port())
+        address = _address(host, port)
+        self._names = {host.lower(), "localhost"}
+        self._ended = threading.Event()
+        self._server = _opened(host, address, port, self._answered, self._ended)
+        self.port = int(self._server.server_address[1])
         """The port at which it serves."""
-        try:
-            self._open()
-        except BaseException:  # nobody would be left to end the server
-            close_server(self._server)
-            raise
+        self.url = _url(address, self.port)
+        """Where to point a browser."""
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+        self._thread.name = "stickslip viewer"
+        self._thread.start()
 
     @abstractmethod
-    def _open(self) -> None:
-        """Build the scene and the panel."""
+    def answer(self, path: str, query: dict[str, str]) -> Answer:
+        """What is at a path."""
 
-    @abstractmethod
+    def order(self, name: str) -> None:  # noqa: B027 (only pages with buttons give orders)
+        """What a button of the page asks for."""
+
+    def wait(self) -> None:
+        """Return when the server is closed, or raise when the user interrupts."""
+        while not self._ended.wait(0.5):
+            pass
+
     def close(self) -> None:
         """End the server; once is enough."""
+        if not self._ended.is_set():
+            self._ended.set()
+            self._server.shutdown()
+            self._thread.join()
+            self._server.server_close()
+
+    def _answered(self, request: BaseHTTPRequestHandler) -> Answer:
+        """The answer to a request, if it comes from a page of this server."""
+        host = urlsplit(f"//{request.headers.get('Host', '')}").hostname or ""
+        if host not in self._names and not _is_address(host):
+            return Answer(b"this name is not of this machine", status=403)
+        parts = urlsplit(request.path)
+        if request.command == "POST":
+            if "X-Stickslip" not in request.headers:
+                return Answer(b"not from a page of the viewer", status=403)
+            self.order(request.headers["X-Stickslip"])
+            return Answer(b"done")
+        return self.answer(parts.path, {key: values[0] for key, values in parse_qs(parts.query).items()})
 
     def __enter__(self) -> Self:
         return self
@@ -84,20 +95,6 @@ class Served(ABC):
         self.close()
 
 
-def close_server(server: ViserServer) -> None:
-    """End a server and the connections to it; without a word."""
-    with _silence():
-        server.stop()
-
-
-def server_url(server: ViserServer) -> str:
-    """Where to point a browser of this machine."""
-    address = ipaddress.ip_address(server.get_host())
-    if address.is_unspecified:
-        address = ipaddress.ip_address("127.0.0.1" if address.version == 4 else "::1")
-    return f"http://{address if address.version == 4 else f'[{address}]'}:{server.get_port()}"
-
-
 def is_local(host: str) -> bool:
     """Whether only this machine reaches servers at `host`."""
     try:
@@ -106,22 +103,73 @@ def is_local(host: str) -> bool:
         return False
 
 
-@contextmanager
-def _silence() -> Iterator[None]:
-    """viser greets and takes its leave on stdout; in notebooks its console displays that past stdout."""
-    import rich
+def _opened(host: str, address: str, port: int, answer: Any, ended: threading.Event) -> ThreadingHTTPServer:
+    class Handler(BaseHTTPRequestHandler):
+        """Passes requests on, and says nothing."""
 
-    console = rich.get_console()
-    quiet, console.quiet = console.quiet, True
+        protocol_version = "HTTP/1.1"
+        timeout = 60.0
+
+        def do_GET(self) -> None:
+            found = answer(self)
+            self.send_response(found.status)
+            self.send_header("Content-Type", found.kind)
+            self.send_header("Content-Length", str(len(found.body)))
+            self.send_header("Cache-Control", "no-store")
+            self.send_header("X-Content-Type-Options", "nosniff")
+            self.send_header("X-Frame-Options", "SAMEORIGIN")
+            if ended.is_set():  # the next request is for whoever serves here then
+                self.send_header("Connection", "close")
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(found.body)
+
+        do_HEAD = do_POST = do_GET
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    class Server(ThreadingHTTPServer):
+        """One thread for each connection, which ends with the process."""
+
+        daemon_threads = True
+        block_on_close = False
+        address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
+
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            """A browser that went away is no error."""
+
+        def server_bind(self) -> None:
+            """Without asking who this machine is, which may take long."""
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self.socket.bind(self.server_address)
+            self.server_address = self.socket.getsockname()
+
     try:
-        with redirect_stdout(io.StringIO()):
-            yield
-    finally:
-        console.quiet = quiet
+        return Server((address, port), Handler)
+    except OSError as error:
+        raise _unopened(host, port, error) from None
+
+
+def _url(address: str, port: int) -> str:
+    """Where to point a browser of this machine."""
+    found = ipaddress.ip_address(address)
+    if found.is_unspecified:
+        found = ipaddress.ip_address("127.0.0.1" if found.version == 4 else "::1")
+    return f"http://{found if found.version == 4 else f'[{found}]'}:{port}"
+
+
+def _is_address(host: str) -> bool:
+    """Whether a name of a host is a number, which no name of a stranger's can stand for."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def _address(host: str, port: int) -> str:
-    """The address of a host of this machine at which the port is free; ViewerError if there is none."""
+    """The address of a host of this machine; ViewerError if there is none, or if the port is no port."""
     if not 0 <= port <= PORTS:
         raise ViewerError(f"port {port} is no port: take one from 1 to {PORTS}, or 0 for any that is free")
     try:
@@ -130,20 +178,15 @@ def _address(host: str, port: int) -> str:
         raise ViewerError(
             f"host {host!r} is not known: take 127.0.0.1, or an address of this machine"
         ) from None
-    family, kind, protocol, _, where = sorted(found, key=lambda one: one[0] != socket.AF_INET)[0]
-    try:
-        with socket.socket(family, kind, protocol) as trial:
-            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            trial.bind(where)
-    except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            raise _in_use(host, port) from None
-        if error.errno == errno.EADDRNOTAVAIL:
-            raise ViewerError(f"host {host!r} is not an address of this machine: take 127.0.0.1") from None
-        reason = (error.strerror or str(error)).lower()
-        raise ViewerError(f"port {port} on {host} cannot be opened: {reason}") from None
-    return str(where[0])
+    return str(sorted(found, key=lambda one: one[0] != socket.AF_INET)[0][4][0])
 
 
-def _in_use(host: str, port: int) -> ViewerError:
-    return ViewerError(f"port {port} on {host} is in use: take another with --port N (0: any that is free)")
+def _unopened(host: str, port: int, error: OSError) -> ViewerError:
+    if error.errno == errno.EADDRINUSE:
+        return ViewerError(
+            f"port {port} on {host} is in use: take another with --port N (0: any that is free)"
+        )
+    if error.errno == errno.EADDRNOTAVAIL:
+        return ViewerError(f"host {host!r} is not an address of this machine: take 127.0.0.1")
+    reason = (error.strerror or str(error)).lower()
+    return ViewerError(f"port {port} on {host} cannot be opened: {reason}")

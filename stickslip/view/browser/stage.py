@@ -77,10 +77,6 @@ class Readout:
 class Frame:
     """One instant."""
 
-    positions: tuple[Array, ...]
-    """Of the instances of each group of `Stage.instances` [m], shape (n, 3) each."""
-    quaternions: tuple[Array, ...]
-    """Their orientations, scalar first [-], shape (n, 4) each."""
     bodies: Array
     """Centres of mass of all bodies [m], shape (nb, 3)."""
     turns: Array
@@ -100,6 +96,12 @@ class Frame:
     """How the impulse of each contact was chosen, as `WorldContacts.choice` has it [-], shape (nc,)."""
     pairs: IntArray
     """First and second body of each contact [-], shape (nc, 2)."""
+    ids: IntArray
+    """Of the contacts, each kept while it lasts [-], shape (nc,)."""
+    normal: Array
+    """Normal force of each contact [N], shape (nc,)."""
+    gap: Array
+    """Signed distance of the surfaces of each contact [m], shape (nc,)."""
     velocity: Array
     """(ẋ, ω) of all bodies, inertial axes [m/s, rad/s], shape (nb, 6)."""
     readout: Readout
@@ -197,7 +199,6 @@ class Stage:
         """Any recorded instant of this world, of a run that is over or of one that goes on."""
         q, v = record.poses.reshape(-1, 7), record.twists.reshape(-1, 6)
         x, p, lost = self._placed(q)
-        posed = [group.placed(x, p) for group in self.instances]
         states, palette, counts = _shown_states(record.states)
         forces = _finite(record.contacts.force(np.array([record.h]))[0])
         points = np.clip(_finite(record.contacts.point, self.centre), *self._bounds())
@@ -206,10 +207,10 @@ class Stage:
         limit = LONGEST * self.arrow
         steps = _finite(np.where(length > limit, steps * (limit / np.maximum(length, limit)), steps))
         return Frame(
-            positions=tuple(place for place, _ in posed), quaternions=tuple(turn for _, turn in posed),
             bodies=x, turns=p, points=points, arrows=np.stack([points, points + steps], axis=1),
             colours=palette, states=states, forces=forces, choice=record.contacts.choice,
-            pairs=record.contacts.body,
+            pairs=record.contacts.body, ids=record.contacts.id,
+            normal=record.contacts.r[:, 0] / (record.h if record.h > 0.0 else 1.0), gap=record.contacts.gap,
             velocity=np.concatenate([v[:, :3], turned(p, v[:, 3:])], axis=1),
             readout=Readout(
                 record.t, record.penetration, record.natural_scaled, self.tolerance, record.verdict, counts,

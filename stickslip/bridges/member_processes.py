@@ -1,0 +1,89 @@
+"""Members of a batch function in processes: derivatives are made in Python, which threads do not share."""
+
+import os
+import pickle
+import signal
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import connection, get_context, parent_process
+from threading import Thread
+from typing import Any
+
+from stickslip.bridges.step_function import ArraysFunction, function_of
+from stickslip.schemes.step import Solver
+from stickslip.state import ModelError
+from stickslip.threads import ranges
+
+PARTS = 4
+"""Parts of the members for each process: some members take longer than others."""
+_one: ArraysFunction | None = None
+"""Of a single member, in a process of the pool."""
+
+
+class MemberProcesses:
+    """Processes that begin with the first call and end with this object; each has the function of one."""
+
+    def __init__(self, count: int, thing: Any, h: float, solver: Solver, fields: dict[str, Any]):
+        self.count = count
+        """How many."""
+        try:
+            self._given = pickle.dumps((thing, h, solver, fields))
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise ModelError(
+                f"processes is {count}, and this model does not go to other processes ({error}): its"
+                " functions must stand at the top of a module; or leave processes out"
+            ) from None
+        self._pool: ProcessPoolExecutor | None = None
+
+    def run(self, verb: str, rows: Sequence[Sequence[Any]]) -> list[Any]:
+        """What a method of the function of a member gives for the arguments in each row; None where it has
+        raised an exception."""
+        if self._pool is None:
+            context = get_context("spawn")  # a fork copies locks of threads of JAX and torch
+            self._pool = ProcessPoolExecutor(self.count, context, initializer=_begin, initargs=(self._given,))
+        parts = ranges(len(rows), PARTS * self.count)
+        try:
+            found = [self._pool.submit(_made, verb, rows[first:end]) for first, end in parts]
+            return [one for part in found for one in part.result()]
+        except BrokenProcessPool:
+            self.close()
+            raise RuntimeError(
+                "a process of a batch function ended: a script that calls it does so under"
+                ' if __name__ == "__main__":, and there must be memory for all processes'
+            ) from None
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End the processes; the next call begins others."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _begin(given: bytes) -> None:
+    """Make the function in a process, which ends with the one that has begun it and leaves Ctrl+C to it."""
+    global _one
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with_parent, daemon=True).start()
+    _one = function_of(*pickle.loads(given))
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+
+def _made(verb: str, rows: Sequence[Sequence[Any]]) -> list[Any]:
+    """What comes of some members; None where that is an exception."""
+    found: list[Any] = []
+    for row in rows:
+        try:
+            found.append(getattr(_one, verb)(*row))
+        except Exception:  # the process that asked makes it again, and has it at first hand
+            found.append(None)
+    return found
