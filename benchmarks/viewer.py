@@ -6,7 +6,6 @@ A column of spheres at the start of its collapse: every picture shows another in
 and is waited for until its pixels can be read. Needs Chromium.
 """
 
-
 import sys
 import tempfile
 from pathlib import Path
