@@ -1,1 +1,1 @@
-"""Worlds in the browser: a stage of what is drawn, and those who draw it with viser."""
+"""The viewer in the browser: what is drawn, the page that draws it, and its server."""
