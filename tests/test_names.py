@@ -77,7 +77,7 @@ def test_every_unknown_name_is_one_error_with_a_suggestion(case):
     with pytest.raises(ss.ModelError, match=f"; did you mean '{meant}'\\?$") as caught:
         call()
     assert isinstance(caught.value, KeyError)
-    assert str(caught.value).startswith("no ")  # not in quotes, as messages of a KeyError are
+    assert str(caught.value).startswith("unknown ")  # not in quotes, as messages of a KeyError are
 
 
 @pytest.mark.parametrize(

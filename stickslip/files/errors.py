@@ -14,7 +14,8 @@ class FormatError(ValueError):
 
     Example:
 
-        open("broken.dat", "w").write("not a problem")
+        from pathlib import Path
+        Path("broken.dat").write_text("not a problem")
         try:
             ss.read("broken.dat")
         except ss.FormatError as error:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stickslip.kernels import blocks, body_measures, cones, residuals
+from stickslip.kernels import blocks, body_measures, cones, contact_law, residuals
 from stickslip.kernels.blocks import RIGID
 from stickslip.kernels.jit import jit, jit_without_lock
 
@@ -168,7 +168,7 @@ def look(problem, free, r, v, first, end, u):
         own += (diagonal[k] * at.r[k]) * (diagonal[k] * at.r[k])
     residuals.unit_measures(K, residuals.EXACT, at, work, units)
     return Seen(
-        scales, residuals.stop_sums(residuals.no_map, K, scales, residuals.EXACT, at, work),
+        scales, residuals.stop_sums(contact_law.no_map, K, scales, residuals.EXACT, at, work),
         residuals.approach_sizes(K, diagonal, at), residuals.local_sizes(K, scales, diagonal, at), units, own,
         is_scaled,
     )  # fmt: skip
@@ -182,4 +182,4 @@ def single(problem, free, scales, approach, local, r, u, first, end):
     """
     K, diagonal, at, work = point_of(problem, free, r, u, first, end)
     closing = residuals.closing(K, diagonal, at, approach)
-    return closing, residuals.largest_local(residuals.no_map, K, scales, at, work, local)
+    return closing, residuals.largest_local(contact_law.no_map, K, scales, at, work, local)

@@ -144,7 +144,7 @@ def of_all(owner: str, field: str, given: Function, arguments: tuple[str, ...]) 
     if any(p.name not in arguments or p.kind in (p.KEYWORD_ONLY, p.VAR_POSITIONAL) for p in wanted):
         raise ModelError(
             f"{owner}: {field} takes ({', '.join(str(p) for p in wanted)});"
-            f" it may take ({', '.join(arguments)}), by position"
+            f" it may take any of ({', '.join(arguments)}), by position"
         )
     places = tuple(arguments.index(p.name) for p in wanted)
     if places == tuple(range(len(arguments))):

@@ -59,7 +59,7 @@ def project_redundant_rows(
 def conflict_reason(
     world: World, bodies: Bodies, joints: JointRows, rows: Array, bias: Array, unit: Array
 ) -> str:
-    """Why joints made a step fail: they prescribe contradicting motions, or their rows are nearly dependent
+    """Why joints made a step fail: they prescribe contradictory motions, or their rows are nearly dependent
     around a loop of bodies. Empty where neither is so.
 
     rows, bias: of the joints in a step, multiplied by `unit`: [-, m], shape (n, 2, 6), and [m/s], shape (n,).

@@ -229,8 +229,8 @@ class SystemSteps:
             given = np.asarray(value, float).reshape(-1)
             if given.size != z[place].size or not given.size or not np.isfinite(given).all():
                 raise ModelError(
-                    f"input {name!r}: {value!r}; the inputs of the system are its {z[place].size}"
-                    " discrete parameters z: give as many finite numbers"
+                    f"input {name!r} is {value!r}; expected {z[place].size} finite numbers,"
+                    " the discrete parameters z of the system"
                 )
             z[place] = given
         return frozen_state(state.t, state.q, state.v, z)

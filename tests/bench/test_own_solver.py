@@ -129,5 +129,5 @@ def test_names_are_those_given_before_the_place(tmp_path, problem):
     assert OwnSolver.of(f"best={tmp_path / 'mine.py'}:Mine").solve(problem).solver == "best"
     with pytest.raises(ValueError, match="does not exist"):
         OwnSolver.of(f"{tmp_path / 'nothing.py'}:Mine")
-    with pytest.raises(ValueError, match="there is a solver nsgs already"):
+    with pytest.raises(ValueError, match="the name nsgs is that of a built-in solver"):
         OwnSolver.of(f"nsgs={tmp_path / 'mine.py'}:Mine")

@@ -30,7 +30,7 @@ CASES = {
     "Absurd": (Outcome.MEMORY, "Unable to allocate 8.00 TiB"),
     "Floods": (Outcome.SOLVED, ""),
     "NotNumbers": (Outcome.RAISED, "NaN"),
-    "Liar": (Outcome.MISSED, "claims"),
+    "Liar": (Outcome.MISSED, "it reports a solution, but the judge finds an error"),
     "Raises": (Outcome.RAISED, "this is not my day"),
     "Leaves": (Outcome.RAISED, "goodbye"),
     "Parent": (Outcome.CRASHED, "ended by itself with code 4"),

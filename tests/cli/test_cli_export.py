@@ -79,7 +79,7 @@ def test_every_ending_is_written(run, world, tmp_path, name):
         (["x"], ["the name must end in .csv"]),
         (
             ["x.csv", "--table", "interactions"],
-            ["unknown table 'interactions'", "states, contacts, energies"],
+            ["has no table 'interactions'", "states, contacts, energies"],
         ),
         (["x.csv", "--table", "forces"], ["forces", "contacts"]),
         (["x.vtkhdf", "--table", "states"], ["a table is written to .csv or .parquet"]),

@@ -221,7 +221,7 @@ def test_poisson_has_none():
 
 
 def test_families_refuse_what_makes_none():
-    with pytest.raises(ss.ModelError, match="make gives int"):
+    with pytest.raises(ss.ModelError, match="make returns int; it must return a NonsmoothSystem"):
         ss.systems.Family(lambda a: 3, a=1.0)
     with pytest.raises(ss.ModelError, match="at least one number"):
         ss.systems.Family(swing)

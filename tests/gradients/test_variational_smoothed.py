@@ -159,7 +159,7 @@ def test_inputs_and_results_without_numbers(scheme, name):
         ({"h": np.array([H])}, "h is array"),
         ({"h": np.inf}, "positive and finite"),
         ({"kappa": "much"}, "kappa is 'much'"),
-        ({"kappa": np.inf}, "a number from 0"),
+        ({"kappa": np.inf}, "kappa is inf; it must be a number of at least 0"),
         ({"memory": 5}, "memory is int"),
         ({"memory": {}}, "no 'h'"),
         ({"state": "start"}, "state is str"),

@@ -142,9 +142,9 @@ def test_buffers_go_from_graph_to_graph_and_have_one_owner():
     held = buffers.bytes
     analyse(pattern).cholesky(values, buffers=buffers)
     assert buffers.bytes == held
-    with pytest.raises(RuntimeError, match="given to another"):
+    with pytest.raises(RuntimeError, match="used by another"):
         factors[0].solve(np.ones(factors[0].symbolic.pattern.size))
-    with pytest.raises(RuntimeError, match="given to another"):
+    with pytest.raises(RuntimeError, match="used by another"):
         factors[0].refactor(values)
 
 

@@ -75,9 +75,9 @@ def test_numbers_stand_where_they_belong():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"h": 0.0}, "h is 0.0; a step must be positive"),
-        ({"h": np.nan}, "a step must be positive"),
-        ({"h": -1.0}, "a step must be positive"),
+        ({"h": 0.0}, "h is 0.0; a time step must be positive and finite"),
+        ({"h": np.nan}, "a time step must be positive and finite"),
+        ({"h": -1.0}, "a time step must be positive and finite"),
         ({"h": 1e-320}, "u_bias is not finite"),
         ({"v": [1.0]}, "v has shape"),
         ({"force": [1.0, np.inf]}, "force is not finite"),

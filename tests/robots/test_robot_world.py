@@ -219,8 +219,8 @@ def _with(**what):
         (_with(joint="push"), r"joint 'push' of the world: the robot has a joint"),
         (_with(sensor=1), r"sensors of what joints do .*scale"),
         (_with(gravity=1), r"gravity is \[0.0, 0.0, -9.81\].*-1.0"),
-        (_with(name="pusher"), r"'pusher'.*has a body of that name"),
-        (_with(name="face"), r"'face'.*has a geom of that name"),
+        (_with(name="pusher"), r"'pusher'.*has a body with this name"),
+        (_with(name="face"), r"'face'.*has a geom with this name"),
         (ss.WorldBuilder(), r"not WorldBuilder; call .build\(\)"),
     ],
 )

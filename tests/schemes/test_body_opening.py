@@ -31,7 +31,7 @@ def pulled(speed):
 @pytest.mark.parametrize("speed", [1.0, 1e-4])
 def test_joints_that_contradict_each_other_are_named_in_the_first_step(speed):
     with pytest.raises(
-        ss.SimulationFailure, match=r"joints 'base', 'pin' prescribe contradicting motions"
+        ss.SimulationFailure, match=r"joints 'base', 'pin' prescribe contradictory motions"
     ) as caught:
         ss.simulate(pulled(speed), until=0.1, h=0.01)
     assert caught.value.t == 0.0

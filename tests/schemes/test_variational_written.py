@@ -299,7 +299,7 @@ def refusals():
     yield tied(own, ss.NewtonImpact()), "'tie' has forces g of its own"
     yield tied(FLOOR, ss.laws.PoissonImpact(e=0.5)), "'tie': Poisson's impact"
     yield ss.NonsmoothSystem([ss.FirstOrderLinear("tank", A=-1.0, x0=1.0)]), "'tank' is of first order"
-    yield rod(q0=(1.1, 0.0)), "'rod': at t = 0 s, y is 0.105 away from 0"
+    yield rod(q0=(1.1, 0.0)), "'rod': at t = 0 s, y is 0.105, but its law requires 0"
     yield ball(q0=-0.1), "'floor': at t = 0 s, the gap is -0.1"
     stiff = ss.LagrangianLinear("ball", M=1.0, K=90000.0, q0=1.0)
     yield ss.NonsmoothSystem([stiff]), r"'ball' oscillates at up to 300 rad/s .* needs h < 0\.00667 s"

@@ -169,7 +169,7 @@ def test_discrete_parameters_are_the_inputs_of_systems():
     live.step(10)
     assert live.state.v[0] == pytest.approx(2.0)
     np.testing.assert_array_equal(live.inputs["mass"], [4.0])
-    with pytest.raises(ss.ModelError, match="the system has 1 discrete parameters"):
+    with pytest.raises(ss.ModelError, match="expected 1 finite numbers, the discrete parameters z"):
         live.inputs["mass"] = [1.0, 2.0]
 
 

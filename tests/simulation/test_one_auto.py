@@ -34,7 +34,7 @@ def test_name_and_object_are_the_same(model, tolerance, solver):
 
 
 def test_options_that_are_not_defaults_are_told():
-    run = ss.simulate(ball(), until=0.1, h=0.01, solver=registry.make("ipm", rule="fixed", tolerance=1e-10))
+    run = ss.simulate(ball(), until=0.1, h=0.01, solver=registry.make("ipm", restarts=2, tolerance=1e-10))
     assert run.solver == "ipm" or run.solver.startswith("ipm(")
     other = ss.simulate(ball(), until=0.1, h=0.01, solver=registry.make("nsgs", max_iterations=77))
     assert other.solver == "nsgs(max_iterations=77)"

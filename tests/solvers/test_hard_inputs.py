@@ -98,7 +98,7 @@ def test_an_operator_over_other_blocks_is_refused():
     with pytest.raises(ss.ProblemError, match="block sizes that differ"):
         dataclasses.replace(problem, K=ss.problem.nonnegative(6))
     for change, text in (
-        ({"bodies": np.array([[0, -1]])}, "do not fit together"),
+        ({"bodies": np.array([[0, -1]])}, "inconsistent contact blocks"),
         ({"bodies": np.array([[0, -3], [0, -1]])}, "names a body -3"),
         ({"rows": np.full((6, 2, 6), np.nan)}, "not finite"),
         ({"rows": np.zeros((6, 2, 0))}, "without velocities"),
