@@ -273,11 +273,18 @@ def _quiet() -> Iterator[None]:
 def take_jobs(
     campaign: str, work: str, jobs: Sequence[dict[str, Any]], limits: dict[str, Any]
 ) -> dict[str, Any]:
-    """Do work on this worker: its records in their order, or what is missing, or why it cannot be done."""
-    from distributed import get_worker
+    """Do work on this worker: its records in their order, or what is missing, or why it cannot be done.
+
+    A worker that is being closed ends its processes, so that a run looks like one that crashed: another
+    worker makes it.
+    """
+    from distributed import Reschedule, get_worker
+    from distributed.core import Status
 
     worker, kind = get_worker(), thing(work)
     said = _room(worker, campaign).run([kind.from_json(job) for job in jobs], Limits(**limits))
+    if worker.status not in (Status.running, Status.paused):
+        raise Reschedule
     return {"address": worker.address, **said}
 
 
