@@ -199,6 +199,7 @@ class Seat:
         except KilledWorker:
             if len(jobs) > 1:  # one of them: each alone
                 return {"killed": True, "answers": []}
+            self._await_workers()  # a cluster that is being closed looks the same
             reason = "the worker of Dask ended under it, again and again"
             return {"answers": [{"record": jobs[0].blank(Outcome.CRASHED, reason=reason).as_json()}]}
         except DaskError:
@@ -223,6 +224,14 @@ class Seat:
                 since = None if _present(self._client) else since or time.monotonic()
                 if since is not None and time.monotonic() - since > ALONE:
                     raise DaskError(f"no worker of Dask has been there for {ALONE:.0f} s") from None
+
+    def _await_workers(self) -> None:
+        """Return when some worker is there; `DaskError` where none comes, or the scheduler is gone."""
+        end = time.monotonic() + ALONE
+        while not _present(self._client):
+            if time.monotonic() > end:
+                raise DaskError(f"no worker of Dask has been there for {ALONE:.0f} s")
+            time.sleep(0.1)
 
 
 def _present(client: Any) -> list[str]:
