@@ -4,6 +4,8 @@ M v = f + H r, u = H' v + u_bias, with M in body blocks and H in contact blocks 
 The kernels that Python calls take K as a plain tuple (`cones.Cones`).
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from stickslip.kernels import (
@@ -97,9 +99,43 @@ def is_jointed(kind):
 
 @jit
 def solve_coulomb3(K, bodies, rows, M, root, f, u_bias, tolerance, guess):
-    """`solve` over 3D Coulomb contacts; accelerated sweeps follow where they are slow and contacts many, and
-    Newton's method where contacts are few. Its steps count as sweeps do."""
+    """`solve_in_stages` over 3D Coulomb contacts; of many, accelerated sweeps follow where plain ones are
+    slow."""
     problem, n = BodyProblem(cones.Cones(*K), bodies, rows, M, root, f, u_bias), u_bias.shape[0]
+    limit = sweeps_worth(n, f.size, True)
+    few = min(max(LEAST_SWEEPS, NEWTON_SWEEPS * n * n), MOST_SWEEPS, limit) if n <= COULOMB_DENSE else 0.0
+    plan = Plan(MIXED if n > MANY else 0, few, limit)
+    return solve_in_stages(
+        body_sweeps.prepare_coulomb3, body_sweeps.run_coulomb3, plan, problem, tolerance, guess
+    )
+
+
+@jit
+def solve_blocks(K, bodies, rows, M, root, f, u_bias, tolerance, guess):
+    """`solve_in_stages` over blocks of any kind: joints, stops, dry friction, rolling and torsion."""
+    problem, n = BodyProblem(cones.Cones(*K), bodies, rows, M, root, f, u_bias), u_bias.shape[0]
+    limit = sweeps_worth(n, f.size, False)
+    plan = Plan(0, min(LEAST_SWEEPS, limit) if n <= DENSE else 0.0, limit)
+    return solve_in_stages(body_sweeps.prepare, body_sweeps.run, plan, problem, tolerance, guess)
+
+
+class Plan(NamedTuple):
+    """Sweeps of one solve."""
+
+    columns: int
+    """Sweeps that an accelerated one is mixed from [-]; 0 for plain ones alone."""
+    few: float
+    """Most before Newton's method [-]; 0 where its systems are too large."""
+    limit: float
+    """Most before other methods begin, outside [-]."""
+
+
+@jit
+def solve_in_stages(prepare, run, plan, problem, tolerance, guess):
+    """What `solve` gives: sweeps and Newton's method in turns, from a guess. Newton's steps count as sweeps.
+
+    prepare, run: those of `body_sweeps`; plan: a `Plan`.
+    """
     # 1. the guess before the judge, and sweeps and Newton's method over few contacts
     start = measure_guess(problem, guess)
     if is_enough(start.told, tolerance):
@@ -109,12 +145,8 @@ def solve_coulomb3(K, bodies, rows, M, root, f, u_bias, tolerance, guess):
         if found[4][schedule.STATE] == schedule.SOLVED:
             return found
     # 2. sweeps, and Newton's method after a few of them
-    columns, limit = MIXED if n > MANY else 0, sweeps_worth(n, f.size, True)
-    if n <= COULOMB_DENSE:
-        few = min(max(LEAST_SWEEPS, NEWTON_SWEEPS * n * n), MOST_SWEEPS, limit)
-        found = solve(
-            body_sweeps.prepare_coulomb3, body_sweeps.run_coulomb3, 0, problem, tolerance, few, start
-        )
+    if plan.few > 0.0:
+        found = solve(prepare, run, 0, problem, tolerance, plan.few, start)
         if found[4][schedule.STATE] == schedule.SOLVED:
             return found
         r, found = found[0], newton_after(problem, start.free, found, tolerance)
@@ -122,35 +154,7 @@ def solve_coulomb3(K, bodies, rows, M, root, f, u_bias, tolerance, guess):
             return found
         start = measure_guess(problem, r)
     # 3. all the sweeps that are worth it
-    return solve(
-        body_sweeps.prepare_coulomb3, body_sweeps.run_coulomb3, columns, problem, tolerance, limit, start
-    )
-
-
-@jit
-def solve_blocks(K, bodies, rows, M, root, f, u_bias, tolerance, guess):
-    """`solve` over blocks of any kind: joints, stops, dry friction, rolling and torsion; where they are few,
-    Newton's method follows a few sweeps."""
-    problem, n = BodyProblem(cones.Cones(*K), bodies, rows, M, root, f, u_bias), u_bias.shape[0]
-    start = measure_guess(problem, guess)
-    if is_enough(start.told, tolerance):
-        return accept(start)
-    if is_for_few(problem, start, tolerance):
-        found, start = solve_few(problem, start, tolerance)
-        if found[4][schedule.STATE] == schedule.SOLVED:
-            return found
-    limit = sweeps_worth(n, f.size, False)
-    if n <= DENSE:
-        found = solve(
-            body_sweeps.prepare, body_sweeps.run, 0, problem, tolerance, min(LEAST_SWEEPS, limit), start
-        )
-        if found[4][schedule.STATE] == schedule.SOLVED:
-            return found
-        r, found = found[0], newton_after(problem, start.free, found, tolerance)
-        if found[4][schedule.STATE] == schedule.SOLVED:
-            return found
-        start = measure_guess(problem, r)
-    return solve(body_sweeps.prepare, body_sweeps.run, 0, problem, tolerance, limit, start)
+    return solve(prepare, run, plan.columns, problem, tolerance, plan.limit, start)
 
 
 @jit

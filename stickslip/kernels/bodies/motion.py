@@ -152,6 +152,27 @@ def least_rate(sign, sides, row, v_start, v_free):
 
 
 @jit
+def add_impulse(bodies, rows, r, side, b, first, end, v):
+    """v (n, 6) <- v + M⁻¹ H r of body b, the given side of rows `first` to `end`."""
+    p0 = p1 = p2 = p3 = p4 = p5 = 0.0
+    for j in range(first, end):
+        p0 += rows[j, side, 0] * r[j]
+        p1 += rows[j, side, 1] * r[j]
+        p2 += rows[j, side, 2] * r[j]
+        p3 += rows[j, side, 3] * r[j]
+        p4 += rows[j, side, 4] * r[j]
+        p5 += rows[j, side, 5] * r[j]
+    m = bodies.mass[b]
+    v[b, 0] += p0 / m
+    v[b, 1] += p1 / m
+    v[b, 2] += p2 / m
+    t0, t1, t2 = times(bodies.J_inverse[b], p3, p4, p5)
+    v[b, 3] += t0
+    v[b, 4] += t1
+    v[b, 5] += t2
+
+
+@jit
 def arrive(bodies, blocks, r, free, span, q_end, v_end):
     """(u, `Energies`); q_end, v_end <- the end of the step.   free: `FreeMotion`; span: `Span`.
 
@@ -168,22 +189,7 @@ def arrive(bodies, blocks, r, free, span, q_end, v_end):
         for side in range(2):
             b = blocks.sides[i, side]
             if b >= 0 and bodies.row[b] >= 0:
-                p0 = p1 = p2 = p3 = p4 = p5 = 0.0
-                for j in range(blocks.offset[i], blocks.offset[i + 1]):
-                    p0 += rows[j, side, 0] * r[j]
-                    p1 += rows[j, side, 1] * r[j]
-                    p2 += rows[j, side, 2] * r[j]
-                    p3 += rows[j, side, 3] * r[j]
-                    p4 += rows[j, side, 4] * r[j]
-                    p5 += rows[j, side, 5] * r[j]
-                m = bodies.mass[b]
-                v[b, 0] += p0 / m
-                v[b, 1] += p1 / m
-                v[b, 2] += p2 / m
-                t0, t1, t2 = times(bodies.J_inverse[b], p3, p4, p5)
-                v[b, 3] += t0
-                v[b, 4] += t1
-                v[b, 5] += t2
+                add_impulse(bodies, rows, r, side, b, blocks.offset[i], blocks.offset[i + 1], v)
     for i in range(n):
         for k in range(6):
             if abs(v[i, k]) < NOTHING:

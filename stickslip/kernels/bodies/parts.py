@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from stickslip.kernels.bodies import correction
 from stickslip.kernels.bodies.layout import Blocks, BodyArrays
-from stickslip.kernels.bodies.motion import NOTHING, block_work, energies, force_work, move_half
-from stickslip.kernels.bodies.rotation import times
+from stickslip.kernels.bodies.motion import NOTHING, add_impulse, block_work, energies, force_work, move_half
 from stickslip.kernels.held import values_of
 from stickslip.kernels.jit import jit, jit_without_lock
 
@@ -47,22 +46,7 @@ def depart(bodies, near, blocks, r, v_free, first, end, v):
             continue
         for place in range(near.start[bodies.row[b]], near.start[bodies.row[b] + 1]):
             i, side = near.side[place] // 2, near.side[place] % 2
-            p0 = p1 = p2 = p3 = p4 = p5 = 0.0
-            for j in range(3 * i, 3 * i + 3):
-                p0 += rows[j, side, 0] * r[j]
-                p1 += rows[j, side, 1] * r[j]
-                p2 += rows[j, side, 2] * r[j]
-                p3 += rows[j, side, 3] * r[j]
-                p4 += rows[j, side, 4] * r[j]
-                p5 += rows[j, side, 5] * r[j]
-            m = bodies.mass[b]
-            v[b, 0] += p0 / m
-            v[b, 1] += p1 / m
-            v[b, 2] += p2 / m
-            t0, t1, t2 = times(bodies.J_inverse[b], p3, p4, p5)
-            v[b, 3] += t0
-            v[b, 4] += t1
-            v[b, 5] += t2
+            add_impulse(bodies, rows, r, side, b, 3 * i, 3 * i + 3, v)
         for k in range(6):
             if abs(v[b, k]) < NOTHING:
                 v[b, k] = 0.0
