@@ -47,12 +47,6 @@ def check_world(robot: "Robot", world: Any) -> None:
         raise ModelError("the robot has a world already; place all bodies with one WorldBuilder")
     if robot.source is None:
         raise ModelError("a robot loaded from an MjModel cannot have a world; load its file, text or MjSpec")
-    reactions = [one.name for one in world.sensors if one.of_joint]
-    if reactions:
-        raise ModelError(
-            f"sensors of what joints do stand around no robot ({', '.join(reactions)}): coordinates of a"
-            " robot have no reactions; write a force sensor of MuJoCo's in the robot's file"
-        )
     own = np.array(robot.model.opt.gravity)
     if not np.array_equal(own, world.gravity):
         raise ModelError(

@@ -316,7 +316,8 @@ class RobotSteps:
         arrays = self._arrays(state, before, step.h)
         of_bodies = arrays["poses"].reshape(-1, 7), arrays["twists"].reshape(-1, 6)
         if closes:
-            arrays |= self._sensors.of_step(step, before, state, *of_bodies)
+            applied = arrays.get(APPLIED[1])
+            arrays |= self._sensors.of_step(step, before, state, *of_bodies, applied)
         else:
             arrays |= self._sensors.rows.columns(None)
         kept = Kept(numbers_of(step, state, index), arrays)

@@ -207,9 +207,6 @@ def _with(**what):
         b.body(what["name"], ss.Sphere(0.1), position=(2, 0, 0))
     if "joint" in what:
         b.joint(what["joint"], "ball", "box", point=(1, 0, 0))
-    if "sensor" in what:
-        b.joint("pin", "ball", "box", point=(1, 0, 0))
-        b.sensor(ss.sensors.ForceSensor("scale", joint="pin"))
     return b.build()
 
 
@@ -217,7 +214,6 @@ def _with(**what):
     ("world", "said"),
     [
         (_with(joint="push"), r"joint 'push' of the world: the robot has a joint"),
-        (_with(sensor=1), r"sensors of what joints do .*scale"),
         (_with(gravity=1), r"gravity is \[0.0, 0.0, -9.81\].*-1.0"),
         (_with(name="pusher"), r"'pusher'.*has a body with this name"),
         (_with(name="face"), r"'face'.*has a geom with this name"),
