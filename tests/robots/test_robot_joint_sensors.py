@@ -239,3 +239,17 @@ def test_functions_of_readings_ask_for_reactions_by_name():
     b.sensor(Sensor("wrong", lambda reading: reading.reaction("pinn")[0]))
     with pytest.raises(ss.ModelError, match=r"pinn.*pin"):
         ss.simulate(Robot.load(FREE).with_world(b.build()), until=0.01, h=H)
+
+
+@pytest.mark.parametrize("h", [H, H / 2])
+def test_what_is_held_twice_has_no_forces_of_rounding(h):
+    """A bar with two pins, one above the other: what the second holds vertically is held by the first."""
+    b = hung()
+    b.body("knob", ss.Sphere(0.05), position=(2, 0, -1), mass=1.0)
+    b.joint("grip", "hinge", "knob", "bar", point=(2, 0, -1), axis=Y, friction=0.1)
+    b.joint("stay", "hinge", "knob", point=(2, 0, -1), axis=Y)
+    b.force(BodyForce("push", "bar", force=(5.0, 0, 0)))
+    run = around(b, h=h)
+    assert np.abs(run.joint_r).max() < 10.0 * h
+    for name in ("pin", "grip", "stay"):
+        assert np.abs(run.sensors[f"force {name}"]).max() < 40.0

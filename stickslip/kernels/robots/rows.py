@@ -34,6 +34,9 @@ LIMIT_OF_TENDON, FRICTIONLESS, ELLIPTIC = 4, 5, 7
 DRY_TENDON = 2
 SLACK = 1e-4
 """Gaps that close up to so much more than forecast take part [m, rad]."""
+ROUNDING = 1e-12
+"""Entries of a row of an equality that are rounding if all are smaller [-, m]: what the row holds is held
+already, and its impulse would be anything."""
 NO_FRICTION = 1e-5
 """MuJoCo raises smaller coefficients of friction to this; here it stands for none."""
 MOST_OF_A_PAIR = 64
@@ -81,6 +84,15 @@ def take_row(engine, i, nv, scale, J, begin):
     for c in range(first, last):
         J[begin + c - first] = scale * read_double(values + 8 * c)
     return first, last
+
+
+@jit
+def is_rounding(line):
+    """Whether a row of an equality moves nothing."""
+    most = 0.0
+    for x in line:
+        most = max(most, abs(x))
+    return most <= ROUNDING
 
 
 @jit
@@ -326,6 +338,8 @@ def gather(engine, motion, traits, scratch, settings, carried, v_free, forced):
                     begin[k] = next_row
                     first_column[k], last_column[k] = take_row(engine, row[k], nv, scale[k], J, next_row)
                 first, last = first_column[k], last_column[k]
+                if i < ne and is_rounding(J[next_row : next_row + last - first]):
+                    last = last_column[k] = first
                 root[k] = traits.column[traits.row_start[first]] if first < last else nv
                 line = J[next_row : next_row + last - first]
                 u_free[k] = bias[k] + dot_in_four(line, v_free[first:last], 0, last - first)
