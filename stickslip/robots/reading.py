@@ -94,7 +94,10 @@ class _Reader:
     def __init__(self, name: str, folder: Path | None, search: Sequence[str | PathLike[str]]):
         self.name, self.folder = name, folder
         folders = (search,) if isinstance(search, str | PathLike) else search
-        self.search = [Path(fspath(one)).resolve() for one in folders]
+        try:
+            self.search = [Path(fspath(one)).resolve() for one in folders]
+        except TypeError:
+            raise ModelError(f"search is {search!r}; expected paths of folders") from None
         self.found = Source(name, "", "")
         self.bytes = 0
 

@@ -14,7 +14,7 @@ from stickslip.kernels.robots import steps as kernels
 from stickslip.kernels.robots.layout import LastImpulses, Room
 from stickslip.kernels.robots.many import march_many
 from stickslip.kernels.robots.outputs import begin_room, follow_room
-from stickslip.schemes.robot_memory import NOT_FINITE, last_of, restore, room_for
+from stickslip.schemes.robot_memory import NOT_FINITE, WRITTEN, last_of, restore, room_for
 from stickslip.schemes.robot_prepared import PreparedRobot
 from stickslip.schemes.step import Memory, Solver
 from stickslip.state import Array, ModelError, State, state_of
@@ -108,6 +108,8 @@ class RobotMarch:
             prepared.at, strip.closed = state, ending != kernels.NO_SCRATCH
             if ending == kernels.LEFT:
                 return None
+            if ending == kernels.WRITTEN:
+                raise ModelError(WRITTEN.format(state.t))
             if ending == kernels.NO_MEMORY:
                 prepared.check_memory()
             return self.make(state, recall, h, at, index, most)

@@ -14,6 +14,10 @@ from stickslip.schemes.step import Memory
 from stickslip.state import Array, State
 
 NOT_FINITE = "from t = {:.9g} s on the velocities of the robot are not finite; use a smaller h"
+WRITTEN = (
+    "at t = {:.9g} s data.qpos, data.qvel or data.act is not what the last step left; to set the state, call"
+    " live.reset(robot.state(qpos, qvel))"
+)
 
 
 def as_held(values: NamedTuple) -> Held:

@@ -284,6 +284,8 @@ class PreparedRobot:
         before, turned = self._mocap
         if not (np.isfinite(pos).all() and np.isfinite(quat).all()):
             raise ModelError(f"at t = {d.time:.9g} s the pose of a mocap body is not finite")
+        if not quat.any(axis=1).all():
+            raise ModelError(f"at t = {d.time:.9g} s the quaternion of a mocap body is zero")
         if np.array_equal(pos, before) and np.array_equal(quat, turned):
             return self.still
         mujoco, spin = self._mujoco, np.zeros((m.nmocap, 3))

@@ -17,7 +17,7 @@ from stickslip.kernels.robots import layout as at
 from stickslip.kernels.robots import steps as kernels
 from stickslip.kernels.robots.impulses import guess, remember, whole
 from stickslip.kernels.robots.motion import kinetic_energy
-from stickslip.kernels.robots.outputs import write_contacts
+from stickslip.kernels.robots.outputs import is_elsewhere, write_contacts
 from stickslip.kernels.robots.rows import find_missed
 from stickslip.options import Options, option
 from stickslip.problem.contact import ContactProblem
@@ -28,6 +28,7 @@ from stickslip.schemes.body_step import BodyPart, EnergyTerms
 from stickslip.schemes.robot_margins import REACH
 from stickslip.schemes.robot_memory import (
     NOT_FINITE,
+    WRITTEN,
     applied_to,
     as_held,
     last_of,
@@ -69,6 +70,8 @@ class ReducedMoreauJean(Options):
     def _made(self, prepared: PreparedRobot, state: State, memory: Memory, h: float, solver: Solver) -> Step:
         # 1. The data at the start, and the free motion over the step.
         restore(prepared, state, memory)
+        if is_elsewhere(prepared.motion, state.q, state.v, state.z):
+            raise ModelError(WRITTEN.format(state.t))
         room = Held(room_for(prepared, 1, 8))
         settings = prepared.settings(h, float(getattr(solver, "tolerance", 0.0)))
         prepared.begin_drive(h)

@@ -12,7 +12,7 @@ from stickslip.interrupts import Interrupts
 from stickslip.kernels.robots import layout as at
 from stickslip.kernels.robots.motion import kinetic_energy
 from stickslip.kernels.robots.outputs import deepest, tell_bodies, write_applied
-from stickslip.mechanics.given import called
+from stickslip.mechanics.given import called, numbers
 from stickslip.names import LISTED, alternatives
 from stickslip.robots.linkage import input_values
 from stickslip.schemes import registry
@@ -273,23 +273,29 @@ class RobotSteps:
             self.prepared.place(state)
         data, model = self.prepared.data, self.prepared.model
         actuators, bodies = self.prepared.robot.names("actuator"), self.model.names
+        known = self.inputs(state)
         for name, value in values.items():
-            given = np.asarray(value, float).reshape(-1)
-            if not np.isfinite(given).all():
-                raise ModelError(f"input {name!r}: {value!r} is not finite")
+            if name not in known:
+                told = alternatives(name, tuple(known), most=LISTED) if known else "the robot has none"
+                raise UnknownNameError(f"unknown input {name!r}; {told}")
             if name in self.world_inputs:
                 assert self.prepared.drive is not None
                 self.prepared.drive.set({name: value})
-            elif name in actuators and given.size == 1:
+                continue
+            given = numbers(f"input {name!r}", "its value", np.ravel(value), (None,))
+            sizes = (1,) if name in actuators else (3, 7)
+            if given.size not in sizes:
+                wanted = (
+                    "a number" if sizes == (1,) else "a position (3,), or a position and a quaternion (7,)"
+                )
+                raise ModelError(f"input {name!r}: {given.size} numbers were given; expected {wanted}")
+            if name in actuators:
                 data.ctrl[actuators.index(name)] = given[0]
-            elif name in bodies and self._mocap(bodies.index(name)) >= 0 and given.size in (3, 7):
-                k = int(model.body_mocapid[bodies.index(name)])
-                data.mocap_pos[k] = given[:3]
-                if given.size == 7:
-                    data.mocap_quat[k] = given[3:]
-            else:
-                known = alternatives(name, tuple(self.inputs(state)), most=LISTED)
-                raise UnknownNameError(f"unknown input {name!r} of {given.size} numbers; {known}")
+                continue
+            k = int(model.body_mocapid[bodies.index(name)])
+            data.mocap_pos[k] = given[:3]
+            if given.size == 7:
+                data.mocap_quat[k] = given[3:]
         return state
 
     def inputs(self, state: State) -> dict[str, Array]:

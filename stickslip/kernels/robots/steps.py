@@ -35,7 +35,7 @@ from stickslip.kernels.robots.motion import (
     place,
     safely,
 )
-from stickslip.kernels.robots.outputs import deepest, has_moved, write_contacts, write_state
+from stickslip.kernels.robots.outputs import deepest, has_moved, is_elsewhere, write_contacts, write_state
 from stickslip.kernels.robots.rows import find_missed, gather
 from stickslip.kernels.scratch import floats, give_back, ints, taken, zeros
 from stickslip.kernels.steps.addresses import (
@@ -47,10 +47,11 @@ from stickslip.kernels.steps.addresses import (
 )
 from stickslip.kernels.steps.guard import has_failed
 
-DONE, NO_ROOM, LEFT, NOT_FINITE, NO_MEMORY, FAILED, MOVED, NO_SCRATCH = range(8)
+DONE, NO_ROOM, LEFT, NOT_FINITE, NO_MEMORY, FAILED, MOVED, NO_SCRATCH, WRITTEN = range(9)
 """How a march ended: all steps are made; there is no room for the contacts of the next; the solver has to be
 asked; velocities are not finite; MuJoCo needs more memory; MuJoCo had an error or warned, and the guard knows
-of what; mocap bodies were moved; the scratch is too small for the next step."""
+of what; mocap bodies were moved; the scratch is too small for the next step; positions or
+velocities were written to the data."""
 SPARE = 4
 """A step needs so many times the memory that was used at most: then the message says how much to give."""
 REPEATS = 5
@@ -177,6 +178,8 @@ def march(run, first, most, t):
     settings, carried, room, h = run.settings, run.carried, run.room, run.settings.h
     for made in range(most):
         step, again, finite = first + made, True, True
+        if made == 0 and is_elsewhere(motion, room.q[step], room.v[step], room.z[step]):
+            return made, WRITTEN
         if not carried.moving and has_moved(motion, room.z[step]):
             return made, MOVED
         if SPARE * read_address(engine.at.maxuse_arena) > read_address(engine.at.narena):

@@ -1,0 +1,76 @@
+"""Wrong arguments of robots: an error in one sentence, not a traceback of NumPy, and nothing passed over."""
+
+import mujoco
+import numpy as np
+import pytest
+from robot_models import scene
+
+import stickslip as ss
+from stickslip import Robot
+from stickslip.state import UnknownNameError
+
+ARM = scene(
+    '<geom name="floor" type="plane" size="9 9 .1"/><body name="hand" mocap="true" pos="3 0 0"/>'
+    '<body name="arm" pos="0 0 1"><joint name="elbow" axis="0 1 0"/><geom name="tip" size=".1" pos=".3 0 0"/></body>',
+    '<actuator><motor name="motor" joint="elbow"/></actuator>',
+)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda r: r.state(["a"]), r"qpos is \['a'\]; give real numbers"),
+        (lambda r: r.state([np.nan]), r"qpos\[0\] is nan"),
+        (lambda r: r.state([0.0, 1.0]), r"qpos has shape \(2,\), expected shape \(1,\)"),
+        (lambda r: r.state(qvel=[np.inf]), r"qvel\[0\] is inf"),
+        (lambda r: r.state(ctrl=[1.0, 2.0]), r"ctrl has shape \(2,\)"),
+        (lambda r: r.state(t=np.nan), "t is nan"),
+        (lambda r: r.names("limb"), "unknown kind 'limb' of names; known: body, joint"),
+        (lambda r: r.with_pair("floor", "tip", friction="ice"), "friction is 'ice'"),
+        (lambda r: r.with_pair("floor", "tip", restitution="high"), "restitution is 'high'"),
+        (lambda r: Robot.load(ARM, restitution={"tip": "high"}), "restitution: 'tip' is 'high'"),
+        (lambda r: Robot.load(ARM, search=3), "search is 3; expected paths of folders"),
+    ],
+)
+def test_wrong_numbers_and_names_are_told(wrong, said):
+    with pytest.raises((ss.ModelError, UnknownNameError), match=said):
+        wrong(Robot.load(ARM))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("motor", [1.0, 2.0], "input 'motor': 2 numbers were given; expected a number"),
+        ("motor", "full", "input 'motor': .* give real numbers"),
+        ("motor", np.nan, "input 'motor': .* finite"),
+        ("hand", [1.0, 2.0], "input 'hand': 2 numbers were given; expected a position"),
+        ("mottor", 1.0, "unknown input 'mottor'; known: motor, hand; did you mean 'motor'"),
+    ],
+)
+def test_wrong_inputs_are_told(name, value, said):
+    live = Robot.load(ARM).live()
+    with pytest.raises((ss.ModelError, UnknownNameError), match=said):
+        live.inputs[name] = value
+    live.step()
+
+
+def test_a_mocap_body_without_an_orientation_is_told():
+    live = Robot.load(ARM).live()
+    live.data.mocap_quat[:] = 0.0
+    with pytest.raises(ss.ModelError, match="the quaternion of a mocap body is zero"):
+        live.step()
+
+
+@pytest.mark.parametrize("solver", ["auto", "nsgs"])
+def test_positions_that_are_written_between_steps_are_not_passed_over(solver):
+    robot = Robot.load(ARM)
+    live = robot.live(solver=solver)
+    live.step(3)
+    live.data.qpos[0] = 1.0
+    with pytest.raises(ss.ModelError, match=r"data.qpos.*call live.reset\(robot.state"):
+        live.step()
+    live.reset(robot.state([1.0]))
+    live.step()
+    assert live.state.q[0] == pytest.approx(1.0, abs=1e-3)
+    with pytest.raises(ss.ModelError, match=r"data\.qpos"):
+        ss.simulate(robot, until=0.1, solver=solver, control=lambda data: mujoco.mj_step(robot.model, data))
