@@ -11,7 +11,8 @@ from stickslip.state import UnknownNameError
 
 ARM = scene(
     '<geom name="floor" type="plane" size="9 9 .1"/><body name="hand" mocap="true" pos="3 0 0"/>'
-    '<body name="arm" pos="0 0 1"><joint name="elbow" axis="0 1 0"/><geom name="tip" size=".1" pos=".3 0 0"/></body>',
+    '<body name="arm" pos="0 0 1"><joint name="elbow" axis="0 1 0"/>'
+    '<geom name="tip" size=".1" pos=".3 0 0"/></body>',
     '<actuator><motor name="motor" joint="elbow"/></actuator>',
 )
 
