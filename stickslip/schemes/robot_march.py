@@ -105,11 +105,13 @@ class RobotMarch:
         if ending == kernels.NO_SCRATCH:
             strip.run = Held(strip.run.values._replace(scratch=prepared.begin()[3]), like=strip.run)
         if not done:
-            prepared.at, strip.closed = state, ending != kernels.NO_SCRATCH
+            prepared.at, strip.closed = state, ending not in (kernels.NO_SCRATCH, kernels.REMADE)
             if ending == kernels.LEFT:
                 return None
             if ending == kernels.WRITTEN:
                 raise ModelError(WRITTEN.format(state.t))
+            if ending == kernels.REMADE:
+                prepared.renew(state)
             if ending == kernels.NO_MEMORY:
                 prepared.check_memory()
             return self.make(state, recall, h, at, index, most)

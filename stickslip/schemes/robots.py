@@ -16,7 +16,7 @@ from stickslip.kernels.held import Held
 from stickslip.kernels.robots import layout as at
 from stickslip.kernels.robots import steps as kernels
 from stickslip.kernels.robots.impulses import guess, remember, whole
-from stickslip.kernels.robots.motion import kinetic_energy
+from stickslip.kernels.robots.motion import is_ours, kinetic_energy
 from stickslip.kernels.robots.outputs import is_elsewhere, write_contacts
 from stickslip.kernels.robots.rows import find_missed
 from stickslip.options import Options, option
@@ -72,6 +72,8 @@ class ReducedMoreauJean(Options):
         restore(prepared, state, memory)
         if is_elsewhere(prepared.motion, state.q, state.v, state.z):
             raise ModelError(WRITTEN.format(state.t))
+        if not is_ours(prepared.engine):
+            prepared.renew(state)
         room = Held(room_for(prepared, 1, 8))
         settings = prepared.settings(h, float(getattr(solver, "tolerance", 0.0)))
         prepared.begin_drive(h)

@@ -1,9 +1,9 @@
-"""Wrong arguments of robots: an error in one sentence, not a traceback of NumPy, and nothing passed over."""
+"""Wrong arguments of robots, and data that users change: errors in one sentence, and nothing passed over."""
 
 import mujoco
 import numpy as np
 import pytest
-from robot_models import scene
+from robot_models import gripper, scene
 
 import stickslip as ss
 from stickslip import Robot
@@ -75,3 +75,42 @@ def test_positions_that_are_written_between_steps_are_not_passed_over(solver):
     assert live.state.q[0] == pytest.approx(1.0, abs=1e-3)
     with pytest.raises(ss.ModelError, match=r"data\.qpos"):
         ss.simulate(robot, until=0.1, solver=solver, control=lambda data: mujoco.mj_step(robot.model, data))
+
+
+@pytest.mark.parametrize("solver", ["auto", "nsgs"])
+@pytest.mark.parametrize(
+    "called", ["mj_forward", "mj_inverse", "mj_collision", "mj_makeConstraint", "mj_kinematics"]
+)
+def test_functions_of_mujoco_on_the_data_change_no_step(called, solver):
+    """They leave contacts and constraints of MuJoCo's soft contact in the data."""
+    robot = Robot.load(gripper())
+    start, function = robot.state(ctrl=[0.0, 8.0, 8.0]), getattr(mujoco, called)
+    how = {"until": 0.02, "start": start, "solver": solver}
+    plain = ss.simulate(robot, **how)
+    run = ss.simulate(robot, **how, control=lambda data: function(robot.model, data))
+    assert run.q.tobytes() == plain.q.tobytes()
+    np.testing.assert_array_equal(run.energy, plain.energy)
+    live = robot.live(start=start, solver=solver)
+    for _ in range(10):
+        live.step()
+        function(robot.model, live.data)
+    assert live.state.q.tobytes() == plain.q[10].tobytes()
+
+
+def test_mocap_bodies_may_be_moved_and_looked_at():
+    """A hand pushes a ball that lies on the floor."""
+    slippery = '<default><geom size=".1" friction=".2"/></default>'
+    hand = '<body name="hand" mocap="true" pos="-.25 0 .1"><geom/></body>'
+    ball = '<body name="ball" pos="0 0 .1"><freejoint/><geom mass="1"/></body>'
+    robot = Robot.load(scene(f'<geom type="plane" size="9 9 .1"/>{hand}{ball}', slippery))
+    ends = []
+    for looked in (False, True):
+        live = robot.live()
+        for k in range(100):
+            live.data.mocap_pos[0, 0] = -0.25 + 0.001 * (k + 1)
+            if looked:
+                mujoco.mj_forward(robot.model, live.data)
+            live.step()
+        ends.append(live.state.q)
+    assert ends[0][0] > 0.04
+    np.testing.assert_array_equal(*ends)

@@ -62,6 +62,7 @@ class Places(NamedTuple):
     efc_margin: int
     efc_frictionloss: int
     efc_force: int
+    efc_diagA: int
     contact: int
     narena: int
     """Bytes for contacts, constraints and MuJoCo's stack."""
@@ -75,6 +76,8 @@ class Places(NamedTuple):
     """Where its last part begins."""
     time: int
     """A number: of the state [s]."""
+    solver_fwdinv: int
+    """A number that steps have no use for."""
     flags: int
     """Four bytes: energies, momenta and forces on bodies that are up to date."""
     stride: int

@@ -30,6 +30,7 @@ from stickslip.kernels.robots.impulses import (
 from stickslip.kernels.robots.motion import (
     between,
     end_stage,
+    is_ours,
     kinetic_energy,
     move_freely,
     place,
@@ -47,11 +48,11 @@ from stickslip.kernels.steps.addresses import (
 )
 from stickslip.kernels.steps.guard import has_failed
 
-DONE, NO_ROOM, LEFT, NOT_FINITE, NO_MEMORY, FAILED, MOVED, NO_SCRATCH, WRITTEN = range(9)
+DONE, NO_ROOM, LEFT, NOT_FINITE, NO_MEMORY, FAILED, MOVED, NO_SCRATCH, WRITTEN, REMADE = range(10)
 """How a march ended: all steps are made; there is no room for the contacts of the next; the solver has to be
 asked; velocities are not finite; MuJoCo needs more memory; MuJoCo had an error or warned, and the guard knows
 of what; mocap bodies were moved; the scratch is too small for the next step; positions or
-velocities were written to the data."""
+velocities were written to the data; contacts and constraints of the data are others."""
 SPARE = 4
 """A step needs so many times the memory that was used at most: then the message says how much to give."""
 REPEATS = 5
@@ -180,6 +181,8 @@ def march(run, first, most, t):
         step, again, finite = first + made, True, True
         if made == 0 and is_elsewhere(motion, room.q[step], room.v[step], room.z[step]):
             return made, WRITTEN
+        if made == 0 and not is_ours(engine):
+            return made, REMADE
         if not carried.moving and has_moved(motion, room.z[step]):
             return made, MOVED
         if SPARE * read_address(engine.at.maxuse_arena) > read_address(engine.at.narena):
