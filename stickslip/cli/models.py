@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 MODELS = (".toml", ".json")
 """Endings of files of models."""
-ROBOTS = (".xml", ".mjcf", ".urdf")
-"""Endings of files of robots; whether one is MJCF or URDF is told by its content."""
+ROBOTS = (".xml", ".mjcf", ".urdf", ".sdf", ".xacro")
+"""Endings of files of robots; whether one is MJCF or URDF, or neither, is told by its content."""
 
 
 def is_file(name: str) -> bool:
@@ -63,6 +63,8 @@ def load_control(place: str) -> Callable[[Any], Any]:
     from stickslip.state import ModelError
 
     with refused(ContestantError, before="--control: "):
+        if ":" not in place:
+            raise ContestantError(f"{place!r} is not of the form file.py:function")
         function = own_thing(place)
     if not callable(function):
         raise InputError(f"--control {place}: this is not a function of MuJoCo's data")
