@@ -122,6 +122,8 @@ class _Reader:
         except ElementTree.ParseError as error:
             line, column = error.position
             raise ModelError(f"{name}: line {line}, column {column + 1}: malformed XML ({error})") from None
+        except UnicodeEncodeError as error:
+            raise ModelError(f"{name}: malformed text ({error})") from None
 
     def check_expanded(self, root: Any, text: str) -> None:
         """A ModelError for a file of macros, from which a tool of ROS makes URDF."""

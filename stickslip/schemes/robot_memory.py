@@ -32,12 +32,17 @@ def restore(prepared: PreparedRobot, state: State, memory: Memory) -> None:
         prepared.release()
         prepared.data.qfrc_applied[:] = memory["qfrc_applied"]
         prepared.data.xfrc_applied[:] = memory["xfrc_applied"].reshape(-1, 6)
+        prepared.data.eq_active[:] = memory.get("eq_active", prepared.model.eq_active0)
         prepared.place(state)
 
 
-def applied_to(general: Array, bodies: Array) -> dict[str, Array]:
-    """Copies of the forces that a user applies, as the memory of the scheme has them."""
-    return {"qfrc_applied": np.array(general), "xfrc_applied": np.array(bodies)}
+def applied_to(general: Array, bodies: Array, active: Array) -> dict[str, Array]:
+    """Copies of the forces that a user applies and of the equality constraints that hold, as the memory of
+    the scheme has them."""
+    return {
+        "qfrc_applied": np.array(general), "xfrc_applied": np.array(bodies),
+        "eq_active": np.array(active, float),
+    }  # fmt: skip
 
 
 def memory_of(last: LastImpulses, reach: float, applied: Mapping[str, Array]) -> Memory:

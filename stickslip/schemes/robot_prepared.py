@@ -357,6 +357,7 @@ class PreparedRobot:
             "xfrc_given": "xfrc_applied",
         }  # fmt: skip
         found = {name: getattr(d, names.get(name, name)) for name in Motion._fields}
+        found["eq_active"] = found["eq_active"].view(np.uint8)
         if self.drive is not None and len(self.drive.forces):
             found["xfrc_given"] = np.zeros((self.model.nbody, 6))  # the data's has those of the world, too
         return Motion(**found)

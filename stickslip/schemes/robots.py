@@ -58,6 +58,7 @@ class ReducedMoreauJean(Options):
         return {
             "key": np.zeros(0), "offset": np.zeros(1), "r": np.zeros(0), "reach": np.array([self.reach]),
             "qfrc_applied": np.zeros(model.nv), "xfrc_applied": np.zeros((model.nbody, 6)),
+            "eq_active": np.array(model.eq_active0, float),
         }  # fmt: skip
 
     def step(self, prepared: PreparedRobot, state: State, memory: Memory, h: float, solver: Solver) -> Step:
@@ -72,7 +73,7 @@ class ReducedMoreauJean(Options):
         restore(prepared, state, memory)
         if is_elsewhere(prepared.motion, state.q, state.v, state.z):
             raise ModelError(WRITTEN.format(state.t))
-        if not is_ours(prepared.engine):
+        if not is_ours(prepared.engine, prepared.motion):
             prepared.renew(state)
         room = Held(room_for(prepared, 1, 8))
         settings = prepared.settings(h, float(getattr(solver, "tolerance", 0.0)))
@@ -118,7 +119,8 @@ class ReducedMoreauJean(Options):
         end = prepared.at = prepared.reading()
         prepared.settle()
         last = remember(rows, r)
-        applied = applied_to(prepared.data.qfrc_applied, prepared.data.xfrc_applied)
+        d = prepared.data
+        applied = applied_to(d.qfrc_applied, d.xfrc_applied, d.eq_active)
         numbers = room.numbers
         if prepared.drive is not None:
             numbers = prepared.drive.own_numbers(

@@ -122,7 +122,7 @@ class RobotSteps:
         motion = self.prepared.motion
         given = np.concatenate([motion.ctrl, motion.mocap_pos.reshape(-1), motion.mocap_quat.reshape(-1)])
         data, inputs = self.prepared.data, self.world_inputs
-        applied = applied_to(data.qfrc_applied, data.xfrc_applied)
+        applied = applied_to(data.qfrc_applied, data.xfrc_applied, data.eq_active)
         return partial(self._again, state, recall, h, given, applied, inputs)
 
     def _again(
@@ -209,10 +209,10 @@ class RobotSteps:
         assert strip is not None
         stop, before = strip.steps, strip.state_after(strip.steps - 1)
         recall, given = (
-            partial(self._memory, strip, stop - 1, 0),
+            partial(self._memory, strip, stop - 1, self._active(), 0),
             strip.room.z[stop, self.prepared.model.na :],
         )
-        more = self._applied(strip, stop), self.world_inputs
+        more = self._applied(strip, stop, self._active()), self.world_inputs
         again = partial(self._again, before, recall, strip.h, given, *more)
         return self._taken(strip, done, index, every, OFF_CLOCK), again
 
@@ -232,18 +232,23 @@ class RobotSteps:
         if done > 1:
             worst = float(numbers[stop - done : stop, at.NATURAL_SCALED].max())
         kept = grown if new else None
-        return Marched(kept, done, strip.state, partial(self._memory, strip, stop), residual, worst)
+        recall = partial(self._memory, strip, stop, self._active())
+        return Marched(kept, done, strip.state, recall, residual, worst)
 
-    def _memory(self, strip: RobotStrip, stop: int, k: int) -> Memory:
-        """After `stop` steps of a strip."""
-        return memory_of(strip.last_after(stop), self.prepared.reach, self._applied(strip, stop))
+    def _active(self) -> Array:
+        """Which equality constraints hold now [-], shape (neq,)."""
+        return np.array(self.prepared.motion.eq_active)
 
-    def _applied(self, strip: RobotStrip, stop: int) -> dict[str, Array]:
-        """The forces that the user applied in the last of so many steps of a strip."""
+    def _memory(self, strip: RobotStrip, stop: int, active: Array, k: int) -> Memory:
+        """After `stop` steps of a strip, in the last of which some equality constraints hold."""
+        return memory_of(strip.last_after(stop), self.prepared.reach, self._applied(strip, stop, active))
+
+    def _applied(self, strip: RobotStrip, stop: int, active: Array) -> dict[str, Array]:
+        """The forces that the user applied in the last of so many steps of a strip, and what held."""
         nv, forces = self.prepared.model.nv, strip.room.applied[stop]
         if not strip.room.pushed[stop]:
             forces = np.zeros(forces.size)
-        return applied_to(forces[:nv], forces[nv:].reshape(-1, 6))
+        return applied_to(forces[:nv], forces[nv:].reshape(-1, 6), active)
 
     def _ask(self, state: State) -> None:
         """Ask the user's function for the controls of the next step."""

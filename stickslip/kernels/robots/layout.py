@@ -77,7 +77,7 @@ class Places(NamedTuple):
     time: int
     """A number: of the state [s]."""
     solver_fwdinv: int
-    """A number that steps have no use for."""
+    """Two numbers that steps have no use for."""
     flags: int
     """Four bytes: energies, momenta and forces on bodies that are up to date."""
     stride: int
@@ -246,6 +246,8 @@ class Motion(NamedTuple):
     """Of mocap bodies [m], shape (nmocap, 3)."""
     mocap_quat: Array
     """[-], shape (nmocap, 4)."""
+    eq_active: IntArray
+    """Whether each equality constraint holds [-], shape (neq,), bytes."""
 
 
 class Carried(NamedTuple):

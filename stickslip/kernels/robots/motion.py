@@ -66,17 +66,28 @@ def place_stage(engine, motion, traits):
         call_with_two(f.sensor_vel, m, d)
     write_int(engine.at.flags, np.int32(0))  # energies and momenta are not up to date
     write_double(engine.at.solver_fwdinv, -1.0 - read_int(engine.at.nefc))
+    write_double(engine.at.solver_fwdinv + 8, pattern(motion.eq_active))
     if read_int(engine.at.nefc):
         write_double(read_address(engine.at.efc_diagA), -1.0)
 
 
 @jit
-def is_ours(engine):
-    """Whether contacts and constraints of the data are those of `place_stage`, not of a user's call of
-    `mj_forward`: it left numbers where MuJoCo has none below 0."""
+def pattern(active):
+    """A number that tells which equality constraints hold."""
+    found = np.int64(1)
+    for one in active:
+        found = (31 * found + one) % 2147483647
+    return -float(found)
+
+
+@jit
+def is_ours(engine, motion):
+    """Whether contacts and constraints of the data are those of `place_stage` with the equality constraints
+    that hold now, not of a user's call of `mj_forward`: it left numbers where MuJoCo has none below 0."""
     places, n = engine.at, read_int(engine.at.nefc)
     first = read_double(read_address(places.efc_diagA)) if n else -1.0
-    return read_double(places.solver_fwdinv) == -1.0 - n and first == -1.0
+    same = read_double(places.solver_fwdinv + 8) == pattern(motion.eq_active)
+    return same and read_double(places.solver_fwdinv) == -1.0 - n and first == -1.0
 
 
 @jit

@@ -181,7 +181,7 @@ def march(run, first, most, t):
         step, again, finite = first + made, True, True
         if made == 0 and is_elsewhere(motion, room.q[step], room.v[step], room.z[step]):
             return made, WRITTEN
-        if made == 0 and not is_ours(engine):
+        if made == 0 and not is_ours(engine, motion):
             return made, REMADE
         if not carried.moving and has_moved(motion, room.z[step]):
             return made, MOVED
