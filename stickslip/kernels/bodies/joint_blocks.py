@@ -10,7 +10,7 @@ from stickslip.kernels.bodies.assembly import add_prescribed
 from stickslip.kernels.bodies.joint_geometry import PARTS
 from stickslip.kernels.bodies.joints import joint_rows
 from stickslip.kernels.bodies.layout import Acting, JointRowArrays, LastJoints
-from stickslip.kernels.bodies.motion import NOTHING
+from stickslip.kernels.bodies.motion import TINY
 from stickslip.kernels.bodies.redundancy import project_redundant_rows
 from stickslip.kernels.cones import FREE, NONNEGATIVE, Cones
 from stickslip.kernels.jit import jit
@@ -151,6 +151,6 @@ def last_joints(blocks, unit, r):
         name[i], size[i] = block_id(blocks, i), blocks.size[i]
     for k in range(r.shape[0]):
         own[k] = r[k] * unit[k]
-        if abs(own[k]) < NOTHING:
+        if abs(own[k]) < TINY:
             own[k] = 0.0
     return LastJoints(name, size, own)

@@ -9,7 +9,7 @@ from stickslip.kernels.bodies.layout import Energies
 from stickslip.kernels.bodies.rotation import spin_freely, times, turn, turned
 from stickslip.kernels.jit import jit
 
-NOTHING = 1e-100
+TINY = 1e-100
 """Velocities below this are zero [m/s, rad/s]: rounding that shrinks from step to step would end below the
 numbers that can be squared."""
 
@@ -192,7 +192,7 @@ def arrive(bodies, blocks, r, free, span, q_end, v_end):
                 add_impulse(bodies, rows, r, side, b, blocks.offset[i], blocks.offset[i + 1], v)
     for i in range(n):
         for k in range(6):
-            if abs(v[i, k]) < NOTHING:
+            if abs(v[i, k]) < TINY:
                 v[i, k] = 0.0
     u, _, lost, driven = block_work(bodies.row, blocks, r, free.v_start, v)
     damped, worked, driven = force_work(bodies.row, free.F, span.h, free.v_start, v, driven)
