@@ -145,8 +145,10 @@ def last_impulses(blocks, last, out):
 
 @jit
 def last_joints(blocks, unit, r):
-    """Return the `LastJoints` of a step.   r (n,): impulses in the units of the problem; unit (n,):
-    factors."""
+    """Return the `LastJoints` of a step.
+
+    r (n,): impulses in the units of the problem; unit (n,): see `Acting`.
+    """
     m = blocks.size.shape[0]
     ids, size, impulse = np.empty(m), np.empty(m), np.empty(r.shape[0])
     for i in range(m):

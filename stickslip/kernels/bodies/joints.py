@@ -218,8 +218,7 @@ def add_efforts(joints, joint, column, effort, q, F):
 
 @jit
 def effort_coordinate(joints, j, c, q, v):
-    """Return s (c = 0) or the angle (c = 1) of joint j, and the rate along the line of action of an
-    effort."""
+    """Return s (c = 0) or the angle (c = 1) of joint j, and the rate along the line of an effort."""
     at, row = scene(q), np.empty((2, 6), q.dtype)
     place_joint(joints, j, joints.body[j], q, at)
     y = coordinate_row(c, joints, j, at, row)

@@ -198,8 +198,7 @@ class Linkage(NamedTuple):
     length: Array
     """Characteristic length: turning a joint is about as hard as shifting it [m], shape (nj,)."""
     reach: Array
-    """Distance from the centres of mass of the dynamic sides of a joint to beyond its points [m], shape
-    (nj,)."""
+    """Distance from the centres of mass of the dynamic sides to beyond the points [m], shape (nj,)."""
     pair_start: IntArray
     """Index in `paired` of the first joint of each pair of bodies that several joints connect, and the
     number of all [-], shape (k + 1,)."""

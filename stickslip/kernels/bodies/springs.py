@@ -60,8 +60,10 @@ def follow(body, point, q, v, side):
 
 @jit
 def add_wrench(body, arm, f, moment, sign, q, F):
-    """F[body] <- F[body] + sign times the force f at `arm` from the centre of mass and a moment, both
-    inertial."""
+    """F[body] <- F[body] + sign times the wrench of an inertial force f at `arm`, and an inertial moment.
+
+    arm (3,): vector from the centre of mass, inertial frame.
+    """
     if body < 0:
         return
     total, local = np.empty(3, q.dtype), np.empty(3, q.dtype)
@@ -76,9 +78,10 @@ def add_wrench(body, arm, f, moment, sign, q, F):
 
 @jit
 def add_springs(springs, q, v, F_spring, F_damping):
-    """f = -(k (l - l0) + c l̇) along the line from the second point to the first; none at l = 0 if l0 > 0.
+    """F_spring, F_damping (n, 6) <- those + forces f = -(k (l - l0) + c l̇) of all springs.
 
-    springs: `SpringArrays`. Returns the first whose force is not finite, -1 if there is none.
+    f acts along the line from the second point to the first; it is 0 at l = 0 if l0 > 0. springs:
+    `SpringArrays`. Return the first spring whose force is not finite, or -1.
     """
     body, point, length = springs.body, springs.point, springs.length
     first, second = np.empty((4, 3), q.dtype), np.empty((4, 3), q.dtype)

@@ -124,8 +124,7 @@ def track_contacts(ids, local, frame, slots, last_ones, order, new_ids, guess):
     """order, new_ids (nc,), guess (nc, 6) <- contacts in their new order, their identifiers and initial
     impulses.
 
-    Return whether the order has changed. ids (nc,): increasing; last_ones: `LastContacts`; guess is 0 on
-    entry.
+    Return whether the order has changed. ids (nc,): increasing; last_ones: `LastContacts`; guess: 0 on entry.
     """
     old_ids, old_local, old_frame, old_r = last_ones.id, last_ones.local, last_ones.frame, last_ones.r
     partner, name, used = np.empty(slots, np.int64), np.empty(slots, np.int64), np.empty(slots, np.bool_)
