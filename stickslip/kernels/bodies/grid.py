@@ -200,10 +200,7 @@ def candidates(levels, margin, grid, begin_at, end_at, pairs):
     level, widest, first = levels.level, levels.widest, levels.first
     lattice, start, home, packed = grid.lattice, grid.start, grid.home, grid.packed
     count, most = 0, pairs.shape[0]
-    to, shift = (
-        np.empty(16, np.int64),
-        np.empty(5, np.int64),
-    )  # three rows in each direction, four due to rounding
+    to, shift = np.empty(16, np.int64), np.empty(5, np.int64)  # 3 x 3 rows of cells, 4 x 4 due to rounding
     for g in range(widest.shape[0]):
         a, b, m = lattice[g, 0], lattice[g, 1], lattice[g, 2]
         begin, per_width = start[first[g] : first[g + 1]], cells_per_metre(widest[g], margin)
