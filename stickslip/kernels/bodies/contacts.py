@@ -182,8 +182,7 @@ def deepest_of(dist, order, first, last):
 
 @jit
 def choose_manifolds(ng, many, one):
-    """Return a `Touching` with, for each pair of ng geoms, the manifold if it is plausible, else a single
-    contact.
+    """Return the `Touching` with the manifold of each pair of geoms if it is plausible, else one contact.
 
     A manifold, in `many`, is computed from the faces next to the closest points if these faces are almost
     parallel. Sometimes they are not, and the deepest point of the manifold is far from the closest points,

@@ -4,8 +4,7 @@ A narrow phase yields the closest points of two shapes and a normal. From these,
 contact are identified, and the contact becomes a row of `gaps.Forms` with their smooth gap. Shapes are cores
 with a radius (a point, a line, a polyhedron), ellipsoids, cylinders and height fields. A cylinder has faces
 at its ends, a line with a radius as its side, and a round corner, the rim, at each end. If the cylinder is so
-upright that the lowest point of the rim is ill-defined, a point of the rim and the tangent there replace the
-rim.
+upright that the lowest point of the rim is ill-defined, a point of the rim and its tangent replace the rim.
 """
 
 import math
@@ -56,8 +55,7 @@ class ShapeFeatures(NamedTuple):
     radius: Array
     """Radius about a core, or of a cylinder [m], shape (ns,)."""
     size: Array
-    """Radii of ellipsoids; half lengths of cylinders (first column); half widths of fields [m], shape (ns,
-    3)."""
+    """Radii of ellipsoids; half lengths of cylinders, in [:, 0]; half widths of fields [m], shape (ns, 3)."""
     near: Array
     """Tolerance of the distance of a point from its feature [m], shape (ns,)."""
     start: IntArray
@@ -185,8 +183,7 @@ def put_edge(out, code, a, b, radius):
 
 @jit
 def core_features(t, s, p, m, out):
-    """out, `Side` <- features of a core with a radius.   p, m (3,): point on the surface and outward
-    normal."""
+    """out, `Side` <- features of a core with a radius.   p, m (3,): surface point and outward normal."""
     # 1. Corner.
     c, near2, best = np.empty(3), t.near[s] ** 2, np.inf
     for k in range(3):
@@ -250,8 +247,7 @@ def cylinder_features(t, s, p, m, least, out):
 
 @jit
 def field_features(t, s, p, m, out):
-    """out, `Side` <- features of a height field: those of the triangles about a point p (3,) with normal m
-    (3,)."""
+    """out, `Side` <- features of a height field: of the triangles about a point p (3,) with normal m (3,)."""
     begin, rows, columns = t.grid[s]
     heights = t.heights[begin : begin + rows * columns].reshape(rows, columns)
     field = Field(heights, t.size[s, 0], t.size[s, 1], p, t.R[s])

@@ -50,8 +50,7 @@ class Forms(NamedTuple):
     kind: IntArray
     """POINT_PLANE, SPHERES, LINEARISED, ... [-], shape (k,)."""
     body: IntArray
-    """Bodies, the one with the point first, the one with the plane last; -1 is the inertial frame [-], shape
-    (k, 2)."""
+    """Bodies: with the point first, with the plane last; -1 for the inertial frame [-], shape (k, 2)."""
     point: Array
     """Points in body frames: centre of a ball or a round part, point of a line or a plane; contact points of
     LINEARISED contacts [m], shape (k, 2, 3)."""
@@ -127,8 +126,7 @@ def gap_and_normal(forms, i, poses, n, c):
 def lines_normal(forms, i, poses, d, n, c):
     """n (3,) <- normal of the lines of contact i, c[0] <- point of the first line nearest to the second.
 
-    Return False if the lines are parallel. d: direction of the second line, three numbers; n is c₁ - c₂ on
-    entry.
+    Return False if the lines are parallel. d: direction of the second line; n is c₁ - c₂ on entry.
     """
     R, a, (d0, d1, d2) = poses.R[forms.body[i, 0]], forms.axis[i], d
     a0, a1, a2 = times(R, a[0], a[1], a[2])
@@ -289,8 +287,7 @@ def has_flipped(forms, before, after):
 
 @jit
 def look(forms, q, speed, h, touch, must):
-    """Return (numbers (m,), gaps (m,), frames (m, 3, 3), points (m, 3)) of the `Forms` that may close within
-    h.
+    """Return (numbers (m,), gaps (m,), frames (m, 3, 3), points (m, 3)) of `Forms` that may close within h.
 
     speed (n,): bounds on the speeds of bodies; touch: contacts with smaller gaps are always included; must
     (k,): contacts that are always included.
