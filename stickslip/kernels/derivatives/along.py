@@ -39,8 +39,10 @@ def freely(row, J, J_inverse, q, v, h, q_end, v_end):
 
 @jit
 def accelerated(bodies, gravity, v, F, h, v_free, f):
-    """v_free (k, n, 6), f (k, nd, 6) <- `accelerate` of the dynamic bodies.   bodies: row, mass, J,
-    J_inverse."""
+    """v_free (k, n, 6), f (k, nd, 6) <- `accelerate` of the dynamic bodies.
+
+    bodies: (row, mass, J, J_inverse).
+    """
     row, mass, J, J_inverse = bodies
     fall, push = np.empty(3, v_free.dtype), np.empty(6, v_free.dtype)
     for d in range(f.shape[0]):
@@ -65,8 +67,7 @@ def momenta(mass, J, v, h, out):
 
 @jit
 def displacements(q, small, out):
-    """out (k, n, 6) <- displacements from imaginary parts of q over `small`: δx, δθ = 2 vec(p̄ ∘ δp) /
-    |p|²."""
+    """out (k, n, 6) <- displacements δx, δθ = 2 vec(p̄ ∘ δp) / |p|² from imaginary parts of q over `small`."""
     for d in range(out.shape[0]):
         for i in range(out.shape[1]):
             p = q[d, i, 3:]
