@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.kernels.jit import jit
-from stickslip.linalg.kernels.fronts import Fronts, found, lay_out
+from stickslip.linalg.kernels.fronts import Fronts, lay_out, offset_in_front
 from stickslip.state import IntArray
 
 
@@ -14,11 +14,9 @@ class Plan(NamedTuple):
 
     fronts: Fronts
     upper: IntArray
-    """Index of the U panel of each front in the factor, and the size of the factor [-], shape (fronts +
-    1,)."""
+    """Index of the U panel of each front, and the size of the factor [-], shape (fronts + 1,)."""
     to: IntArray
-    """Index of each value of the matrix in the factor; the size of the factor if it is removed [-], shape
-    (values,)."""
+    """Index of each value of the matrix in the factor; its size for removed values [-], shape (values,)."""
 
 
 @jit
@@ -45,12 +43,12 @@ def plan(tree, widths, offset, row_start, column, data_start, shared):
             p, r = tree.place[i], tree.place[j]
             s = tree.front_of[min(p, r)]
             end = tree.first[s + 1]
-            down = final[p] - head[s] if p < end else found(tree, row_offset, s, p)
+            down = final[p] - head[s] if p < end else offset_in_front(tree, row_offset, s, p)
             if r < end:
                 step = columns[s] + rows[s]
                 corner = panel[s] + (final[r] - head[s]) * step + down
             else:
-                step, along = columns[s], found(tree, row_offset, s, r)
+                step, along = columns[s], offset_in_front(tree, row_offset, s, r)
                 corner = upper[s] + (along - step) * step + down
             at = data_start[b]
             for k in range(widths[i]):

@@ -1,5 +1,4 @@
-"""Minimum degree order with exact degrees for graphs of some hundred vertices; sets of neighbours are bit
-sets.
+"""Minimum degree order with exact degrees for graphs of some hundred vertices, with bit sets.
 
 Eliminating v joins its neighbours to a clique (Tinney & Walker 1967). Neighbours without neighbours outside
 the clique cause no fill and are eliminated together with v (mass elimination, George & Liu 1989).

@@ -1,5 +1,4 @@
-"""Triangular solves with a factor: L S L' x = b, S = -1 for the negative pivots of a quasi-definite
-matrix."""
+"""Triangular solves with a factor: L S L' x = b, S = -1 for negative pivots."""
 
 from stickslip.kernels.jit import jit
 from stickslip.linalg.kernels import panels
