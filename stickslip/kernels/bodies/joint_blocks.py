@@ -10,7 +10,7 @@ from stickslip.kernels.bodies.assembly import add_prescribed
 from stickslip.kernels.bodies.joint_geometry import PARTS
 from stickslip.kernels.bodies.joints import joint_rows
 from stickslip.kernels.bodies.layout import Acting, JointRowArrays, LastJoints
-from stickslip.kernels.bodies.motion import TINY
+from stickslip.kernels.bodies.motion import NOTHING
 from stickslip.kernels.bodies.redundancy import project_redundant_rows
 from stickslip.kernels.cones import FREE, NONNEGATIVE, Cones
 from stickslip.kernels.jit import jit
@@ -155,6 +155,6 @@ def last_joints(blocks, unit, r):
         ids[i], size[i] = block_id(blocks, i), blocks.size[i]
     for k in range(r.shape[0]):
         impulse[k] = r[k] * unit[k]
-        if abs(impulse[k]) < TINY:
+        if abs(impulse[k]) < NOTHING:
             impulse[k] = 0.0
     return LastJoints(ids, size, impulse)

@@ -9,7 +9,7 @@ from stickslip.kernels.bodies.layout import Energies
 from stickslip.kernels.bodies.rotation import spin_freely, times, turn, turned
 from stickslip.kernels.jit import jit
 
-TINY = 1e-100
+NOTHING = 1e-100
 """Velocities below this are set to zero [m/s, rad/s]. Otherwise rounding errors that decay from step to step
 would reach numbers whose squares underflow."""
 
@@ -43,7 +43,7 @@ def move_half(row, J, J_inverse, q, v, h, q_half, v_half):
 
 @jit
 def prescribe(body, given, q, v):
-    """v (6 n,) <- velocities and inertial angular velocities `given` (nm, 6) of kinematic bodies.
+    """v (6 n,) <- velocities and angular velocities (inertial) `given` (nm, 6) of kinematic bodies.
 
     q (7 n,): poses of all bodies.
     """
@@ -197,7 +197,7 @@ def arrive(bodies, blocks, r, free, span, q_end, v_end):
                 add_impulse(bodies, rows, r, side, b, blocks.offset[i], blocks.offset[i + 1], v)
     for i in range(n):
         for k in range(6):
-            if abs(v[i, k]) < TINY:
+            if abs(v[i, k]) < NOTHING:
                 v[i, k] = 0.0
     u, _, lost, driven = block_work(bodies.row, blocks, r, free.v_start, v)
     damped, worked, driven = force_work(bodies.row, free.F, span.h, free.v_start, v, driven)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from stickslip.kernels.bodies import correction
 from stickslip.kernels.bodies.layout import Blocks, BodyArrays
-from stickslip.kernels.bodies.motion import TINY, add_impulse, block_work, energies, force_work, move_half
+from stickslip.kernels.bodies.motion import NOTHING, add_impulse, block_work, energies, force_work, move_half
 from stickslip.kernels.held import values_of
 from stickslip.kernels.jit import jit, jit_without_lock
 
@@ -50,7 +50,7 @@ def depart(bodies, near, blocks, r, v_free, first, end, v):
             i, side = near.side[place] // 2, near.side[place] % 2
             add_impulse(bodies, rows, r, side, b, 3 * i, 3 * i + 3, v)
         for k in range(6):
-            if abs(v[b, k]) < TINY:
+            if abs(v[b, k]) < NOTHING:
                 v[b, k] = 0.0
 
 

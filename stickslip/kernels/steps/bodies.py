@@ -270,7 +270,7 @@ def make_step(
 def clear_tiny(r):
     """r (n,) <- r with 0 for values whose squares underflow."""
     for k in range(r.shape[0]):
-        if abs(r[k]) < motion.TINY:
+        if abs(r[k]) < motion.NOTHING:
             r[k] = 0.0
 
 
