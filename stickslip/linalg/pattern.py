@@ -71,10 +71,10 @@ class BlockPattern:
         j = np.repeat(self.offset[self.other], h * w) + within % np.maximum(wide, 1)
         data = self.flat(values)
         on_diagonal = np.repeat(self.one == self.other, h * w)
-        given, mirrored = ~on_diagonal | (i >= j), ~on_diagonal | (i > j)
-        row = np.concatenate([i[given], j[mirrored]])
-        col = np.concatenate([j[given], i[mirrored]])
-        entries = np.concatenate([data[given], data[mirrored]])
+        stored, mirrored = ~on_diagonal | (i >= j), ~on_diagonal | (i > j)
+        row = np.concatenate([i[stored], j[mirrored]])
+        col = np.concatenate([j[stored], i[mirrored]])
+        entries = np.concatenate([data[stored], data[mirrored]])
         return sp.coo_array((entries, (row, col)), shape=(self.size, self.size)).tocsr()
 
 

@@ -32,9 +32,9 @@ class PlainEngine:
             return -1, np.inf
         self._factor, pivots = _pivots(A)
         diagonal = A.diagonal()[: pivots.size]
-        good = (pivots > singular * diagonal) & (pivots < np.inf) & (diagonal > 0.0)
-        if self._factor is None or not good.all():
-            bad = pivots.size - 1 if good.all() else int(np.argmin(good))
+        valid = (pivots > singular * diagonal) & (pivots < np.inf) & (diagonal > 0.0)
+        if self._factor is None or not valid.all():
+            bad = pivots.size - 1 if valid.all() else int(np.argmin(valid))
             return int(self._scalar[bad]), 0.0
         return -1, float((pivots / diagonal).min())
 

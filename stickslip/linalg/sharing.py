@@ -53,9 +53,9 @@ class Sharing:
         bad, rest = -1, list(zip(self.parts, self.is_above, strict=True))
         with Team() as team:
             if self.shared:
-                some = [part for part, above in rest if not above]
-                bad = _first(team.run([partial(subtree, *part) for part in some]))
-                rest = [one for one in rest if one[1]]
+                subtrees = [part for part, above in rest if not above]
+                bad = _first(team.run([partial(subtree, *part) for part in subtrees]))
+                rest = [item for item in rest if item[1]]
             for part, above in rest:
                 if bad >= 0:
                     break

@@ -181,18 +181,18 @@ def deepest_of(dist, order, first, last):
 
 
 @jit
-def choose_manifolds(ng, many, one):
+def choose_manifolds(ng, manifolds, single):
     """Return the `Touching` with the manifold of each pair of geoms if it is plausible, else one contact.
 
-    A manifold, in `many`, is computed from the faces next to the closest points if these faces are almost
-    parallel. Sometimes they are not, and the deepest point of the manifold is far from the closest points,
-    which the search for a single contact (`one`) finds reliably. Therefore a manifold is used only if it
-    agrees with the single contact. Its gap may be smaller: the search can stall with too wide a gap for
+    A manifold, in `manifolds`, is computed from the faces next to the closest points if these faces are
+    almost parallel. Sometimes they are not, and the deepest point of the manifold is far from the closest
+    points, which the search for a single contact (`single`) finds reliably. Therefore a manifold is used only
+    if it agrees with the single contact. Its gap may be smaller: the search can stall with too wide a gap for
     parallel edges that touch.
     """
-    key, key_1 = many.geom[:, 0] * ng + many.geom[:, 1], one.geom[:, 0] * ng + one.geom[:, 1]
+    key, key_1 = manifolds.geom[:, 0] * ng + manifolds.geom[:, 1], single.geom[:, 0] * ng + single.geom[:, 1]
     order, order_1 = order_of(key), order_of(key_1)
-    out, at, a, b = room_for(many.dist.shape[0] + one.dist.shape[0]), 0, 0, 0
+    out, at, a, b = room_for(manifolds.dist.shape[0] + single.dist.shape[0]), 0, 0, 0
     while b < order_1.shape[0]:
         end_b = run_end(key_1, order_1, b)
         while a < order.shape[0] and key[order[a]] < key_1[order_1[b]]:
@@ -200,17 +200,17 @@ def choose_manifolds(ng, many, one):
         agree, end_a = False, a
         if a < order.shape[0] and key[order[a]] == key_1[order_1[b]]:
             end_a = run_end(key, order, a)
-            i, j = deepest_of(many.dist, order, a, end_a), deepest_of(one.dist, order_1, b, end_b)
+            i, j = deepest_of(manifolds.dist, order, a, end_a), deepest_of(single.dist, order_1, b, end_b)
             along = 0.0
             for c in range(3):
-                along += many.normal[i, c] * one.normal[j, c]
-            excess, slack = many.dist[i] - one.dist[j], 1e-3 * abs(one.dist[j])
+                along += manifolds.normal[i, c] * single.normal[j, c]
+            excess, slack = manifolds.dist[i] - single.dist[j], 1e-3 * abs(single.dist[j])
             agree = -(slack + STALLED) <= excess <= slack + ALIKE and along > 0.9
         for k in range(a if agree else b, end_a if agree else end_b):
             if agree:
-                copy_touching(many, order[k], 1.0, out, at)
+                copy_touching(manifolds, order[k], 1.0, out, at)
             else:
-                copy_touching(one, order_1[k], 1.0, out, at)
+                copy_touching(single, order_1[k], 1.0, out, at)
             at += 1
         a, b = end_a, end_b
     return first_of(out, at)

@@ -69,9 +69,9 @@ class Pushing(NamedTuple):
 
 
 @jit
-def sweep_back(bodies, wanted, tolerance, sweeps):
+def sweep_back(bodies, target, tolerance, sweeps):
     """Return (shift, moved): Δq (n, 6) of all bodies, and the shifts N' Δq (m,) of the constraints."""
-    pushing, shift = pushing_of(bodies, wanted), np.zeros((bodies.row.shape[0], 6))
+    pushing, shift = pushing_of(bodies, target), np.zeros((bodies.row.shape[0], 6))
     for sweep in range(sweeps):
         push_once(bodies.row, pushing, shift, sweep % 2 == 1)
         if missing(pushing, shift) <= tolerance:
@@ -80,9 +80,9 @@ def sweep_back(bodies, wanted, tolerance, sweeps):
 
 
 @jit_without_lock
-def pushing_of(bodies, wanted):
+def pushing_of(bodies, target):
     """Return the initial `Pushing`, with π = 0."""
-    sides, rows, row, m = wanted.sides, wanted.rows, bodies.row, wanted.need.shape[0]
+    sides, rows, row, m = target.sides, target.rows, bodies.row, target.need.shape[0]
     inverse, diagonal = np.zeros((m, 2, 6)), np.zeros(m)
     for c in range(m):
         for side in range(2):
@@ -95,7 +95,7 @@ def pushing_of(bodies, wanted):
                 )
                 for k in range(6):
                     diagonal[c] += rows[c, side, k] * inverse[c, side, k]
-    return Pushing(sides, rows, wanted.bilateral, wanted.need, inverse, diagonal, np.zeros(m), np.empty(m))
+    return Pushing(sides, rows, target.bilateral, target.need, inverse, diagonal, np.zeros(m), np.empty(m))
 
 
 @jit_without_lock
@@ -158,8 +158,8 @@ def correct(bodies, forces, springs, blocks, overlaps, budget, q):
     m = overlaps.need.shape[0]
     normals = np.empty((m, 2, 6))
     take_normals(blocks, normals)
-    wanted = Wanted(blocks.sides, normals, np.zeros(m, np.bool_), overlaps.need, overlaps.largest)
-    return push_back(bodies, forces, springs, wanted, overlaps, budget, q)
+    target = Wanted(blocks.sides, normals, np.zeros(m, np.bool_), overlaps.need, overlaps.largest)
+    return push_back(bodies, forces, springs, target, overlaps, budget, q)
 
 
 @jit
@@ -182,23 +182,23 @@ def correct_jointed(bodies, forces, linkage, springs, blocks, overlaps, budget, 
         return bad, 0.0, 0.0, 0.0
     # 1. One row per contact, and all rows of constraints of joints and of active stops.
     m, largest, at = c + links.bias.shape[0], overlaps.largest, c
-    wanted = Wanted(
+    target = Wanted(
         np.empty((m, 2), np.int64), np.empty((m, 2, 6)), np.zeros(m, np.bool_), np.empty(m), largest
     )  # fmt: skip
-    wanted.sides[:c], wanted.need[:c] = blocks.sides[:c], overlaps.need
-    take_normals(blocks, wanted.rows[:c])
-    wanted.rows[c:] = links.rows
+    target.sides[:c], target.need[:c] = blocks.sides[:c], overlaps.need
+    take_normals(blocks, target.rows[:c])
+    target.rows[c:] = links.rows
     for i in range(links.size.shape[0]):
         for _ in range(links.size[i]):
-            wanted.sides[at, 0], wanted.sides[at, 1] = links.bodies[i, 0], links.bodies[i, 1]
-            wanted.bilateral[at], wanted.need[at] = links.kind[i] == FREE, -links.error[at - c]
-            largest = max(largest, abs(wanted.need[at]) if wanted.bilateral[at] else wanted.need[at])
+            target.sides[at, 0], target.sides[at, 1] = links.bodies[i, 0], links.bodies[i, 1]
+            target.bilateral[at], target.need[at] = links.kind[i] == FREE, -links.error[at - c]
+            largest = max(largest, abs(target.need[at]) if target.bilateral[at] else target.need[at])
             at += 1
     # 2. Correction, unless all errors are rounding.
     if budget.sweeps == 0 or largest <= NEGLIGIBLE_OPENING * budget.size:
         return -1, 0.0, overlaps.deepest, 0.0
-    wanted = Wanted(wanted.sides, wanted.rows, wanted.bilateral, wanted.need, largest)
-    lifted, depth, moved = push_back(bodies, forces, springs, wanted, overlaps, budget, q)
+    target = Wanted(target.sides, target.rows, target.bilateral, target.need, largest)
+    lifted, depth, moved = push_back(bodies, forces, springs, target, overlaps, budget, q)
     return -1, lifted, depth, moved
 
 
@@ -212,9 +212,9 @@ def take_normals(blocks, out):
 
 
 @jit
-def push_back(bodies, forces, springs, wanted, overlaps, budget, q):
-    """Correct the constraints `wanted`, contacts first, as far as the reserve allows; return as `correct`."""
-    shift, moved = sweep_back(bodies, wanted, PRECISION * wanted.largest, budget.sweeps)
+def push_back(bodies, forces, springs, target, overlaps, budget, q):
+    """Correct the constraints `target`, contacts first, as far as the reserve allows; return as `correct`."""
+    shift, moved = sweep_back(bodies, target, PRECISION * target.largest, budget.sweeps)
     return pay(bodies, forces, springs, shift, moved, overlaps, budget, q)
 
 

@@ -113,10 +113,10 @@ def distinct(polygon, count, w):
     for k in range(count):
         near = False
         for j in range(size):
-            away = 0.0
+            square = 0.0
             for i in range(3):
-                away += (polygon[k, i] - polygon[j, i]) ** 2
-            near = near or away < APART * APART
+                square += (polygon[k, i] - polygon[j, i]) ** 2
+            near = near or square < APART * APART
         if not near:
             polygon[size] = polygon[k]
             size += 1

@@ -117,20 +117,20 @@ def rough(a, b, near, contact, rows, at):
 
     near: points in the same cell of this size have the same code [m].
     """
-    one, two, swapped = (b, a, 1) if a.has[FACE] and not b.has[FACE] else (a, b, 0)
+    fixed_side, plane_side, swapped = (b, a, 1) if a.has[FACE] and not b.has[FACE] else (a, b, 0)
     rows.contact[at], rows.flip[at], rows.kind[at] = contact, swapped, POINT_PLANE
-    rows.mark[at] = LOOSE if two.has[FACE] else ROUGH
+    rows.mark[at] = LOOSE if plane_side.has[FACE] else ROUGH
     rows.feature[at, 0], rows.feature[at, 1] = CORNER, FACE
     code = 0
     for k in range(3):
-        code = 9973 * code + np.int64(math.floor(one.touch[0, k] / near))
+        code = 9973 * code + np.int64(math.floor(fixed_side.touch[0, k] / near))
     rows.code[at] = rows.rank[at] = code
     rows.radius[at], rows.round[at] = 0.0, 0.0
     for k in range(3):
-        rows.point[at, 0, k] = one.touch[0, k]
-        rows.point[at, 1, k] = two.point[FACE, k] if two.has[FACE] else two.touch[0, k]
-        rows.normal[at, k] = two.axis[FACE, k] if two.has[FACE] else two.touch[1, k]
-        rows.axis[at, k] = two.touch[1, k]
+        rows.point[at, 0, k] = fixed_side.touch[0, k]
+        rows.point[at, 1, k] = plane_side.point[FACE, k] if plane_side.has[FACE] else plane_side.touch[0, k]
+        rows.normal[at, k] = plane_side.axis[FACE, k] if plane_side.has[FACE] else plane_side.touch[1, k]
+        rows.axis[at, k] = plane_side.touch[1, k]
     return at + 1
 
 

@@ -135,10 +135,10 @@ def to_segment(p, a, b):
         l2 += (b[k] - a[k]) ** 2
         along += (p[k] - a[k]) * (b[k] - a[k])
     along = min(max(along / l2, 0.0), 1.0) if l2 > 0.0 else 0.0
-    away = 0.0
+    square = 0.0
     for k in range(3):
-        away += (p[k] - a[k] - along * (b[k] - a[k])) ** 2
-    return away
+        square += (p[k] - a[k] - along * (b[k] - a[k])) ** 2
+    return square
 
 
 @jit
@@ -164,11 +164,11 @@ def apart(a, b):
 
 
 @jit
-def put(out, what, code, point, axis, radius):
-    """out, `Side` <- a feature of type `what`."""
-    out.has[what], out.code[what], out.rank[what], out.radius[what] = True, code, code, radius
+def put(out, kind, code, point, axis, radius):
+    """out, `Side` <- a feature of type `kind`."""
+    out.has[kind], out.code[kind], out.rank[kind], out.radius[kind] = True, code, code, radius
     for k in range(3):
-        out.point[what, k], out.axis[what, k] = point[k], axis[k]
+        out.point[kind, k], out.axis[kind, k] = point[k], axis[k]
 
 
 @jit
@@ -189,26 +189,26 @@ def core_features(t, s, p, m, out):
     for k in range(3):
         c[k] = p[k] - t.radius[s] * m[k]
     for v in range(t.start[s, CORNER], t.start[s + 1, CORNER]):
-        away = apart(c, t.corner[v])
-        if away <= near2 and away < best:
-            best = away
+        square = apart(c, t.corner[v])
+        if square <= near2 and square < best:
+            best = square
             put(out, CORNER, v - t.start[s, CORNER], t.corner[v], m, t.radius[s])
     # 2. Edge.
     best = np.inf
     for e in range(t.start[s, EDGE], t.start[s + 1, EDGE]):
-        away = to_segment(c, t.edge[e, 0], t.edge[e, 1])
-        if away <= near2 and away < best:
-            best = away
+        square = to_segment(c, t.edge[e, 0], t.edge[e, 1])
+        if square <= near2 and square < best:
+            best = square
             put_edge(out, e - t.start[s, EDGE], t.edge[e, 0], t.edge[e, 1], t.radius[s])
     # 3. Face.
     best = np.inf
     for f in range(t.start[s, FACE], t.start[s + 1, FACE]):
         first, last, n = t.ring_start[f], t.ring_start[f + 1], t.normal[f]
-        away = apart(n, m)
-        if away <= t.aligned**2 and away < best:
+        square = apart(n, m)
+        if square <= t.aligned**2 and square < best:
             over = dot(n, c) - dot(n, t.ring[first])
             if abs(over) <= t.near[s] and within(c, t.ring, first, last, n, t.near[s]):
-                best = away
+                best = square
                 put(out, FACE, f - t.start[s, FACE], t.ring[first], n, 0.0)
                 for k in range(3):  # the centre of the face, which is fixed if sizes change
                     out.point[FACE, k] = 0.0
@@ -265,25 +265,25 @@ def field_features(t, s, p, m, out):
                 a, b = i, j + 1
             corner[k, 0], corner[k, 1] = a * dx - t.size[s, 0], b * dy - t.size[s, 1]
             corner[k, 2] = heights[b, a]
-            away = apart(p, corner[k])
-            if away <= near**2 and away < best_corner:
-                best_corner = away
+            square = apart(p, corner[k])
+            if square <= near**2 and square < best_corner:
+                best_corner = square
                 put(out, CORNER, b * columns + a, corner[k], m, 0.0)
         for k in range(3):
-            away = to_segment(p, corner[k], corner[(k + 1) % 3])
-            if away <= near**2 and away < best_edge:
-                best_edge = away
+            square = to_segment(p, corner[k], corner[(k + 1) % 3])
+            if square <= near**2 and square < best_edge:
+                best_edge = square
                 # Edges of a cell: along x, along y, diagonal.
                 low = corner[k] if k < 2 else corner[0]
                 high = corner[k + 1] if k < 2 else corner[2]
                 which = 2 if k == 2 else (0 if abs(high[1] - low[1]) < 0.5 * dy else 1)
                 a, b = round((low[0] + t.size[s, 0]) / dx), round((low[1] + t.size[s, 1]) / dy)
                 put_edge(out, 3 * np.int64(b * columns + a) + which, low, high, 0.0)
-        away = apart(n, m)
-        if away <= 100.0 * t.aligned**2 and away < best_face:
+        square = apart(n, m)
+        if square <= 100.0 * t.aligned**2 and square < best_face:
             over = dot(n, p) - dot(n, corner[0])
             if abs(over) <= near:
-                best_face = away
+                best_face = square
                 put(out, FACE, triangle, corner[0], n, 0.0)
 
 
@@ -317,9 +317,9 @@ def features_of(t, s, x, R, place, outward, least, out):
         cylinder_features(t, s, p, m, least, out)
     else:
         field_features(t, s, p, m, out)
-    for what in range(3):  # from the frame of the shape to that of the body
-        move(t.position[s], A, out.point[what])
-        turn(A, out.axis[what])
+    for kind in range(3):  # from the frame of the shape to that of the body
+        move(t.position[s], A, out.point[kind])
+        turn(A, out.axis[kind])
     for k in range(2):
         move(t.position[s], A, out.ends[k])
         for c in range(3):

@@ -102,8 +102,8 @@ def drop_walls(first, last, touching, field, flat, keep):
         x, y, z = times_back(field.R, foot[0], foot[1], foot[2])
         top, n0, n1, n2, _ = surface(x, y, field)
         n0, n1, n2 = times(field.R, n0, n1, n2)
-        away = (normal[k, 0] - n0) ** 2 + (normal[k, 1] - n1) ** 2 + (normal[k, 2] - n2) ** 2
-        if away < SAME * SAME:
+        angle2 = (normal[k, 0] - n0) ** 2 + (normal[k, 1] - n1) ** 2 + (normal[k, 2] - n2) ** 2
+        if angle2 < SAME * SAME:
             normal[k, 0], normal[k, 1], normal[k, 2] = n0, n1, n2
         inner = abs(x) < field.half_x - flat and abs(y) < field.half_y - flat
         keep[k] = not (inner and z < top - flat)

@@ -122,14 +122,14 @@ def write_row(sign, row, out):
 def finite_rows(body, rows, error, bias):
     """Return whether all rows are finite and none is 0; rows <- 0 on sides that are the inertial frame."""
     for i in range(rows.shape[0]):
-        finite, some = math.isfinite(error[i]) and math.isfinite(bias[i]), False
+        finite, nonzero = math.isfinite(error[i]) and math.isfinite(bias[i]), False
         for side in range(2):
             for k in range(6):
                 finite = finite and math.isfinite(rows[i, side, k])
-                some = some or rows[i, side, k] != 0.0
+                nonzero = nonzero or rows[i, side, k] != 0.0
                 if body[side] < 0:
                     rows[i, side, k] = 0.0
-        if not (finite and some):
+        if not (finite and nonzero):
             return False
     return True
 

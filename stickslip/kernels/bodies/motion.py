@@ -42,17 +42,17 @@ def move_half(row, J, J_inverse, q, v, h, q_half, v_half):
 
 
 @jit
-def prescribe(body, given, q, v):
-    """v (6 n,) <- velocities and angular velocities (inertial) `given` (nm, 6) of kinematic bodies.
+def prescribe(body, velocity, q, v):
+    """v (6 n,) <- velocities and angular velocities (inertial) `velocity` (nm, 6) of kinematic bodies.
 
     q (7 n,): poses of all bodies.
     """
     for i in range(body.shape[0]):
         p, w = q[7 * body[i] + 3 : 7 * body[i] + 7], 6 * body[i]
         for k in range(3):
-            v[w + k] = given[i, k]
+            v[w + k] = velocity[i, k]
         v[w + 3], v[w + 4], v[w + 5] = turned(
-            p[0], -p[1], -p[2], -p[3], given[i, 3], given[i, 4], given[i, 5]
+            p[0], -p[1], -p[2], -p[3], velocity[i, 3], velocity[i, 4], velocity[i, 5]
         )
 
 

@@ -71,11 +71,13 @@ def arrive(bodies, free, span, first, end, q_end, v):
     Return (kinetic energy before, potential before, kinetic energy after, potential after, damped, worked,
     driven).
     """
-    part, some = slice(first, end), bodies_of(bodies, first, end)
-    damped, worked, driven = force_work(some.row, free.F[:, part], span.h, free.v_start[part], v[part], 0.0)
-    move_half(some.row, some.J, some.J_inverse, free.q_m[part], v[part], span.reach, q_end[part], v[part])
-    kinetic_before, weight_before = energies(some, free.q[part], free.v[part])
-    kinetic, weight = energies(some, q_end[part], v[part])
+    part, subset = slice(first, end), bodies_of(bodies, first, end)
+    damped, worked, driven = force_work(subset.row, free.F[:, part], span.h, free.v_start[part], v[part], 0.0)
+    move_half(
+        subset.row, subset.J, subset.J_inverse, free.q_m[part], v[part], span.reach, q_end[part], v[part]
+    )
+    kinetic_before, weight_before = energies(subset, free.q[part], free.v[part])
+    kinetic, weight = energies(subset, q_end[part], v[part])
     return kinetic_before, weight_before, kinetic, weight, damped, worked, driven
 
 

@@ -87,9 +87,9 @@ def pair_matrix(rows, held, turned, dynamic, length):
     for i in range(held.shape[0]):
         for side in range(2):
             if dynamic[side]:
-                own = 1 - side if turned[i] else side
+                source = 1 - side if turned[i] else side
                 for k in range(6):
-                    x = rows[held[i], own, k]
+                    x = rows[held[i], source, k]
                     A[i, 6 * side + k] = x if k < 3 else x / length
     return A
 

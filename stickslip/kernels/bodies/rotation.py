@@ -136,11 +136,11 @@ def times_back(A, x, y, z):
 
 
 @jit
-def solve3(one, two, three, right):
+def solve3(row0, row1, row2, right):
     """Solve three linear equations by Cramer's rule; rows and right-hand side are three numbers each."""
-    a, b, c = one
-    d, e, f = two
-    g, h, i = three
+    a, b, c = row0
+    d, e, f = row1
+    g, h, i = row2
     x, y, z = right
     A, B, C = e * i - f * h, f * g - d * i, d * h - e * g
     det = a * A + b * B + c * C

@@ -158,13 +158,13 @@ def add_forces(forces, linkage, q, v, F):
 
     forces: `ForceArrays`; linkage: `Linkage`, for its efforts, or None.
     """
-    good = add_springs(forces.springs, q, v, F[0], F[1]) < 0
-    good = add_dampers(forces.dampers, q, v, F[1]) < 0 and good
+    finite = add_springs(forces.springs, q, v, F[0], F[1]) < 0
+    finite = add_dampers(forces.dampers, q, v, F[1]) < 0 and finite
     if linkage is not None:
         efforts = linkage.efforts
         add_efforts(linkage.joints, efforts.joint, efforts.column, efforts.effort, q, F[2])
     add_pushes(forces.pushes, q, F[2])
-    return good
+    return finite
 
 
 @jit

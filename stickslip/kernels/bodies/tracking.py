@@ -31,11 +31,11 @@ def local_points(q, body, point, local):
 
 
 @jit
-def measure(new, first, last, old, first_old, last_old, away):
+def measure(new, first, last, old, first_old, last_old, dist2):
     """Return (side, squared size): the side in whose frame new points are nearer to old ones, and the square
     of the size of all points in that frame.
 
-    away (2, slots, slots) <- squared distances in both frames, old by new. new (nc, 2, 3), old (m, 2, 3):
+    dist2 (2, slots, slots) <- squared distances in both frames, old by new. new (nc, 2, 3), old (m, 2, 3):
     points; those from `first` to `last` - 1, and from `first_old` to `last_old` - 1, are matched.
     """
     nearer, least, size = 0, np.inf, 0.0
@@ -47,7 +47,7 @@ def measure(new, first, last, old, first_old, last_old, away):
                 x, y = new[c, side, 0] - old[o, side, 0], new[c, side, 1] - old[o, side, 1]
                 z = new[c, side, 2] - old[o, side, 2]
                 squared = x * x + y * y + z * z
-                away[side, o - first_old, c - first] = squared
+                dist2[side, o - first_old, c - first] = squared
                 nearest = min(nearest, squared)
             moved += math.sqrt(nearest)
         if moved < least:
@@ -63,10 +63,11 @@ def measure(new, first, last, old, first_old, last_old, away):
 
 
 @jit
-def match(away, k, k_old, far, partner, used):
+def match(dist2, k, k_old, far, partner, used):
     """partner[:k] <- number of the old contact that matches each new one, -1 for none.
 
-    away (slots, slots): squared distances, k_old old points by k new ones; far: largest distance of a match.
+    dist2 (slots, slots): squared distances, k_old old points by k new ones; far: largest squared distance of
+    a match.
     """
     partner[:k] = -1
     used[:k_old] = False
@@ -75,8 +76,8 @@ def match(away, k, k_old, far, partner, used):
         for o in range(k_old):
             if not used[o]:
                 for c in range(k):
-                    if away[o, c] < best and away[o, c] <= far and partner[c] < 0:
-                        best, c_best, o_best = away[o, c], c, o
+                    if dist2[o, c] < best and dist2[o, c] <= far and partner[c] < 0:
+                        best, c_best, o_best = dist2[o, c], c, o
         if c_best < 0:
             return
         partner[c_best], used[o_best] = o_best, True
@@ -128,7 +129,7 @@ def track_contacts(ids, local, frame, slots, last_ones, order, new_ids, guess):
     """
     old_ids, old_local, old_frame, old_r = last_ones.id, last_ones.local, last_ones.frame, last_ones.r
     partner, name, used = np.empty(slots, np.int64), np.empty(slots, np.int64), np.empty(slots, np.bool_)
-    away = np.empty((2, slots, slots))
+    dist2 = np.empty((2, slots, slots))
     nc, m, first, first_old, changed = ids.shape[0], old_ids.shape[0], 0, 0, False
     while first < nc:
         # 1. Contacts of the same pair of shapes, new and old.
@@ -151,8 +152,8 @@ def track_contacts(ids, local, frame, slots, last_ones, order, new_ids, guess):
             continue
         # 3. Otherwise contacts are matched, and sorted by slot.
         k, k_old = last - first, last_old - first_old
-        side, size = measure(local, first, last, old_local, first_old, last_old, away)
-        match(away[side], k, k_old, FAR * FAR * size, partner, used)
+        side, size = measure(local, first, last, old_local, first_old, last_old, dist2)
+        match(dist2[side], k, k_old, FAR * FAR * size, partner, used)
         number(partner, k, old_ids, first_old, used, name)
         for place in range(first, last):
             least = first

@@ -189,8 +189,8 @@ def among_spheres(s, q, margin):
         count = find_pairs(q, margin, s.elements, s.levels, s.grid, s.pairs.pair)
     if count >= s.pairs.pair.shape[0]:
         return count, empty_contacts(0)
-    kept = sift(s.pairs.pair, count, s.elements.body, s.filters) if s.filtered else count
-    nc = order(s.pairs, kept) if kept > 0 else 0
+    count_kept = sift(s.pairs.pair, count, s.elements.body, s.filters) if s.filtered else count
+    nc = order(s.pairs, count_kept) if count_kept > 0 else 0
     contacts = empty_contacts(nc)
     if nc > 0:
         write_contacts(s.pairs, s.elements, s.grid, s.traits, SLOTS, 0, s.elements.body.shape[0], contacts)

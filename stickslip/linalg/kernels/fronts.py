@@ -214,14 +214,14 @@ def place_updates(rows, odd, job, jobs, most, update):
         if job[s] < jobs:
             last[job[s]] = odd[s]
     for k in range(jobs):
-        own = last[k]
+        parity = last[k]
         if opens:
-            base[k, own], base[k, 1 - own] = stack, stack + most[k, own]
-            free[areas], room[areas] = base[k, 1 - own], most[k, 1 - own]
+            base[k, parity], base[k, 1 - parity] = stack, stack + most[k, parity]
+            free[areas], room[areas] = base[k, 1 - parity], most[k, 1 - parity]
             areas += 1
         else:
-            base[k, 1 - own], base[k, own] = stack, stack + most[k, 1 - own]
-            room[areas - 1] += most[k, 1 - own]
+            base[k, 1 - parity], base[k, parity] = stack, stack + most[k, 1 - parity]
+            room[areas - 1] += most[k, 1 - parity]
         stack += most[k, 0] + most[k, 1]
         if most[k, 0] + most[k, 1] > 0:
             opens = not opens
@@ -310,8 +310,7 @@ def lay_out(tree, negative_block, widths, offset, shared):
 
 @jit
 def runs(tree, columns, row_offset, offset):
-    """Return run_start ... reach_length of `Fronts`: rows of fronts as runs in the parent and in the
-    vector."""
+    """Return run_start ... reach_length of `Fronts`: rows of fronts as runs in parents and in the vector."""
     first, row_start, row, above = tree.first, tree.row_start, tree.row, tree.above
     count, many = above.shape[0], row.shape[0]
     run_start, run_from = np.empty(count + 1, np.int64), np.empty(many, np.int64)

@@ -33,12 +33,12 @@ def minimum_degree(start, neighbour, order):
     """
     # 1. Neighbours as bit sets.
     n = order.shape[0]
-    whole = n
+    vertices = n
     for q in range(neighbour.shape[0]):
-        whole = max(whole, neighbour[q] + 1)
-    words = (whole + 63) // 64
+        vertices = max(vertices, neighbour[q] + 1)
+    words = (vertices + 63) // 64
     near, gone = np.zeros((n, words), np.uint64), np.zeros(n, np.bool_)
-    degree, clique, changed = np.empty(n, np.int64), np.empty(whole, np.int64), np.zeros(n, np.int64)
+    degree, clique, changed = np.empty(n, np.int64), np.empty(vertices, np.int64), np.zeros(n, np.int64)
     mask = np.empty(words, np.uint64)
     for v in range(n):
         degree[v] = start[v + 1] - start[v]
@@ -47,7 +47,7 @@ def minimum_degree(start, neighbour, order):
     done = 0
     while done < n:
         # 2. The vertex of smallest degree.
-        v, least = -1, whole
+        v, least = -1, vertices
         for u in range(n):
             if gone[u] or degree[u] > least:
                 continue
@@ -60,16 +60,16 @@ def minimum_degree(start, neighbour, order):
         for w in range(words):
             mask[w] = near[v, w]
             if mask[w] != 0:
-                for u in range(64 * w, min(64 * w + 64, whole)):
+                for u in range(64 * w, min(64 * w + 64, vertices)):
                     if (mask[w] >> np.uint64(u & 63)) & ONE:
                         clique[size] = u
                         size += 1
-        left = 0
+        remaining = 0
         for k in range(size):
             u, total = clique[k], 0
             if u >= n:
-                clique[left] = u
-                left += 1
+                clique[remaining] = u
+                remaining += 1
                 continue
             near[u, v >> 6] &= ~(ONE << np.uint64(v & 63))
             for w in range(words):
@@ -81,18 +81,18 @@ def minimum_degree(start, neighbour, order):
                 gone[u], order[done] = True, u
                 done += 1
             else:
-                clique[left] = u
-                left += 1
+                clique[remaining] = u
+                remaining += 1
         # 4. The eliminated vertices leave the sets of the others.
-        if left < size:
+        if remaining < size:
             for w in range(words):
                 mask[w] = 0
-            for k in range(done - (size - left), done):
+            for k in range(done - (size - remaining), done):
                 mask[order[k] >> 6] |= ONE << np.uint64(order[k] & 63)
-            for k in range(left):
+            for k in range(remaining):
                 u = clique[k]
                 if u >= n:
                     continue
-                degree[u] -= size - left
+                degree[u] -= size - remaining
                 for w in range(words):
                     near[u, w] &= ~mask[w]
