@@ -75,10 +75,11 @@ def norm(x, a, b):
 def height(n, x, o, groups, rho, has_length):
     """Return the normal component s of the projection of (n, x_k) on a friction cone; 0 in its polar cone.
 
-    s is the root of s = n + sum_k mu_k max(|x_k| - mu_k s, 0) with p groups k. The residual is piecewise
-    linear and convex in s, so Newton's method from s = n reaches the root in at most p + 1 steps. x (n,), the
-    contact at x[o]; groups: sizes and coefficients of all groups, first group of the contact, and the first
-    one after it; rho (n,): with has_length, coefficients are divided by sqrt(rho_k / rho_N).
+    s is the root of s - n - sum_k mu_k max(|x_k| - mu_k s, 0) over the p groups k. This function is
+    increasing, concave and piecewise linear, so Newton's method from s = n rises to the root in at most
+    p + 1 steps.
+    x (n,), the contact at x[o]; groups: sizes and coefficients of all groups, first group of the contact, and
+    the first one after it; rho (n,): with has_length, coefficients are divided by sqrt(rho_k / rho_N).
     """
     group_size, coefficient, g0, g1 = groups
     # 1. The polar cone: sum_k mu_k |x_k| <= -n.
