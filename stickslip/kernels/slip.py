@@ -38,7 +38,7 @@ class Sliding(NamedTuple):
 def slip3(sliding, kappa):
     """Return (r_N, r_1, r_2, kappa) of a sliding contact, by the root of mu r_N / |t| - 1 in kappa > 0.
 
-    kappa: initial guess, or 0 for an estimate by sliding without elasticity of S.
+    kappa: initial guess, or 0 for the root with w = 0 and S replaced by (tr S / 2) I.
     """
     # 1. Initial guess and bracket.
     n0, b1, b2, w01, w02, s11, s12, s21, s22, mu = sliding
