@@ -105,7 +105,7 @@ def arc_on_two(place, first, reach_first, second, reach_second, path):
 
     place, first, second (3,). With l_1, l_2 the contact forces over their reaches and z_a, z_p the components
     of the vertical along axis and radius, radius (l_1 + l_2) = z_p and l_1 h_1 + l_2 h_2 = z_a. A contact
-    force vanishes when radius z_p falls to the release height: that of the second sphere (1) if it is higher,
+    force vanishes when z_p falls to the release height: that of the second sphere (1) if it is higher,
     else that of the first (0).
     """
     ax, ay, az = second[0] - first[0], second[1] - first[1], second[2] - first[2]
