@@ -35,31 +35,33 @@ def objects_in_c() -> Iterator[None]:
         _boxers.functions.update(before)
 
 
-def _box_named(kind: Any, value: Any, at: Any) -> Any:
+def _box_named(kind: Any, value: Any, box: Any) -> Any:
     """Emit code that creates the Python object of a named tuple."""
-    values = box_tuple(kind, value, at)
-    result = at.pyapi.call_function_objargs(_constant(_NEW, at), [_constant(kind.instance_class, at), values])
-    at.pyapi.decref(values)
+    values = box_tuple(kind, value, box)
+    result = box.pyapi.call_function_objargs(
+        _constant(_NEW, box), [_constant(kind.instance_class, box), values]
+    )
+    box.pyapi.decref(values)
     return result
 
 
-def _box_array(kind: Any, value: Any, at: Any) -> Any:
+def _box_array(kind: Any, value: Any, box: Any) -> Any:
     """Emit code that creates the Python object of an array, as `numba.core.boxing.box_array`."""
-    pointer, number, obj = cgutils.voidptr_t, ir.IntType(32), at.pyapi.pyobj
+    pointer, number, obj = cgutils.voidptr_t, ir.IntType(32), box.pyapi.pyobj
     make = cgutils.get_or_insert_function(
-        at.builder.module,
+        box.builder.module,
         ir.FunctionType(obj, [pointer, obj, number, number, obj]),
         "NRT_adapt_ndarray_to_python_acqref",
     )
-    place = at.builder.bitcast(cgutils.alloca_once_value(at.builder, value), pointer)
+    place = box.builder.bitcast(cgutils.alloca_once_value(box.builder, value), pointer)
     sizes = [ir.Constant(number, kind.ndim), ir.Constant(number, int(kind.mutable))]
-    result = at.builder.call(
-        make, [place, _constant(np.ndarray, at), *sizes, _constant(as_dtype(kind.dtype), at)]
+    result = box.builder.call(
+        make, [place, _constant(np.ndarray, box), *sizes, _constant(as_dtype(kind.dtype), box)]
     )
-    at.context.nrt.decref(at.builder, kind, value)
+    box.context.nrt.decref(box.builder, kind, value)
     return result
 
 
-def _constant(value: Any, at: Any) -> Any:
+def _constant(value: Any, box: Any) -> Any:
     """Emit code that reads a Python object stored with the kernel."""
-    return at.env_manager.read_const(at.env_manager.add_const(value))
+    return box.env_manager.read_const(box.env_manager.add_const(value))

@@ -81,36 +81,36 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
 
     def compile(self, sig: Any) -> Any:
         """Return the entry point of a signature for Python: from the wheel, the store, or the compiler."""
-        given = _without_literals(sigutils.normalize_signature(sig)[0])
-        args = tuple(_writable(argument) for argument in given)
+        types_given = _without_literals(sigutils.normalize_signature(sig)[0])
+        args = tuple(_writable(argument) for argument in types_given)
         with global_compiler_lock, _no_collection():
-            found = self.overloads.get(args)
-            if found is not None and not isinstance(found.entry_point, _Lowered):
-                point = found.entry_point
+            known = self.overloads.get(args)
+            if known is not None and not isinstance(known.entry_point, _Lowered):
+                point = known.entry_point
             else:
                 point = self._load_shipped(args) or self._load_stored(args) or self._compile_entry(args)
-            if given != args:
-                self._refuse_writing(given, args)
-                self._insert([argument._code for argument in given], point, False)
+            if types_given != args:
+                self._refuse_writing(types_given, args)
+                self._insert([argument._code for argument in types_given], point, False)
             return point
 
     def writes(self, args: tuple[Any, ...]) -> tuple[bool, ...]:
         """Return for each argument whether the kernel writes to it; empty while it is being compiled."""
         return self._writes.get(_without_literals(args), ())
 
-    def _refuse_writing(self, given: tuple[Any, ...], args: tuple[Any, ...]) -> None:
+    def _refuse_writing(self, types_given: tuple[Any, ...], args: tuple[Any, ...]) -> None:
         """Raise TypeError if the kernel writes to a read-only array."""
         for name, kind, is_written in zip(
-            self._compiler.pysig.parameters, given, self.writes(args), strict=False
+            self._compiler.pysig.parameters, types_given, self.writes(args), strict=False
         ):
             if is_written and not getattr(kind, "mutable", True):
                 raise TypeError(f"{self._name()} writes to `{name}`, which is a read-only array")
 
     def lower(self, args: tuple[Any, ...]) -> DeferredLibrary:
         """Return the lowered code: known, from the store, or compiled now."""
-        found = self._lowered.get(args)
-        if found is not None:
-            return found
+        library = self._lowered.get(args)
+        if library is not None:
+            return library
         key = self._key(args, "lowered")
         content = store().read(key) if key else None
         if content is not None and unless_broken(self._register_bitcode, args, content):
@@ -176,35 +176,35 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
 
     def _register_bitcode(self, args: tuple[Any, ...], content: bytes) -> bool:
         """Register lowered code from a record."""
-        found = records.lowered(content)
+        record = records.lowered(content)
         rtsys.initialize(self.targetctx)
 
         def callees() -> list[DeferredLibrary]:
-            return [find(module, name).lower(types_) for module, name, types_ in found.callees]
+            return [find(module, name).lower(types_) for module, name, types_ in record.callees]
 
-        library = DeferredLibrary.stored(self.targetctx.codegen(), found.head.name, found.bitcode, callees)
-        library.environments = found.environments
-        self._writes[args] = found.head.writes
-        self._register_lowered(args, self._result(found.head, library))
+        library = DeferredLibrary.stored(self.targetctx.codegen(), record.head.name, record.bitcode, callees)
+        library.environments = record.environments
+        self._writes[args] = record.head.writes
+        self._register_lowered(args, self._result(record.head, library))
         return True
 
     def _register_code(self, args: tuple[Any, ...], content: bytes) -> Any:
         """Register the entry of a record and return its entry point; raise LookupError for missing
         symbols."""
         rtsys.initialize(self.targetctx)  # sufficient for loading; Numba's `refresh` takes half a second
-        found = records.entry(content)
+        record = records.entry(content)
         # LLVM would end the process for an unknown symbol.
-        if missing := [name for name in found.expected if llvm.address_of_symbol(name) is None]:
+        if missing := [name for name in record.expected if llvm.address_of_symbol(name) is None]:
             raise LookupError(f"{self._name()}: this process has no {', '.join(missing)}")
-        head = found.head
-        if len(head.environment.consts) < len(found.constants):  # loaded before as a callee, without wrapper
-            head.environment.consts[:] = found.constants
-        library = libraries.load(self.targetctx, head.name, found.code, found.symbols)
-        for environment in found.environments:
+        head = record.head
+        if len(head.environment.consts) < len(record.constants):  # loaded before as a callee, without wrapper
+            head.environment.consts[:] = record.constants
+        library = libraries.load(self.targetctx, head.name, record.code, record.symbols)
+        for environment in record.environments:
             library.codegen.set_env(environment.env_name, environment)
         self._cache_hits[args] += 1
         self._writes[args] = head.writes
-        return self._register(args, self._result(head, library, found.environments), library)
+        return self._register(args, self._result(head, library, record.environments), library)
 
     def _register(self, args: tuple[Any, ...], result: Any, entry: Any) -> Any:
         """Register an entry for calls from Python; return its entry point."""

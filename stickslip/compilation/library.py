@@ -60,8 +60,8 @@ class DeferredLibrary(JITCodeLibrary):  # type: ignore[misc]
         """Return the libraries of the kernels that this one calls, each once."""
         if self._callees is not None:
             return self._callees()
-        found = (library for library in self._linking_libraries if isinstance(library, DeferredLibrary))
-        return list(dict.fromkeys(found))
+        libraries = (library for library in self._linking_libraries if isinstance(library, DeferredLibrary))
+        return list(dict.fromkeys(libraries))
 
     def own(self) -> Any:
         """Return the module of this kernel and of the Numba functions that it needs, to be linked into
@@ -122,9 +122,9 @@ def emit(
     entry.finalize()
     # 3. Python objects of all functions of the module.
     for name in names_of_environments(entry):
-        found = lookup_environment(name)
-        if found is not None:
-            entry.codegen.set_env(name, found)
+        objects = lookup_environment(name)
+        if objects is not None:
+            entry.codegen.set_env(name, objects)
     return entry
 
 
@@ -145,8 +145,8 @@ def names_of_environments(entry: JITCodeLibrary) -> list[str]:
 
 def environments(module: Any) -> list[Any]:
     """Return the environments (Python objects) of the functions of a module that can be stored."""
-    found = (lookup_environment(name) for name in _environments(module))
-    return [each for each in found if each is not None and each.can_cache()]
+    objects = (lookup_environment(name) for name in _environments(module))
+    return [each for each in objects if each is not None and each.can_cache()]
 
 
 def _environments(module: Any) -> list[str]:

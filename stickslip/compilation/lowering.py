@@ -36,11 +36,11 @@ class ShortLower(BorrowingLower):
         indices = self._indices(index, signature.args[1], array, base)
         pointer = self._pointer(array, base, indices)
         if isinstance(signature.return_type, types.Array):
-            found = self._view(array, base, signature.return_type, pointer, len(indices))
-            self.incref(signature.return_type, found)
+            result = self._view(array, base, signature.return_type, pointer, len(indices))
+            self.incref(signature.return_type, result)
         else:
-            found = load_item(self.context, self.builder, base, pointer)
-        return self.context.cast(self.builder, found, signature.return_type, resty)
+            result = load_item(self.context, self.builder, base, pointer)
+        return self.context.cast(self.builder, result, signature.return_type, resty)
 
     def lower_setitem(self, target_var: Any, index_var: Any, value_var: Any, signature: Any) -> Any:
         """Lower assignment of a number to an element."""
@@ -75,10 +75,10 @@ class ShortLower(BorrowingLower):
         kind = signature.return_type
         if getattr(fnty, "typing_key", None) is not range or kind != types.range_state64_type:  # type: ignore[attr-defined]
             return super()._lower_call_normal(fnty, expr, signature)
-        given = self.fold_call_args(fnty, signature, expr.args, expr.vararg, expr.kws)
+        arguments = self.fold_call_args(fnty, signature, expr.args, expr.vararg, expr.kws)
         number = self.context.get_value_type(types.int64)
-        whole = [number(0), *given] if len(given) == 1 else [*given]
-        return self._whole(kind, **dict(zip(("start", "stop", "step"), [*whole, number(1)], strict=False)))
+        numbers = [number(0), *arguments] if len(arguments) == 1 else [*arguments]
+        return self._whole(kind, **dict(zip(("start", "stop", "step"), [*numbers, number(1)], strict=False)))
 
     def storevar(self, value: Any, name: str, argidx: int | None = None) -> None:
         """Store the value of a variable."""
@@ -100,14 +100,14 @@ class ShortLower(BorrowingLower):
 
     def _indices(self, index: Any, kind: Any, array: Any, base: Any) -> list[Any]:
         """Return the indices along the first axes, non-negative.   kind: required type."""
-        given, value = self.typeof(index.name), self.loadvar(index.name)
-        parts = [(value, given, kind)]
+        index_type, value = self.typeof(index.name), self.loadvar(index.name)
+        parts = [(value, index_type, kind)]
         if isinstance(kind, types.BaseTuple):  # type: ignore[attr-defined]
             parts = [
-                (self.builder.extract_value(value, k), given[k], to)  # type: ignore[index]
+                (self.builder.extract_value(value, k), index_type[k], to)  # type: ignore[index]
                 for k, to in enumerate(kind)
             ]
-        found = []
+        indices = []
         for axis, (part, of, to) in enumerate(parts):
             place = self.context.cast(self.builder, part, of, to)
             is_constant = isinstance(place, llvm.Constant)
@@ -117,8 +117,8 @@ class ShortLower(BorrowingLower):
                 place = fix_integer_index(self.context, self.builder, to, place, size)
                 if self.context.enable_boundscheck:
                     cgutils.do_boundscheck(self.context, self.builder, place, size, axis)
-            found.append(place)
-        return found
+            indices.append(place)
+        return indices
 
     def _pointer(self, array: Any, base: Any, indices: list[Any]) -> Any:
         """Return the address of the element, or of the first element of the view."""
@@ -155,19 +155,19 @@ class ShortLower(BorrowingLower):
         """Return the iterator of a range of step 1."""
         builder = self.builder
         start, stop, step = (self._part(value, kind, name) for name in ("start", "stop", "step"))
-        place, left = (cgutils.alloca_once(builder, start.type) for _ in range(2))
+        place, remaining = (cgutils.alloca_once(builder, start.type) for _ in range(2))
         builder.store(start, place)
         is_none = builder.icmp_signed("<=", stop, start)
-        builder.store(builder.select(is_none, start.type(0), builder.sub(stop, start)), left)
-        return self._whole(resty, iter=place, stop=stop, step=step, count=left)
+        builder.store(builder.select(is_none, start.type(0), builder.sub(stop, start)), remaining)
+        return self._whole(resty, iter=place, stop=stop, step=step, count=remaining)
 
     def _next(self, value: Any, kind: Any, resty: Any) -> Any:
         """Return the next number of a range and whether there is one; advance the iterator."""
         builder = self.builder
-        place, left = self._part(value, kind, "iter"), self._part(value, kind, "count")
-        number, count = builder.load(place), builder.load(left)
+        place, remaining = self._part(value, kind, "iter"), self._part(value, kind, "count")
+        number, count = builder.load(place), builder.load(remaining)
         builder.store(builder.add(number, self._part(value, kind, "step")), place)
-        builder.store(builder.sub(count, count.type(1)), left)
+        builder.store(builder.sub(count, count.type(1)), remaining)
         return self._whole(resty, first=number, second=builder.icmp_signed(">", count, count.type(0)))
 
     def _part(self, value: Any, kind: Any, name: str, *within: int) -> Any:

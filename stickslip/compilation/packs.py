@@ -29,8 +29,8 @@ class Pack:
         """Level of processors of the code."""
         self._index: dict[bytes, tuple[int, int]] = {}
         with path.open("rb") as file:
-            found = os.fstat(file.fileno())
-            if stat.S_IMODE(found.st_mode) & OTHERS_WRITE:
+            status = os.fstat(file.fileno())
+            if stat.S_IMODE(status.st_mode) & OTHERS_WRITE:
                 raise OSError(f"{path}: others may write to it")
             if file.read(len(_MAGIC)) != _MAGIC:
                 raise ValueError(f"{path}: not a pack")
@@ -73,10 +73,10 @@ def shipped() -> tuple[Pack, ...]:
     """Return the packs of this installation that this processor can use, the highest level first."""
     if target.level_of_build() is not None or os.environ.get("STICKSLIP_SHIPPED", "1") == "0":
         return ()
-    found = []
+    packs = []
     for level in target.levels_of_host() if FOLDER.is_dir() else ():
         try:
-            found.append(Pack(FOLDER / f"{level}.pack", level))
+            packs.append(Pack(FOLDER / f"{level}.pack", level))
         except (OSError, ValueError, struct.error):
             continue
-    return tuple(found)
+    return tuple(packs)

@@ -75,9 +75,11 @@ def _known_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
     _, known = _KNOWN.setdefault(id(self), (self, {}))
     key = tuple(args)
     if key in known:
-        found, code = known[key]
-        self._impl_keys[found.args] = code  # it may have been compiled with other options in the meantime
-        return found
+        known_signature, code = known[key]
+        self._impl_keys[known_signature.args] = (
+            code  # it may have been compiled with other options in the meantime
+        )
+        return known_signature
     signature: Any = _call_type(self, context, args, kws)
     if signature.is_precise() and all(argument.is_precise() for argument in key):
         known[key] = signature, self._impl_keys[signature.args]
@@ -87,12 +89,12 @@ def _known_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
 def _memory(self: Any, builder: Any, ty: Any, val: Any) -> list[Any]:
     """Return the counted memory of a value, without code for members that have none."""
     model = self._context.data_model_manager[ty]
-    found = [(ty, model.get_nrt_meminfo(builder, val))] if model.has_nrt_meminfo() else []
+    memory = [(ty, model.get_nrt_meminfo(builder, val))] if model.has_nrt_meminfo() else []
     if _is_counted(model):
         for kind, getter in model.traverse(builder):
             if _is_counted(self._context.data_model_manager[kind]):
-                found += self.get_meminfos(builder, kind, getter(val))
-    return found
+                memory += self.get_meminfos(builder, kind, getter(val))
+    return memory
 
 
 @cache
@@ -103,28 +105,28 @@ def _is_counted(model: Any) -> bool:
 
 def _variables(self: Any, value: Any) -> list[Any]:
     """Return the variables in a statement, an expression, or a part of one."""
-    found: list[Any] = []
-    _add_variables(value, found)
-    return found
+    variables: list[Any] = []
+    _add_variables(value, variables)
+    return variables
 
 
-def _add_variables(value: Any, found: list[Any]) -> None:
+def _add_variables(value: Any, variables: list[Any]) -> None:
     kind = type(value)
     if kind is ir.Var:
-        found.append(value)
+        variables.append(value)
     elif kind in _WITHOUT_VARIABLES:
         return
     elif kind is ir.Expr:
         for part in value._kws.values():
-            _add_variables(part, found)
+            _add_variables(part, variables)
     elif kind is dict:
         for part in value.values():
-            _add_variables(part, found)
+            _add_variables(part, variables)
     elif isinstance(value, list | tuple):
         for part in value:
-            _add_variables(part, found)
+            _add_variables(part, variables)
     elif isinstance(value, ir.Inst):
-        found.extend(value.list_vars())
+        variables.extend(value.list_vars())
 
 
 def _processed(self: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:

@@ -32,12 +32,12 @@ def note_import(path: str) -> None:
 def imports(path: Path) -> tuple[str, tuple[Path, ...]]:
     """Return (SHA-256 of a file, files of the package that it imports)."""
     content = path.read_bytes()
-    found: set[Path] = set()
+    files: set[Path] = set()
     for module, names, plain in _IMPORT.findall(content.decode()):
         base = PACKAGE.parent.joinpath(*(module or plain).split("."))
-        found.add(base.with_suffix(".py"))
-        found.update(base / f"{name}.py" for name in _NAME.findall(names))
-    return hashlib.sha256(content).hexdigest(), tuple(sorted(p for p in found if p.is_file()))
+        files.add(base.with_suffix(".py"))
+        files.update(base / f"{name}.py" for name in _NAME.findall(names))
+    return hashlib.sha256(content).hexdigest(), tuple(sorted(p for p in files if p.is_file()))
 
 
 def closure(path: Path) -> list[Path]:

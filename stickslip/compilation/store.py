@@ -58,8 +58,8 @@ class Store:
             if not self._is_private(path.parent):
                 return None
             with path.open("rb") as file:
-                found = os.fstat(file.fileno())
-                if not _is_ours(found):
+                status = os.fstat(file.fileno())
+                if not _is_ours(status):
                     return None
                 content = file.read()
             head = len(_MAGIC) + _DIGEST
@@ -69,7 +69,7 @@ class Store:
                 or content[len(_MAGIC) : head] != hashlib.sha256(record).digest()
             ):
                 return None
-            if time.time() - found.st_mtime > USED_AGAIN:
+            if time.time() - status.st_mtime > USED_AGAIN:
                 with suppress(OSError):
                     os.utime(path)
             return record
@@ -115,12 +115,12 @@ class Store:
 
     def files(self) -> list[tuple[float, int, Path]]:
         """Return (time of last use, bytes, path) of every record, the oldest first."""
-        found = []
+        records = []
         for path in self.folder.glob("??/*.kernel"):
             with suppress(OSError):
                 stat = path.stat()
-                found.append((stat.st_mtime, stat.st_size, path))
-        return sorted(found)
+                records.append((stat.st_mtime, stat.st_size, path))
+        return sorted(records)
 
     def trim(self) -> None:
         """Remove the least recently used files if all together are too large; checked every 64 calls."""
@@ -167,8 +167,8 @@ class Store:
 
 def user_store() -> Store:
     """Return the store of the user, in its configured folder."""
-    given = str(getattr(config, "CACHE_DIR", ""))
-    return Store(Path(given or AppDirs(appname="stickslip", appauthor=False).user_cache_dir) / "kernels")
+    folder = str(getattr(config, "CACHE_DIR", ""))
+    return Store(Path(folder or AppDirs(appname="stickslip", appauthor=False).user_cache_dir) / "kernels")
 
 
 @cache

@@ -99,8 +99,8 @@ def _digest(function: Any) -> str | None:
     """Return the digest of the source of a function that is importable by module and name; None for
     others."""
     path = Path(function.__code__.co_filename)
-    found = "<locals>" not in function.__qualname__ and not function.__closure__ and path.is_file()
-    return source.digest(path) if found else None
+    is_importable = "<locals>" not in function.__qualname__ and not function.__closure__ and path.is_file()
+    return source.digest(path) if is_importable else None
 
 
 def _spelling(kind: Any) -> str | None:

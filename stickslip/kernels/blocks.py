@@ -91,13 +91,13 @@ def csr_blocks(offset, indptr, indices, values):
     for i in range(nb):
         block_of[offset[i] : offset[i + 1]] = i
     # 1. Block columns of each block row, ascending.
-    column, seen, at = np.empty(indices.shape[0] + nb, np.int64), np.full(nb, -1), 0
+    column, mark, at = np.empty(indices.shape[0] + nb, np.int64), np.full(nb, -1), 0
     for i in range(nb):
-        column[at], seen[i], at = i, i, at + 1
+        column[at], mark[i], at = i, i, at + 1
         for k in range(indptr[offset[i]], indptr[offset[i + 1]]):
             j = block_of[indices[k]]
-            if seen[j] != i:
-                column[at], seen[j], at = j, i, at + 1
+            if mark[j] != i:
+                column[at], mark[j], at = j, i, at + 1
         column[row_start[i] : at].sort()
         row_start[i + 1] = at
     column, data_start = column[:at].copy(), np.zeros(at + 1, np.int64)
@@ -105,17 +105,17 @@ def csr_blocks(offset, indptr, indices, values):
         for b in range(row_start[i], row_start[i + 1]):
             e = offset[column[b] + 1] - offset[column[b]]
             data_start[b + 1] = data_start[b] + (offset[i + 1] - offset[i]) * e
-    # 2. Entries; seen[j]: position of block j of the present block row.
+    # 2. Entries; mark[j]: position of block j of the present block row.
     data = np.zeros(data_start[at])
     for i in range(nb):
         for b in range(row_start[i], row_start[i + 1]):
-            seen[column[b]] = data_start[b]
+            mark[column[b]] = data_start[b]
         for row in range(offset[i], offset[i + 1]):
             for k in range(indptr[row], indptr[row + 1]):
                 c = indices[k]
                 j = block_of[c]
                 e = offset[j + 1] - offset[j]
-                data[seen[j] + (row - offset[i]) * e + c - offset[j]] += values[k]
+                data[mark[j] + (row - offset[i]) * e + c - offset[j]] += values[k]
     return row_start, column, data_start, data
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stickslip.kernels import blocks, cones, contact_law, sweeps
-from stickslip.kernels import local as one
+from stickslip.kernels import local as local_solver
 from stickslip.kernels.jit import jit
 
 
@@ -60,7 +60,7 @@ def sweep_coulomb3(problem, work, r):
         # 2. Local solve.
         r0, r1, r2 = r[a], r[a + 1], r[a + 2]
         if isotropic[i, 0] > 0.0:
-            n, t1, t2 = one.isotropic3(
+            n, t1, t2 = local_solver.isotropic3(
                 isotropic[i, 0], isotropic[i, 1], coefficient[i], r0, r1, r2, u0, u1, u2
             )
         else:
@@ -68,7 +68,7 @@ def sweep_coulomb3(problem, work, r):
             q0 = u0 - (local[at] * r0 + local[at + 1] * r1 + local[at + 2] * r2)
             q1 = u1 - (local[at + 3] * r0 + local[at + 4] * r1 + local[at + 5] * r2)
             q2 = u2 - (local[at + 6] * r0 + local[at + 7] * r1 + local[at + 8] * r2)
-            n, t1, t2, kappa[i] = one.coulomb3(local, at, q0, q1, q2, coefficient[i], kappa[i])
+            n, t1, t2, kappa[i] = local_solver.coulomb3(local, at, q0, q1, q2, coefficient[i], kappa[i])
         # 3. w += J_i' (r_i - r_i_old).
         d0, d1, d2 = n - r0, t1 - r1, t2 - r2
         change = d0 * d0 + d1 * d1 + d2 * d2
@@ -103,7 +103,7 @@ def sweep(problem, work, r):
                 s -= local[at + k * d + m] * old[m]
             q[k] = s
         # 2. Local solve, relaxation, w += J_i' (r_i - r_i_old).
-        one.solve_block(i, K, local, local_start, q, old, work.kappa, work.spare, out)
+        local_solver.solve_block(i, K, local, local_start, q, old, work.kappa, work.spare, out)
         if omega != 1.0:
             sweeps.relax(i, K, omega, old, out, work.vectors[1])
         for k in range(d):
@@ -172,7 +172,7 @@ def prepare_coulomb3(K, W, u_free, omega):
     local = problem.local
     for i in range(K.kind.shape[0]):
         at = problem.local_start[i]
-        if local[at + 15] == one.ISOTROPIC:
+        if local[at + 15] == local_solver.ISOTROPIC:
             W.isotropic[i, 0], W.isotropic[i, 1] = local[at + 9], local[at + 14]
     return problem, work
 

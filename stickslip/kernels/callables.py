@@ -166,26 +166,26 @@ def _value(function: Any, uniform: Any, sizes: tuple[int, int, int], shape: tupl
     elif isinstance(returned, types.Array) and returned.ndim == 1:
 
         def value(t, a, b, z, out):  # type: ignore[no-untyped-def]
-            given = callee(t, a, b, z)
-            fits = given.shape[0] == total and (row or len(shape) == 1)
+            result = callee(t, a, b, z)
+            fits = result.shape[0] == total and (row or len(shape) == 1)
             for k in range(total):
-                out[k] = given[k] if fits else np.nan
+                out[k] = result[k] if fits else np.nan
 
     elif isinstance(returned, types.Array) and returned.ndim == 2:
         rows, columns = shape if len(shape) == 2 else (1, 1)
 
         def value(t, a, b, z, out):  # type: ignore[no-untyped-def]
-            given = callee(t, a, b, z)
-            fits = given.shape[0] == rows and given.shape[1] == columns and rows * columns == total
+            result = callee(t, a, b, z)
+            fits = result.shape[0] == rows and result.shape[1] == columns and rows * columns == total
             for k in range(total):
-                out[k] = given[k // columns, k % columns] if fits else np.nan
+                out[k] = result[k // columns, k % columns] if fits else np.nan
 
     else:
 
         def value(t, a, b, z, out):  # type: ignore[no-untyped-def]
-            given = np.asarray(callee(t, a, b, z))
-            fits = given.shape == shape or (given.ndim < 2 and row and given.size == total)
-            for k, number in enumerate(given.flat):
+            result = np.asarray(callee(t, a, b, z))
+            fits = result.shape == shape or (result.ndim < 2 and row and result.size == total)
+            for k, number in enumerate(result.flat):
                 if k < total:
                     out[k] = number if fits else np.nan
 

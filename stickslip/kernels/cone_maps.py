@@ -176,19 +176,19 @@ def fischer_burmeister(i, K, rho, r, u, out):
     size = cones.norm(F, o + 1, o + d)
     if size == 0.0:
         F[o + 1], size = 1.0, 1.0
-    less, more = 0.0, 0.0
+    small, large = 0.0, 0.0
     for k in range(o + 1, o + d):
         e = F[k] / size
-        less += (x0 * e - r[k]) ** 2 + (y0 * e - p * u[k]) ** 2
-        more += (x0 * e + r[k]) ** 2 + (y0 * e + p * u[k]) ** 2
+        small += (x0 * e - r[k]) ** 2 + (y0 * e - p * u[k]) ** 2
+        large += (x0 * e + r[k]) ** 2 + (y0 * e + p * u[k]) ** 2
         F[k] = e
-    less, more = math.sqrt(less), math.sqrt(more)
+    small, large = math.sqrt(small), math.sqrt(large)
     # 2. Derivatives and F.
-    root = Root(mu, p, x0, y0, max(less, SMALLEST_ROOT * more), more, slide)
+    root = Root(mu, p, x0, y0, max(small, SMALLEST_ROOT * large), large, slide)
     fischer_burmeister_slopes(o, d, root, r, u, out)
-    F[o] = (x0 + y0 - 0.5 * (less + more)) / mu
+    F[o] = (x0 + y0 - 0.5 * (small + large)) / mu
     for k in range(o + 1, o + d):
-        F[k] = r[k] + p * u[k] - 0.5 * (more - less) * F[k]
+        F[k] = r[k] + p * u[k] - 0.5 * (large - small) * F[k]
     return 1
 
 
@@ -200,13 +200,13 @@ def fischer_burmeister_slopes(o, d, root, r, u, out):
     dF = (I - L_z^-1 L_x) dx + (I - L_z^-1 L_y) dy, with L_x the product with x. At x = y = 0 a limit is
     taken, with L_z^-1 L_x = L_z^-1 L_y = I/sqrt(2).
     """
-    (mu, p, x0, y0, less, more, slide), (e, A, B) = root, out
-    z0, z = 0.5 * (less + more), 0.5 * (more - less)
+    (mu, p, x0, y0, small, large, slide), (e, A, B) = root, out
+    z0, z = 0.5 * (small + large), 0.5 * (large - small)
     # 1. I - L_z^-1 L_x in A, I - L_z^-1 L_y in B.
     for b in range(d):
         for S in range(2):
             M, head = (A, x0) if S == 0 else (B, y0)
-            if more == 0.0:
+            if large == 0.0:
                 for c in range(d):
                     M[c, b] = 0.0
                 M[b, b] = 1.0 - math.sqrt(0.5)
@@ -219,7 +219,7 @@ def fischer_burmeister_slopes(o, d, root, r, u, out):
                     along += e[o + k] * tail
                 elif k == b:
                     first, along = tail, e[o + k] * head
-            first = (z0 * first - z * along) / (less * more)
+            first = (z0 * first - z * along) / (small * large)
             M[0, b] = -first
             for k in range(1, d):
                 tail = 0.0

@@ -185,18 +185,18 @@ def right_side(scaling_arrays, cone_arrays, point, affine, aim, t, b):
         t[q] = barrier * t[q] - y[q]
     # 2. Second-order term: arw(z)^-1 (dy o dz), or with scaling F^-1 arw(lam)^-1 [(F dy) o (F^-1 dz)].
     if has_second:
-        one, two, three = scaling.work[0], scaling.work[1], scaling.work[2]
+        first, second, third = scaling.work[0], scaling.work[1], scaling.work[2]
         if scaling.kind == PLAIN:
-            jordan.product(start, size, dy, dz, one)
-            jordan.divide(start, size, z, one, two)
+            jordan.product(start, size, dy, dz, first)
+            jordan.divide(start, size, z, first, second)
         else:
-            jordan.apply(start, size, scaling.F, dy, one)
-            jordan.apply(start, size, F_inverse, dz, two)
-            jordan.product(start, size, one, two, three)
-            jordan.divide(start, size, scaling.lam, three, one)
-            jordan.apply(start, size, F_inverse, one, two)
+            jordan.apply(start, size, scaling.F, dy, first)
+            jordan.apply(start, size, F_inverse, dz, second)
+            jordan.product(start, size, first, second, third)
+            jordan.divide(start, size, scaling.lam, third, first)
+            jordan.apply(start, size, F_inverse, first, second)
         for q in range(t.shape[0]):
-            t[q] -= two[q]
+            t[q] -= second[q]
     # 3. Equations of the contacts.
     for k in range(b.shape[0]):
         b[k] = -share * u[k]

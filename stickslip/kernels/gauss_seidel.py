@@ -1,7 +1,7 @@
 """Gauss-Seidel sweeps for W in blocks (`BlockW`), by the loop of `sweeps.py`."""
 
 from stickslip.kernels import anderson, blocks, cones, contact_law, sweeps
-from stickslip.kernels import local as one
+from stickslip.kernels import local as local_solver
 from stickslip.kernels.jit import jit
 
 
@@ -25,7 +25,7 @@ def sweep_coulomb3(problem, work, r):
             q1 += data[k + 3] * r0 + data[k + 4] * r1 + data[k + 5] * r2
             q2 += data[k + 6] * r0 + data[k + 7] * r1 + data[k + 8] * r2
         # 2. Local solve; W_ii and its extras take 16 numbers in `local`.
-        n, t1, t2, kappa[i] = one.coulomb3(local, 16 * i, q0, q1, q2, coefficient[i], kappa[i])
+        n, t1, t2, kappa[i] = local_solver.coulomb3(local, 16 * i, q0, q1, q2, coefficient[i], kappa[i])
         d0, d1, d2 = n - r[a], t1 - r[a + 1], t2 - r[a + 2]
         moved += d0 * d0 + d1 * d1 + d2 * d2
         r[a], r[a + 1], r[a + 2] = n, t1, t2
@@ -49,7 +49,7 @@ def sweep_coulomb2(problem, work, r):
             r0, r1 = r[c], r[c + 1]
             q0 += data[k] * r0 + data[k + 1] * r1
             q1 += data[k + 2] * r0 + data[k + 3] * r1
-        n, t = one.coulomb2(local, 4 * i, q0, q1, coefficient[i])
+        n, t = local_solver.coulomb2(local, 4 * i, q0, q1, coefficient[i])
         d0, d1 = n - r[a], t - r[a + 1]
         moved += d0 * d0 + d1 * d1
         r[a], r[a + 1] = n, t

@@ -286,16 +286,16 @@ def delassus(n, ties, map_, rows, responses, W):
         for m in range(n):
             o = map_[1, m]
             second, _ = row_of(m, table, map_)
-            total, left = 0.0, first
+            total, left_place = 0.0, first
             for j in range(table[i, at.S0], table[i, at.S1]):
                 size = systems[tied[j], at.V1] - systems[tied[j], at.V0]
-                right = second
+                right_place = second
                 for l in range(table[o, at.S0], table[o, at.S1]):  # noqa: E741
                     if tied[l] == tied[j]:
                         for c in range(size):
-                            total += rows[left + c] * responses[right + c]
-                    right += systems[tied[l], at.V1] - systems[tied[l], at.V0]
-                left += size
+                            total += rows[left_place + c] * responses[right_place + c]
+                    right_place += systems[tied[l], at.V1] - systems[tied[l], at.V0]
+                left_place += size
             W[k * n + m] = total
 
 

@@ -58,8 +58,8 @@ def begin(control):
 @jit
 def goes_on(control, budget):
     """Return whether to continue: the solve is running, and the budget is not used up and checked."""
-    done = control[SWEEPS] >= budget and control[LOOKED] == control[SWEEPS]
-    return control[STATE] == RUNNING and not done
+    is_over = control[SWEEPS] >= budget and control[LOOKED] == control[SWEEPS]
+    return control[STATE] == RUNNING and not is_over
 
 
 @jit

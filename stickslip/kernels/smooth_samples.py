@@ -112,8 +112,8 @@ def sample(model, stretch, z, tools, t, end, k, samples):
         if not t_new > t:
             return False
         share = math.ceil(options.parts * (t_new - t) / substep)
-        few = max(1, min(options.parts, share))
-        if not is_quiet(model, stretch, z, tools, (t, t_new, determinant), reference, few):
+        parts = max(1, min(options.parts, share))
+        if not is_quiet(model, stretch, z, tools, (t, t_new, determinant), reference, parts):
             return False
         substep = h if t_new < end else max(substep, h)
         for j in range(size):
@@ -158,7 +158,7 @@ def look(model, stretch, z, tools, t, state, reference, out):
 
 
 @jit
-def is_quiet(model, stretch, z, tools, span, reference, few):
+def is_quiet(model, stretch, z, tools, span, reference, fewest):
     """Return whether certainly no watched quantity crosses zero in the step, by the criteria of `Lookout`."""
     options, bench = tools[1], tools[4]
     t, t_new, determinant = span
@@ -168,7 +168,7 @@ def is_quiet(model, stretch, z, tools, span, reference, few):
         return True
     smooth.others(stretch, determinant / reference, tools[3], looks[G_END])
     smooth.gaps(model, stretch, t_new, end, z, tools[2], tools[3], looks[G_END : SLOPE_END + 1])
-    parts = few
+    parts = fewest
     for w in range(watched.shape[0]):
         if watched[w, smooth.KIND] == smooth.GAP:
             looks[FASTEST, w] = max(looks[FASTEST, w], abs(looks[SLOPE_END, w]))

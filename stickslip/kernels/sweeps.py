@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stickslip.kernels import anderson, cones, friction, residuals, schedule
-from stickslip.kernels import local as one
+from stickslip.kernels import local as local_solver
 from stickslip.kernels.dense_lu import lu_solve
 from stickslip.kernels.jit import jit
 
@@ -102,7 +102,9 @@ def run(
 def solve_exactly(i, problem, work):
     """bench[2] <- solution of the local problem of block i, from q = bench[0] and old impulses bench[1]."""
     q, old, out = work.bench[0], work.bench[1], work.bench[2]
-    one.solve_block(i, problem.K, problem.local, problem.local_start, q, old, work.kappa, work.spare, out)
+    local_solver.solve_block(
+        i, problem.K, problem.local, problem.local_start, q, old, work.kappa, work.spare, out
+    )
 
 
 @jit
@@ -146,7 +148,7 @@ def prepare(diagonal_blocks, K, W, u_free, omega):
             invert(local, start[i], block_size)
         elif K.kind[i] == cones.FRICTION and block_size > 2:
             if cones.is_coulomb(i, K):
-                one.prepare_coulomb3(local, start[i])
+                local_solver.prepare_coulomb3(local, start[i])
             else:
                 friction.prepare_friction(local, start[i], block_size, spare)
     return Swept(K, W, local, start, residuals.metric(K, diagonal), u_free, omega, 0), work
@@ -157,12 +159,12 @@ def prepare_coulomb(diagonal_blocks, K, W, u_free):
     """Return (problem, work), as `prepare`, for Coulomb contacts of one dimension only."""
     nc, n = K.kind.shape[0], u_free.shape[0]
     d = n // max(nc, 1)
-    stride = 4 if d == 2 else 9 + one.EXTRAS_3
+    stride = 4 if d == 2 else 9 + local_solver.EXTRAS_3
     local, start, vectors = np.empty(stride * nc), stride * np.arange(nc), np.empty((4, n))
     diagonal_blocks(W, K.offset, local, start, vectors[0])
     if d == 3:
         for i in range(nc):
-            one.prepare_coulomb3(local, start[i])
+            local_solver.prepare_coulomb3(local, start[i])
     scales, nothing = residuals.metric(K, vectors[0]), np.empty((0, 0))
     problem = Swept(K, W, local, start, scales, u_free, 1.0, 0)
     return problem, Work(np.zeros(nc), vectors, nothing, nothing)
@@ -175,7 +177,7 @@ def extras(i, K):
     if K.kind[i] == cones.FREE:
         return d * d
     if K.kind[i] == cones.FRICTION and d > 2:
-        return one.EXTRAS_3 if cones.is_coulomb(i, K) else friction.EXTRAS + (d - 1) * d
+        return local_solver.EXTRAS_3 if cones.is_coulomb(i, K) else friction.EXTRAS + (d - 1) * d
     return 0
 
 
