@@ -35,8 +35,7 @@ ONCE = numba.__version__.startswith(TESTED)
 
 
 class Kernel(CPUDispatcher):  # type: ignore[misc]
-    """A kernel that is optimised together with its callees if Python calls it, and only lowered for other
-    kernels.
+    """A kernel, optimised with its callees for calls from Python, and only lowered for other kernels.
 
     Its code is *lowered* (LLVM code for callers) or an *entry* (machine code for Python).
     """
@@ -189,8 +188,7 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
         return True
 
     def _register_code(self, args: tuple[Any, ...], content: bytes) -> Any:
-        """Register the entry of a record and return its entry point; raise LookupError for missing
-        symbols."""
+        """Register the entry of a record; return its entry point. Raise LookupError for missing symbols."""
         rtsys.initialize(self.targetctx)  # sufficient for loading; Numba's `refresh` takes half a second
         record = records.entry(content)
         # LLVM would end the process for an unknown symbol.

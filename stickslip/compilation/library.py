@@ -64,7 +64,7 @@ class DeferredLibrary(JITCodeLibrary):  # type: ignore[misc]
         return list(dict.fromkeys(libraries))
 
     def own(self) -> Any:
-        """Return the module of this kernel and of the Numba functions that it needs, to be linked into
+        """Return the module of this kernel with the Numba functions that it needs, to be linked into
         entries."""
         if self._own is None:
             if self._bitcode is not None:

@@ -59,8 +59,7 @@ def _refuse_shapes(source: Any, target: Any) -> None:
 
 @overload(_refuse_shapes)  # type: ignore[untyped-decorator]
 def _code_of_refusal(source: Any, target: Any) -> Any:
-    """Return the code of `_refuse_shapes`, without the shapes: Numba's message takes as long as twelve
-    kernels."""
+    """Return the code of `_refuse_shapes`; Numba's, with the shapes, takes as long as a dozen kernels."""
 
     def refuse(source: Any, target: Any) -> None:
         raise ValueError("an array is assigned to a part of an array that has another shape")

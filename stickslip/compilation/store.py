@@ -43,8 +43,7 @@ _DIGEST = 32
 
 
 class Store:
-    """Records by key in one folder. Its methods raise no OSError: records that cannot be stored are
-    recompiled."""
+    """Records by key in one folder. Methods raise no OSError: records that are not stored are recompiled."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -77,8 +76,7 @@ class Store:
             return None
 
     def write(self, key: str, record: bytes) -> None:
-        """Store a record atomically: readers see the complete file or none, even if several processes
-        write."""
+        """Store a record atomically: readers see the complete file or none."""
         path = self._path(key)
         with suppress(OSError):
             if not self._is_private(path.parent, make=True):

@@ -96,8 +96,7 @@ def key(function: Any, arguments: tuple[Any, ...], options: str, processor: str)
 
 
 def _digest(function: Any) -> str | None:
-    """Return the digest of the source of a function that is importable by module and name; None for
-    others."""
+    """Return the source digest of a function that is importable by module and name; None for others."""
     path = Path(function.__code__.co_filename)
     is_importable = "<locals>" not in function.__qualname__ and not function.__closure__ and path.is_file()
     return source.digest(path) if is_importable else None

@@ -33,8 +33,7 @@ class Compilation:
 
 
 def timed(kernel: Callable[..., Any], *arguments: Any) -> tuple[Any, float, float]:
-    """Return (result, time of the call without compilation [s], time of compilation [s]) of a kernel or
-    function.
+    """Return (result, time of the call without compilation [s], time of compilation [s]).
 
     The overhead is small for compiled kernels.
     """

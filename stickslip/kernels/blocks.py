@@ -121,8 +121,7 @@ def csr_blocks(offset, indptr, indices, values):
 
 @jit
 def dense_blocks(offset, matrix):
-    """Return (row_start, column, data_start, data) of a dense matrix, without zero blocks off the
-    diagonal."""
+    """Return (row_start, column, data_start, data) of a dense matrix, without zero off-diagonal blocks."""
     nb = offset.shape[0] - 1
     row_start, stored = np.zeros(nb + 1, np.int64), np.zeros((nb, nb), np.bool_)
     count = 0

@@ -1,5 +1,4 @@
-"""Partial computations of `body_measures.py` for threads: over the contacts, or bodies, from `first` to
-`end`.
+"""Partial computations of `body_measures.py` for threads, over contacts or bodies from `first` to `end`.
 
 The impulses on a body are summed over its contacts in the order of the contacts (`touching`). Threads thus
 never write to the same body, and sums equal those of one pass over all contacts. All kernels release the lock

@@ -29,8 +29,7 @@ class BodyW(NamedTuple):
 
 @jit
 def sweep_coulomb3(problem, work, r):
-    """Make one sweep over 3D Coulomb contacts between bodies of six velocities; return the squared change of
-    r.
+    """Make one sweep over 3D Coulomb contacts between rigid bodies; return the squared change of r.
 
     Sums are split into short independent chains, since the longest dependent chain limits the speed.
     """

@@ -5,8 +5,7 @@ from stickslip.kernels.jit import jit
 
 @jit
 def sweep(A, b, bounds, omega, symmetric, count, z):
-    """z <- P(z - omega (A z + b) / diag A), row by row, in `count` sweeps, each forward and back if
-    symmetric.
+    """z <- P(z - omega (A z + b) / diag A), row by row, in `count` sweeps, forward and back if symmetric.
 
     A: (row_start (n + 1,), column, data (nnz,), diagonal) of its rows; bounds: (lower, upper); all other
     vectors (n,). Components with a zero diagonal are not changed.

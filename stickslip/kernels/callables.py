@@ -144,8 +144,7 @@ def adapter(
 
 
 def _value(function: Any, uniform: Any, sizes: tuple[int, int, int], shape: tuple[int, ...]) -> Any:
-    """Return a compiled function of arrays with out <- function(t, a, b, z), NaN if it raises or has another
-    shape.
+    """Return a compiled function that writes the value to out, NaN if it raises or has another shape.
 
     The return type of the function (number, vector, matrix, other) selects the code.
     """

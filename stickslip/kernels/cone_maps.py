@@ -61,8 +61,7 @@ def natural_newton(i, K, rho, r, u, out):
 
 @jit
 def project_with_slopes(i, K, s, rho, r, u, out):
-    """Write F, A, B from the trial impulses in F[o+1:] and the projected normal s > 0; return the bits of
-    slip.
+    """Write F, A, B from the trial impulses F[o+1:] and the projected normal s > 0; return the bits of slip.
 
     With S the groups that slip, ds = (dn + sum_S mu_k e_k·dx_k) / (1 + sum_S mu_k²), and
     d(mu_k s e_k) = mu_k e_k ds + mu_k s Gamma(x_k) dx_k; the projection does not change the other groups.
@@ -115,8 +114,7 @@ def project_with_slopes(i, K, s, rho, r, u, out):
 
 @jit
 def back_from_metric(i, K, rho, u, A, B):
-    """A, B <- derivatives of F with respect to r and u, from A, that of the projection in the metric of
-    rho."""
+    """A, B <- derivatives of F by r and u, from A, that of the projection in the metric of rho."""
     o, d, group_size, b = K.offset[i], K.offset[i + 1] - K.offset[i], K.group_size, 1
     p = rho[o]
     for c in range(d):
@@ -194,8 +192,7 @@ def fischer_burmeister(i, K, rho, r, u, out):
 
 @jit
 def fischer_burmeister_slopes(o, d, root, r, u, out):
-    """Write A, B of the Fischer–Burmeister map, from the eigenvalues of the root z and their direction
-    F[o+1:].
+    """Write A, B of the Fischer–Burmeister map from the eigenvalues of the root z and direction F[o+1:].
 
     dF = (I - L_z^-1 L_x) dx + (I - L_z^-1 L_y) dy, with L_x the product with x. At x = y = 0 a limit is
     taken, with L_z^-1 L_x = L_z^-1 L_y = I/sqrt(2).

@@ -213,8 +213,7 @@ def right_side(scaling_arrays, cone_arrays, point, affine, aim, t, b):
 
 @jit
 def steps(scaling_arrays, cone_arrays, t, dr, y, z, dy, dz):
-    """dz <- J' dr, dy <- t - G dz; return the longest steps of y and of z, and the gap after steps of at most
-    1."""
+    """dz <- J' dr, dy <- t - G dz; return longest steps of y and z, and the gap after steps of at most 1."""
     scaling, cones = Scaling(*scaling_arrays), Split(*cone_arrays)
     start, size, work, n = cones.start, cones.size, scaling.work[0], y.shape[0]
     for q in range(n):
@@ -236,8 +235,7 @@ def steps(scaling_arrays, cone_arrays, t, dr, y, z, dy, dz):
 
 @jit
 def recentre(scaling_arrays, cone_arrays, point, direction, alpha, low, t):
-    """t <- F^-1 arw(lam)^-1 c, with c the change that raises the eigenvalues of (F y) o (F^-1 z) to at least
-    low.
+    """t <- F^-1 arw(lam)^-1 c, where c raises the eigenvalues of (F y) o (F^-1 z) to at least low.
 
     The eigenvalues are those at y + alpha dy, z + alpha dz; point: y, z, direction: dy, dz. Gondzio 1996,
     section 3, with eigenvalues instead of products of components, and without correction of large ones, which

@@ -32,8 +32,7 @@ CHECK = 5
 
 @jit
 def accelerated(problem, z, work, state, tolerance, count):
-    """Apply the accelerated projected gradient method with restart (Mazhar et al. 2015); return the
-    iterations.
+    """Apply accelerated projected gradient steps with restart (Mazhar et al. 2015); return their number.
 
     The test of the step, f(x) <= f(y) + g(y)·(x - y) + ½ L |x - y|², is (x - y)·W(x - y) <= L |x - y|²
     for a quadratic f, free of cancellation. z, q (n,); work (6, n).
@@ -139,8 +138,7 @@ def spectral(problem, z, work, state, recent, tolerance, count):
 
 @jit
 def gauss_seidel(problem, z, work, state, tolerance, count):
-    """Apply block Gauss-Seidel with LOCAL projected gradient steps of size 1 / |W_ii|_F on each block in
-    turn.
+    """Apply block Gauss-Seidel with LOCAL projected gradient steps of size 1 / |W_ii|_F on each block.
 
     Return the sweeps. W in block rows; z, q (n,); work (6, n).
     """

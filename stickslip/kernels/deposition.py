@@ -26,8 +26,7 @@ NEVER = 10.0
 
 
 class Space(NamedTuple):
-    """Deposited spheres, in a grid of cells with linked lists that end with -1; the top layer is
-    unbounded."""
+    """Deposited spheres in a grid of cells, as linked lists that end with -1; the top layer is unbounded."""
 
     centre: Array
     """Centres [m], shape (n, 3)."""
@@ -100,8 +99,7 @@ def arc_on_one(place, o, radius, path):
 
 @jit
 def arc_on_two(place, first, reach_first, second, reach_second, path):
-    """path <- circle at the two reaches from first and second; return (radius, release height, released
-    sphere).
+    """path <- circle at the two reaches from first and second; return (radius, release height, released).
 
     place, first, second (3,). With l_1, l_2 the contact forces over their reaches and z_a, z_p the components
     of the vertical along axis and radius, radius (l_1 + l_2) = z_p and l_1 h_1 + l_2 h_2 = z_a. A contact
@@ -332,8 +330,7 @@ def roll(place, r, space, work, lists):
 
 @jit
 def deposit(drops, space, place, work, lists, support, image):
-    """Deposit spheres in order: write space.centre, support and image; return the number of deposited
-    spheres.
+    """Deposit spheres in order: write space.centre, support and image; return the number deposited.
 
     drops (n, tries, 2): drop points of each sphere, the next one used if it does not come to rest; head and
     link in space filled with -1; place (3,), work (3, 3, 3), lists (3, 4, 3) work. support (n, 3): sphere,

@@ -1,5 +1,4 @@
-"""Sweeps, products with W = J J' and sums of residuals over one domain of contacts (`domains.py`), for
-threads.
+"""Sweeps, products with W = J J' and residual sums over one domain of contacts (`domains.py`), for threads.
 
 A domain is a problem over some of the contacts, prepared for sweeps as in `body_sweeps.py`; all domains share
 the velocities w of the bodies. All kernels take a domain and release the lock of the interpreter.
@@ -41,8 +40,7 @@ def prepare(K, W, u_free, m):
 
 @jit_without_lock
 def sweep(held):
-    """Make one sweep over the contacts of a domain; return its squared change of r, and |f|² of
-    acceleration."""
+    """Make one sweep over the contacts of a domain; return the squared changes of r, plain and weighted."""
     domain = values_of(held)
     moved = body_sweeps.sweep_coulomb3(domain.problem, domain.work, domain.r)
     mixes = domain.memory.weight.shape[0] > 0

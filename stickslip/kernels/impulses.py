@@ -86,8 +86,7 @@ def faces(K, z, y, cut, basis, out):
 
 @jit
 def friction_face(i, K, z, y, cut, basis, groups, out):
-    """Write E of a closed friction cone; return (columns of E, number of groups so far, smallest sliding
-    velocity).
+    """Write E of a closed friction cone; return (columns of E, groups so far, smallest sliding velocity).
 
     With S the groups that slide and t = y/|y|, r_g = -mu_g r_N t_g on S. The unit vector (1, -mu_g t_g) / s
     with s² = 1 + sum_S mu_g² replaces the normal, and mu_g / s the coefficients of the groups that stick.
@@ -323,8 +322,7 @@ def nearest(K, B, centre, b, tolerance, count, w):
 
 @jit
 def inward(K, w, cut, tight, out):
-    """out <- sum of the inward normals of the bounds that w in C attains to within `cut`; return their
-    number.
+    """out <- sum of the inward normals of the bounds that w attains to within `cut`; return their number.
 
     The inward normal of a cone at its apex is e_N, of a group at its limit (mu, -w_g/|w_g|), of an interval
     that of its bound. Its product with elements of C is 0 on the bound and positive elsewhere. w, out (f,);

@@ -58,8 +58,7 @@ def one_by_one(i, K, rho, r, u, out):
 
 @jit
 def disks(i, K, rho, height, r, u, out):
-    """Write F_k = r_k - P_{|x| <= mu_k normal}(r_k - rho_k u_k) of every group (16.1); return the bits of
-    slip.
+    """Write F_k = r_k - P_{|x| <= mu_k normal}(r_k - rho_k u_k) of all groups (16.1); return bits of slip.
 
     height: normal >= 0 in the radius of the disks, and its derivatives with respect to r_N and u_N.
     """
@@ -120,8 +119,7 @@ def alart_curnier(i, K, rho, r, u, out):
 
 @jit
 def jean_moreau(i, K, rho, r, u, out):
-    """Write the map of Jean and Moreau: `alart_curnier` with disks of radius mu max(r_N, 0); return the
-    state.
+    """Write the map of Jean and Moreau: `alart_curnier` with radius mu max(r_N, 0); return the state.
 
     The block is open if y <= 0 and r_N <= 0.
     """

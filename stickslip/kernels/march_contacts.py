@@ -105,8 +105,7 @@ def rates(i, ties, t, q, z, tying):
 
 @jit
 def rows_by_velocity(i, ties, q, D, rows):
-    """Write the rows of interaction i over v from its rows D over q̇, system by system.   q (nq,), D (m
-    nq,)."""
+    """Write the rows over v of interaction i from its rows D over q̇.   q (nq,), D (m nq,)."""
     table, systems, place, first = ties.table, ties.systems, ties.table[i, at.ROOM], 0
     for _ in range(table[i, at.C0], table[i, at.C1]):
         x = 0

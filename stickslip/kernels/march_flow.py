@@ -29,8 +29,7 @@ NOTHING = 1e-290
 
 
 class Linear(NamedTuple):
-    """A linear model in parts, for one step size and one set of weights; matrices row by row, part after part
-    [any]."""
+    """A linear model in parts, for one step size and set of weights; matrices row by row by parts [any]."""
 
     parts: IntArray
     """Positions of the data of each part [-], shape (parts, columns)."""

@@ -123,8 +123,7 @@ class Cones(NamedTuple):
 
 
 class Model(NamedTuple):
-    """Tables of a model, in parts, since a function that is not inlined is passed all fields of its
-    arguments."""
+    """Tables of a model, in parts: functions that are not inlined take all fields of their arguments."""
 
     dynamics: Dynamics
     ties: Ties
@@ -209,8 +208,7 @@ class Work(NamedTuple):
 
 
 class Record(NamedTuple):
-    """Results of the steps. Row 0 of q, v, z, y is the start, row 0 of r the guess; row k + 1 is the end of
-    step k."""
+    """Results. Row 0 of q, v, z, y is the start, row 0 of r the guess; row k + 1 is the end of step k."""
 
     q: Array
     """[m, rad], shape (steps + 1, nq)."""

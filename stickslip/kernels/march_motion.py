@@ -23,8 +23,7 @@ ROUNDING = 4.0 * float(np.finfo(float).eps)
 
 @jit_inlined
 def evaluate(values, address, where, t, a, b, z, out):
-    """out <- value of the user's function at (t, a, b, z), or the constants from `where` on if address is
-    0."""
+    """out <- value of the user's function at (t, a, b, z), or constants from `where` on if address is 0."""
     if address != 0:
         call(address, t, a, b, z, values.stop, out)
     else:
@@ -152,8 +151,7 @@ def subtract_slopes(s, dynamics, weight, t, z, moving, A):
 
 @jit_inlined
 def move(s, dynamics, method, t, z, moving):
-    """Write q(v), M, F and R_free(v) of system s at the iterate v = v_end (see above).   z (nz,)
-    parameters."""
+    """Write q(v), M, F and R_free(v) of system s at the iterate v = v_end.   z (nz,) parameters."""
     systems, vectors, theta, h = dynamics.systems, moving.vectors, method.thetas[s], method.h
     a, b, c, d = systems[s, at.V0], systems[s, at.V1], systems[s, at.X0], systems[s, at.X1]
     n, room = b - a, systems[s, at.MATRIX]

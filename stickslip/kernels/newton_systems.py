@@ -115,8 +115,7 @@ def augmentation(K, local, local_start, scales, out):
 
 @jit
 def largest_eigenvalue(local, at, d, k, size):
-    """Return the largest eigenvalue of sym W_gg of a group of size 1 or 2, or its trace for a larger
-    group."""
+    """Return the largest eigenvalue of sym W_gg for a group of size 1 or 2, else its trace."""
     if size == 2:
         p, s = local[at + k * d + k], local[at + (k + 1) * d + k + 1]
         o = 0.5 * (local[at + k * d + k + 1] + local[at + (k + 1) * d + k])

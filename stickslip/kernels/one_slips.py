@@ -74,8 +74,7 @@ def without_slip(c):
 
 @jit
 def is_better(error, kappa, least, fastest):
-    """Return whether a sliding solution is preferred to the best so far: smaller error, or, if both satisfy
-    the law, larger kappa."""
+    """Return whether a slip is preferred to the best so far: smaller error, or larger kappa if both solve."""
     return error < least if not least <= TOLERANCE else error <= TOLERANCE and kappa > fastest
 
 
@@ -110,8 +109,7 @@ def slide_along(c, x, y):
 
 @jit
 def by_quartic(c, r):
-    """Return (r, error) by the quartic; of several sliding solutions that of largest kappa, for any present
-    r."""
+    """Return (r, error) by the quartic; of several sliding solutions that of largest kappa. r is not used."""
     no_slip, best = without_slip(c)
     if no_slip:
         return best, error_of(c, best)
@@ -186,8 +184,7 @@ def slips_of(c):
 
 @jit
 def by_enumeration(c, r):
-    """Return (r, error) by enumeration: open, else sticking, else sliding with the largest kappa, for any
-    r."""
+    """Return (r, error): open, else sticking, else sliding with the largest kappa. r is not used."""
     no_slip, impulse = without_slip(c)
     if no_slip:
         return impulse, error_of(c, impulse)

@@ -1,5 +1,4 @@
-"""Real roots of a polynomial of degree four or less on an interval, without division by the leading
-coefficient.
+"""Real roots of polynomials of degree four or less on an interval, without division by the leading term.
 
 Between two neighbouring roots of its derivative a polynomial is monotone, so that a bracketing method finds
 its root there. The roots of the derivative follow in the same way from those of the second derivative, which
@@ -61,8 +60,7 @@ def root_between(c0, c1, c2, c3, c4, a, b):
 
 @jit
 def quadratic_roots(c0, c1, c2, a, b):
-    """Return the two real roots of c0 + c1 x + c2 x², ascending and clipped to [a, b]; (a, b) without
-    roots."""
+    """Return the two real roots of c0 + c1 x + c2 x² clipped to [a, b], ascending; (a, b) without roots."""
     discriminant = c1 * c1 - 4.0 * c2 * c0
     if not discriminant >= 0.0:
         return a, b

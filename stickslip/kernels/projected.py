@@ -46,8 +46,7 @@ def shifted_velocity(K, W, u_free, r, out):
 
 @jit
 def iterate(K, W, u_free, rule, r, work, state, count):
-    """Make up to `count` iterations by a `Rule` on r, in place, with adaptive step size; return the number
-    made.
+    """Make up to `count` iterations by a `Rule` on r with adaptive step size; return the number made.
 
     Khobotov's test is rho |F(r) - F(r_bar)| <= largest |r - r_bar|, r_bar = P_K(r - rho F(r)). A step size
     that fails it is reduced; after one that satisfies it with `smallest`, the next step size is increased. r

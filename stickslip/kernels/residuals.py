@@ -264,8 +264,7 @@ def over_largest(speed, sizes):
 
 @jit
 def local_error(K, scales, diagonal, point, work):
-    """Return max_i |r_i - P_K(r_i - w u_hat_i)| / (w V), w = max(|r_i| / V, rho_i), V the largest free
-    velocity.
+    """Return max_i |r_i - P_K(r_i - w u_hat_i)| / (w V) with w = max(|r_i| / V, rho_i), V = max |u_free_i|.
 
     Errors of impulses are relative to the larger of |r_i| and rho_i V, errors of velocities to V. A contact
     thus has the same weight whatever the impulses elsewhere. Components are scaled by the lengths of
@@ -350,8 +349,7 @@ def is_solved(measures, tolerance):
 
 @jit
 def unit_measures(K, shift, point, work, out):
-    """out[IMPULSE, VELOCITY, WORK] <- largest distances of r_i to K_i [N s] and of u_hat_i to K_i* [m/s], and
-    largest |r_i·u_hat_i| [J].
+    """out[IMPULSE, VELOCITY, WORK] <- max distance of r to K [N s], of u_hat to K* [m/s], |r·u_hat| [J].
 
     work: two vectors (n,); out (MEASURES,).
     """

@@ -80,8 +80,7 @@ def swept(control, moved):
 
 @jit
 def look(control, history, natural, scaled, tolerance, r, r_mark):
-    """Record a residual check, set the state and the next check; return whether the error is the smallest so
-    far.
+    """Record a residual check, set the state and the next check; return whether it is the best so far.
 
     If the error does not decrease for PATIENCE sweeps, the path of r since the mark decides. A straight path
     is slow progress: impulses drift in directions that leave the residual unchanged until a contact changes

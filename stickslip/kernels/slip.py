@@ -14,8 +14,7 @@ CLOSE = 1e-15
 
 
 class Sliding(NamedTuple):
-    """A contact after elimination of r_N by u_N = 0: r_N = n0 - w·t, u_T = S t + b, t the tangential
-    impulse."""
+    """A contact after elimination of r_N by u_N = 0: r_N = n0 - w·t, u_T = S t + b, t tangential."""
 
     n0: float
     """r_N for t = 0 [N s]."""
@@ -123,8 +122,7 @@ def stiff_slip3(sliding, kappa):
 
 @jit
 def polish_slip(sliding, kappa):
-    """Return ((r_N, r_1, r_2), kappa) at the root nearest to kappa >= 0, by Newton's method without a
-    bracket.
+    """Return ((r_N, r_1, r_2), kappa) at the nearest root kappa >= 0, by Newton's method without bracket.
 
     For a good initial guess: the iteration ends once |mu r_N / |t| - 1| does not decrease.
     """

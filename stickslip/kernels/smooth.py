@@ -262,8 +262,7 @@ def keeps_directions(stretch, u):
 
 @jit
 def balance(model, stretch, point, z, work, room):
-    """Write v̇ and the forces of the involved components to `room`; return the determinant of the held
-    constraints.
+    """Write v̇ and involved forces to `room`; return the determinant of the held constraints.
 
     Return NaN if M is not positive definite or the constraints are singular.   point: t, q, v.
     """

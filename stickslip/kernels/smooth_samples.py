@@ -200,8 +200,7 @@ def is_quiet(model, stretch, z, tools, span, reference, fewest):
 
 @jit
 def may_dip(looks, kind, dt):
-    """Return whether a quantity that is positive at the last points may have a negative minimum between
-    them."""
+    """Return whether a quantity, positive at the last points, may have a negative minimum between them."""
     g, last, before = looks[G], looks[G_LAST], looks[G_BEFORE]
     if kind == smooth.GAP:
         falls = looks[SLOPE_LAST] < 0.0 and looks[SLOPE] > 0.0
@@ -214,8 +213,7 @@ def may_dip(looks, kind, dt):
 
 @jit
 def finish(model, stretch, z, tools, arrival, k, samples):
-    """Write the end of a sample, with drift of closed contacts and joints corrected; return False on
-    failure."""
+    """Write the end of a sample, with corrected drift of closed contacts and joints; False on failure."""
     _, _, work, _, bench = tools
     t, substep = arrival
     nq, nv, n = samples.q.shape[1], samples.v.shape[1], stretch.known.shape[0]
@@ -305,8 +303,7 @@ def settle(model, stretch, z, tools, t, k, samples):
 
 @jit
 def kick(stretch, count, n, W, room):
-    """force <- impulses that change the first `count` rates of `level` by `right`; return False if W is
-    singular."""
+    """force <- impulses that change the first `count` rates of `level` by `right`; False if singular."""
     S, level = room.matrices[1], stretch.level
     for i in range(count):
         for j in range(count):

@@ -127,8 +127,7 @@ def step(model, stretch, z, tools, t, end, h):
 
 @jit
 def interpolate(model, stretch, z, tools, t, h):
-    """Write the coefficients of dense output of the step of length h from t; return False if a rate is
-    NaN."""
+    """Write the coefficients of dense output of the step of length h from t; return False for NaN rates."""
     tableau, _, work, room, bench = tools
     states, stages, F = bench.states, bench.stages, bench.powers
     for s in range(ALL_STAGES - STAGES - 1):
