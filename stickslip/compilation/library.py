@@ -64,8 +64,7 @@ class DeferredLibrary(JITCodeLibrary):  # type: ignore[misc]
         return list(dict.fromkeys(libraries))
 
     def own(self) -> Any:
-        """Return the module of this kernel with the Numba functions that it needs, to be linked into
-        entries."""
+        """Return the module of this kernel with the Numba functions that it needs, for linking."""
         if self._own is None:
             if self._bitcode is not None:
                 self._own = llvm.parse_bitcode(self._bitcode)
