@@ -44,7 +44,7 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
         self, function: Callable[..., Any], *, release_lock: bool = False, inlined: bool = False,
         forward: bool = False,
     ):  # fmt: skip
-        """forward: variables among its indices are never negative."""
+        """forward: no variable index is negative."""
         super().__init__(function, targetoptions={**OPTIONS, "forceinline": inlined})
         source.note_import(function.__code__.co_filename)
         retype(self)

@@ -15,7 +15,7 @@ from stickslip.kernels.jit import jit, jit_without_lock
 
 
 class Touching(NamedTuple):
-    """The contacts of each body."""
+    """Contacts of each body, in compressed rows."""
 
     start: Any
     """First entry of each body in `side`, then the number of entries, shape (bodies + 1,)."""

@@ -85,7 +85,7 @@ def march(address, model, method, work, times, record, first, most):
 
 @jit_without_lock
 def march_freely(address, model, method, work, times, record, first, most):
-    """`march` without the interpreter's lock."""
+    """Call `march` without the interpreter's lock."""
     return march(address, model, method, work, times, record, first, most)
 
 
