@@ -129,7 +129,8 @@ def _table(table: Table) -> Iterator[str]:
     if len(text) <= UNBROKEN:
         # A short table stays on one page with its title, and is made to fit the width of the page.
         yield r"\par\medskip\noindent\begin{minipage}{\textwidth}"
-        yield rf"\textbf{{{latex_text(table.title)}}}\par\smallskip\footnotesize\setlength{{\tabcolsep}}{{3pt}}"
+        yield rf"\textbf{{{latex_text(table.title)}}}\par\smallskip"
+        yield r"\footnotesize\setlength{\tabcolsep}{3pt}"
         yield rf"\adjustbox{{max width=\textwidth}}{{\begin{{tabular}}{{{columns}}}"
         yield from (r"\toprule", heading, *map(_row, text), r"\bottomrule")
         yield r"\end{tabular}}\end{minipage}\par\smallskip"
