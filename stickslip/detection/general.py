@@ -20,18 +20,18 @@ Remaining limitations:
 - where faces of hulls overlap askew, the crossings of their edges have single precision.
 """
 
-import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from stickslip.detection.contacts import SLOTS, ContactSet
 from stickslip.detection.features import shape_features
+from stickslip.detection.mujoco_geoms import collision_patterns as collision_patterns
+from stickslip.detection.mujoco_geoms import filter_bits, unit_of
+from stickslip.detection.mujoco_geoms import geom_of as geom_of
 from stickslip.detection.mujoco_library import Warnings, load_mujoco
 from stickslip.detection.mujoco_memory import memory_of
 from stickslip.detection.polyhedra import KnownFaces
-from stickslip.detection.spheres import ROUND
 from stickslip.kernels.bodies.contacts import (
     GeomTraits,
     Placement,
@@ -50,10 +50,10 @@ from stickslip.kernels.steps import detection as finders
 from stickslip.kernels.steps.detection import GeneralArrays
 from stickslip.mechanics.height_fields import HeightField
 from stickslip.mechanics.hulls import ConvexHull
-from stickslip.mechanics.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Plane, Shape, Sphere
+from stickslip.mechanics.shapes import Cuboid, Cylinder
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.rotations import matrices
-from stickslip.state import Array, BoolArray, IntArray, ModelError
+from stickslip.state import Array, ModelError
 
 mujoco: Any = load_mujoco()
 
@@ -69,18 +69,6 @@ STEP_BACK = 2.0**-10
 """Distance by which two shapes are moved apart to compute the normal between them, in units; heuristic."""
 BLOCK = 200
 """Number of bodies added to one specification: the time to add a body grows with the number already added."""
-PATTERNS = 15
-"""Largest number of different rows of `Filters.collide`: MuJoCo's filters have 31 bits, two per pattern."""
-
-
-@dataclass(frozen=True)
-class _Geom:
-    """A shape as MuJoCo describes it."""
-
-    arguments: dict[str, Any]
-    """Arguments of `add_geom`."""
-    shift: Array
-    """Position of the geom's frame in the frame of the shape [m], shape (3,)."""
 
 
 class GeneralDetector:
@@ -91,7 +79,7 @@ class GeneralDetector:
         """spheres: also find contacts of spheres with spheres and planes."""
         shapes = world.shapes
         self._world = world
-        self._unit = _unit(shapes.shape)
+        self._unit = unit_of(shapes.shape)
         # MuJoCo sorts geoms by body; geoms of one body keep the order in which they were added.
         self._shape_of = np.argsort(shapes.body, kind="stable").astype(np.int64)
         self._geom_of = np.argsort(self._shape_of)
@@ -298,7 +286,7 @@ class GeneralDetector:
             2**20 + CONTACT_BYTES * CONTACTS * ns + (6 * n + 4096) * n
         )  # it lists all pairs of bodies
         # 2. Bodies and their geoms.
-        bits = _filter_bits(world, spheres)
+        bits = filter_bits(world, spheres)
         start = np.searchsorted(world.shapes.body[self._shape_of], np.arange(n + 1))
         for first in range(0, n, BLOCK):
             # Small models are built in one specification; large ones in blocks, which are then attached.
@@ -343,91 +331,6 @@ class GeneralDetector:
 def _prefix(first: int) -> str:
     """Prefix of the names in the block that starts with this body."""
     return f"block {first}: "
-
-
-def geom_of(spec: Any, name: str, shape: Shape, unit: float) -> _Geom | None:
-    """Return the shape as MuJoCo describes it; None for an unsupported shape.
-
-    Meshes of hulls and height fields are added to `spec` under `name`.
-    """
-    kind, here = mujoco.mjtGeom, np.zeros(3)
-    if isinstance(shape, Sphere):
-        return _Geom({"type": kind.mjGEOM_SPHERE, "size": [shape.radius / unit, 0.0, 0.0]}, here)
-    if isinstance(shape, Plane):
-        return _Geom({"type": kind.mjGEOM_PLANE, "size": [0.0, 0.0, 1.0]}, here)
-    if isinstance(shape, Cuboid):
-        return _Geom({"type": kind.mjGEOM_BOX, "size": np.divide(shape.size, 2.0 * unit)}, here)
-    if isinstance(shape, Capsule | Cylinder):
-        size = [shape.radius / unit, 0.5 * shape.length / unit, 0.0]
-        capsule = isinstance(shape, Capsule)
-        return _Geom({"type": kind.mjGEOM_CAPSULE if capsule else kind.mjGEOM_CYLINDER, "size": size}, here)
-    if isinstance(shape, Ellipsoid):
-        return _Geom({"type": kind.mjGEOM_ELLIPSOID, "size": np.divide(shape.radii, unit)}, here)
-    if isinstance(shape, ConvexHull):
-        # Vertices relative to the middle of the hull: single precision is relative to the size of the hull.
-        middle = 0.5 * (shape.vertices.min(axis=0) + shape.vertices.max(axis=0))
-        mesh = spec.add_mesh(name=name, inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX)
-        mesh.uservert = ((shape.vertices - middle) / unit).ravel()
-        return _Geom({"type": kind.mjGEOM_MESH, "meshname": name}, middle)
-    if isinstance(shape, HeightField):
-        return _field(spec, name, shape, unit)
-    return None
-
-
-def _field(spec: Any, name: str, shape: HeightField, unit: float) -> _Geom:
-    """Return a height field: heights from 0 to 1 times their range, x along the columns.
-
-    The base below the field is as thick as the field is wide.
-    """
-    low, span = float(shape.heights.min()), float(np.ptp(shape.heights))
-    span = span if span > 0.0 else unit
-    field = spec.add_hfield(name=name)
-    field.ncol, field.nrow = shape.heights.shape
-    width, depth = shape.size
-    field.size = np.array([0.5 * width, 0.5 * depth, span, max(width, depth)]) / unit
-    field.userdata = ((shape.heights - low) / span).T.ravel()
-    return _Geom({"type": mujoco.mjtGeom.mjGEOM_HFIELD, "hfieldname": name}, np.array([0.0, 0.0, low]))
-
-
-def _unit(shapes: tuple[Shape, ...]) -> float:
-    """Return the power of two near the median size of the bounded shapes [m]."""
-    reach = [shape.reach for shape in shapes if math.isfinite(shape.reach)]
-    return float(2.0 ** round(math.log2(float(np.median(reach))))) if reach else 1.0
-
-
-def _filter_bits(world: World, spheres: bool) -> list[tuple[int, int]]:
-    """Return contype and conaffinity of each shape.
-
-    Groups with equal rules share two bits: one for spheres and planes, which do not collide with each other
-    unless `spheres`, and one for other shapes.
-    """
-    pattern, touches = collision_patterns(world)
-    bits = []
-    for shape, p in zip(world.shapes.shape, pattern.tolist(), strict=True):
-        is_round = isinstance(shape, ROUND)
-        seen = 0
-        for other in np.flatnonzero(touches[p]).tolist():
-            seen |= 0b10 << (2 * other)
-            if spheres or not is_round:
-                seen |= 0b01 << (2 * other)
-        bits.append(((0b01 if is_round else 0b10) << (2 * p), seen))
-    return bits
-
-
-def collision_patterns(world: World) -> tuple[IntArray, BoolArray]:
-    """Merge groups of shapes with equal rules to patterns.
-
-    Return the pattern of each shape, shape (ns,), and which patterns may touch, shape (k, k).
-    """
-    collide = np.asarray(world.filters.collide)
-    patterns, pattern = np.unique(collide, axis=0, return_inverse=True)
-    if len(patterns) > PATTERNS:
-        raise ModelError(
-            f"filters: {len(patterns)} groups, all with different rules; at most {PATTERNS} can be told apart"
-        )
-    pattern = pattern.reshape(-1)
-    first = [int(np.flatnonzero(pattern == k)[0]) for k in range(len(patterns))]
-    return pattern[world.shapes.group], collide[np.ix_(first, first)]
 
 
 def _int64(values: Any) -> Any:
