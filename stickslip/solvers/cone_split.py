@@ -54,18 +54,18 @@ def split(K: ProductSet) -> Split:
         constant.extend([bound] * len(entries))
 
     for i in range(len(K)):
-        at, end, here, has_slip = int(K.offset[i]), int(K.offset[i + 1]), len(kept), 0.0
+        first, end, here, has_slip = int(K.offset[i]), int(K.offset[i + 1]), len(kept), 0.0
         if K.kind[i] == cones.FREE:
-            kept += range(at, end)
-            unit += [1.0] * (end - at)
+            kept += range(first, end)
+            unit += [1.0] * (end - first)
         elif K.kind[i] == cones.FRICTION:
             has_slip = _friction(K, i, kept, unit, cone)
         else:
             low, high = float(K.lower[i]), float(K.upper[i])
             if low == high:
-                fixed[at] = low
+                fixed[first] = low
                 continue
-            kept.append(at)
+            kept.append(first)
             unit.append(1.0)
             if np.isfinite(low):
                 cone([here], 0, 1.0, -low)
@@ -85,10 +85,10 @@ def split(K: ProductSet) -> Split:
 
 def _friction(K: ProductSet, i: int, kept: list[int], unit: list[float], cone: object) -> float:
     """Append the cones of one friction block; return 1 if it has a group with friction, otherwise 0."""
-    at, here = int(K.offset[i]), len(kept)
-    kept.append(at)
+    first, here = int(K.offset[i]), len(kept)
+    kept.append(first)
     unit.append(1.0)
-    component, count = at + 1, 0
+    component, count = first + 1, 0
     for g in range(int(K.group_offset[i]), int(K.group_offset[i + 1])):
         m, mu = int(K.group_size[g]), float(K.coefficient[g])
         if mu > 0.0:
