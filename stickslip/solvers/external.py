@@ -35,7 +35,7 @@ from stickslip.problem.solution import Problem, Solution, Status
 from stickslip.solvers.base import check_pyramid, facets_option
 from stickslip.solvers.certify import Attempt, certified, certified_globally
 from stickslip.solvers.infeasibility import find_certificate
-from stickslip.solvers.program_loop import ACCURACY, ASKED, ProgramLoop, answer_of
+from stickslip.solvers.program_loop import ACCURACY, TOLERANCES, ProgramLoop, answer_of
 from stickslip.solvers.programs import Adapter, needed
 from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import Watch
@@ -96,7 +96,7 @@ class External(Options):
     def _program(self, run: Adapter, program: ConeProgram) -> Any:
         """Return the optimum of a program, examined by the judge, as a `ProgramSolution`."""
         start = time.perf_counter()
-        target = ASKED[0] if self.interior else ACCURACY * self.tolerance
+        target = TOLERANCES[0] if self.interior else ACCURACY * self.tolerance
         answer = answer_of(self, run, program, program_units(program), target)
         return judged_solution(
             program, answer.x, answer.y, answer.status, solver=self.name, tolerance=self.tolerance,
@@ -250,7 +250,7 @@ class GAMS(External):
     def solve(
         self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
     ) -> Solution:
-        """Solve `problem` as the other solvers do, or with formulation 'motion' as a complementarity problem."""
+        """Solve `problem` as the other solvers do; formulation 'motion' is one complementarity problem."""
         if self.formulation != "motion":
             return External.solve(self, problem, guess=guess, progress=progress)
         needed(self.name)

@@ -60,7 +60,7 @@ def impulse_set(solution: Solution) -> ImpulseSet:
 
 
 def impulse_sets(solution: Solution, error: float | None = None) -> Iterator[tuple[Solution, ImpulseSet]]:
-    """Yield the solution, unless its directions of sliding are inaccurate, and a refined one; with their sets.
+    """Yield the solution, unless its directions of sliding are inaccurate, then a refined one; with sets.
 
     error: accuracy of the directions of sliding [-]; by default the errors of these solutions.
     """
