@@ -1,6 +1,6 @@
-"""What the public verbs are given in place of what they take: each such mistake has its advice.
+"""Checks of the main argument of public functions: wrong types raise errors with advice.
 
-The checks cost nothing where the argument is right; the rooms of the advice are imported where it is wrong.
+The checks are cheap for valid arguments; the modules needed for advice are imported only for invalid ones.
 """
 
 from pathlib import Path
@@ -11,7 +11,7 @@ from stickslip.state import ModelError
 
 
 def check_simulated(given: Any) -> None:
-    """A ModelError unless `given` can be carried through time."""
+    """Raise a ModelError unless `given` can be simulated."""
     from stickslip.mechanics.world import World
     from stickslip.systems.system import NonsmoothSystem
 
@@ -20,12 +20,12 @@ def check_simulated(given: Any) -> None:
     from stickslip.robots.robot import Robot
 
     if not isinstance(given, Robot):
-        wanted = "a NonsmoothSystem, a World or a Robot"
-        raise ModelError(_moving_message("simulate", "system", given, wanted))
+        expected = "a NonsmoothSystem, a World or a Robot"
+        raise ModelError(_moving_message("simulate", "system", given, expected))
 
 
 def check_differentiated(verb: str, given: Any, wanted: str) -> None:
-    """A ModelError unless `given` has steps that can be differentiated; `wanted` says what the verb takes."""
+    """Raise a ModelError unless the steps of `given` can be differentiated; `wanted` lists valid types."""
     from stickslip.mechanics.world import World
     from stickslip.robots.robot import Robot
     from stickslip.schemes.body_world import PreparedWorld
@@ -41,7 +41,7 @@ def check_differentiated(verb: str, given: Any, wanted: str) -> None:
 
 
 def check_solved(given: Any) -> None:
-    """A TypeError if `given` is a known mistake in the place of a problem; solvers judge the rest."""
+    """Raise a TypeError if `given` is a known mistake for a problem; solvers check other types."""
     from stickslip.problem.solution import AnyProblem
 
     if isinstance(given, AnyProblem):
@@ -61,7 +61,7 @@ def _moving_message(verb: str, role: str, given: Any, wanted: str) -> str:
 
 
 def _moving_advice(verb: str, given: Any) -> str:
-    """What to do with something that is neither a world nor a system."""
+    """Return advice for an object that is neither a world nor a system."""
     from stickslip.mechanics.builder import WorldBuilder
     from stickslip.problem.solution import AnyProblem, Solution
     from stickslip.scenes.scenario import Scenario
@@ -86,7 +86,7 @@ def _moving_advice(verb: str, given: Any) -> str:
 
 
 def _problem_advice(given: Any) -> str:
-    """What to do with something that is no problem."""
+    """Return advice for an object that is not a problem."""
     from stickslip.files.record import ProblemRecord
     from stickslip.mechanics.builder import WorldBuilder
     from stickslip.mechanics.world import World
@@ -114,14 +114,14 @@ def _problem_advice(given: Any) -> str:
 
 
 def _name_advice(text: str, call: str) -> str:
-    """For a text: it names a scene, or a file that is to be read."""
+    """Return advice for a text, which may be the name of a scene or a file."""
     from stickslip import scenes
 
     solves = call.startswith("solve")
     known = scenes.names(scenes.PROBLEM if solves else scenes.RUN)
     if text in known:
-        made = f"scenes.make({text!r})" + ("" if solves else ".system")
-        return f"make the scene, {call.format(made)}"
+        example = f"scenes.make({text!r})" + ("" if solves else ".system")
+        return f"make the scene, {call.format(example)}"
     if not solves and Path(text).suffix.lower() in (".toml", ".json"):
         return f"load the model first, {call.format(f'load({text!r})')}"
     if Path(text).suffix:

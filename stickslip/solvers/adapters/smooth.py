@@ -27,7 +27,7 @@ FIRST_SMOOTHING = 1e-2
 
 
 def smoothings(tolerance: float) -> list[float]:
-    """Return decreasing eps of the NLP form [unit of s]: solvers do not converge if they begin at the last."""
+    """Return decreasing eps of the NLP form [unit of s]; solvers fail if they start at the last one."""
     last, steps = SMOOTHING * tolerance, []
     eps = FIRST_SMOOTHING
     while eps > last:
