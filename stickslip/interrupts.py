@@ -122,7 +122,7 @@ class Interrupts:
         return error
 
     def run(self, work: Callable[..., Result], *arguments: Any, **named: Any) -> Result:
-        """Return the result of `work`, which signals may interrupt anywhere; raise what it may have caught."""
+        """Return the result of `work`, which signals may interrupt anywhere; raise an interrupt it caught."""
         try:
             self.open = True
             result = work(*arguments, **named)

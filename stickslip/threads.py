@@ -106,7 +106,7 @@ class Team:
 
     @property
     def is_stopping(self) -> bool:
-        """Whether a task has failed or the calling thread was interrupted; long tasks poll this and end early."""
+        """Whether a task has failed or the calling thread was interrupted; polled by long tasks."""
         return self._round is not None and self._round.is_stopping
 
     def run(self, tasks: Sequence[Callable[[], Result]]) -> list[Result]:
@@ -195,7 +195,7 @@ class _Round(Generic[Result]):
         self._errors: dict[int, BaseException] = {}
 
     def work(self, thread: int) -> None:
-        """Run tasks while there are any: the thread's own part in order, then the last ones of other parts."""
+        """Run tasks while there are any: the thread's own part in order, then others from their ends."""
         for part in (self._parts[thread], *self._parts):
             take = part.popleft if part is self._parts[thread] else part.pop
             while not self.is_stopping:
