@@ -106,7 +106,7 @@ def certified(
 ) -> Solution:  # fmt: skip
     """Solve `problem` by `method`, have the judge examine the result, and `prove` infeasibility otherwise."""
     # 1. Conversion of the problem and the guess to the form of the method.
-    _refuse_strangers(name, problem)
+    _check_problem(name, problem)
     start = checked_guess(problem, guess)
     conversion, seconds, compiling = _converted(form, name, problem)
     seen: Any = problem if conversion is None else conversion.problem
@@ -154,7 +154,7 @@ def certified_globally(
 
     `setting` is the option that requires a global problem; the error for other problems names it.
     """
-    _refuse_strangers(name, problem)
+    _check_problem(name, problem)
     if not isinstance(problem, GlobalProblem):
         raise ProblemError(
             f"{name}: {setting} needs a GlobalProblem, with M, f and H; this is a {type(problem).__name__}"
@@ -176,7 +176,7 @@ def certified_as_given(
     return judged(name, problem, answer, attempt, tolerance)
 
 
-def _refuse_strangers(name: str, problem: object) -> None:
+def _check_problem(name: str, problem: object) -> None:
     """Raise an error for objects that are not problems, or not problems for this solver."""
     _refuse_steps(name, problem)
     if isinstance(problem, NonlinearProblem):
