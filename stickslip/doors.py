@@ -53,7 +53,7 @@ def table(name: str) -> dict[str, str]:
     source = loader.get_source(name) if loader else None
     if source is None:
         raise ImportError(f"{name} is installed without its source, which contains its table of names")
-    return {wanted: home for home, wanted in LINE.findall(source)}
+    return {public: module_name for module_name, public in LINE.findall(source)}
 
 
 def public_modules() -> list[str]:

@@ -274,13 +274,13 @@ class _Impact(Law):
                 raise ProblemError(fault)
         if self.dimension not in (2, 3):
             raise ProblemError(f"dimension is {self.dimension}; it must be 2 or 3")
-        for name, what in (("mu_roll", "rolling"), ("mu_spin", "torsional")):
+        for name, adjective in (("mu_roll", "rolling"), ("mu_spin", "torsional")):
             if getattr(self, name) is None:
                 continue
             if self.mu is None:
                 raise ProblemError(f"{name} needs mu as well (0 for no sliding friction)")
             if self.dimension != 3:
-                raise ProblemError(f"{what} friction requires three dimensions")
+                raise ProblemError(f"{adjective} friction requires three dimensions")
 
     @cached_property
     def coefficients(self) -> Array:

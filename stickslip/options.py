@@ -57,9 +57,9 @@ def kappa_option() -> Any:
 class Options:
     """Base of every solver and scheme: a frozen set of checked options."""
 
-    def __new__(cls, *_: Any, **given: Any) -> Self:
+    def __new__(cls, *_: Any, **values: Any) -> Self:
         """Reject an unknown option before `__init__` does, whose message would not list the known ones."""
-        check_names(cls.__name__, given, fields(cls))
+        check_names(cls.__name__, values, fields(cls))
         return object.__new__(cls)
 
     def __post_init__(self) -> None:
@@ -73,12 +73,12 @@ class Options:
             check(type(self).__name__, spec, value)
 
 
-def check_names(owner: str, given: Iterable[str], known: Iterable[Field[Any]]) -> None:
+def check_names(owner: str, names: Iterable[str], known: Iterable[Field[Any]]) -> None:
     """Raise a TypeError for an option that `owner` does not have."""
-    names = [spec.name for spec in known]
-    for name in given:
-        if name not in names:
-            raise TypeError(f"{owner} has no option {name!r}; {alternatives(name, names, 'it has:')}")
+    known_names = [spec.name for spec in known]
+    for name in names:
+        if name not in known_names:
+            raise TypeError(f"{owner} has no option {name!r}; {alternatives(name, known_names, 'it has:')}")
 
 
 def check(owner: str, spec: Field[Any], value: Any) -> None:
@@ -160,12 +160,12 @@ class Listed:
         """Import and return the class."""
         return getattr(import_module(self.module), self.cls)
 
-    def make(self, **given: Any) -> Any:
+    def make(self, **values: Any) -> Any:
         """Return an object of the class; an unknown option raises a `TypeError` that lists the known ones."""
         renamed = OPTIONS.get(self.name, {})
-        given = {current(f"option of {self.name}", key, renamed): value for key, value in given.items()}
-        check_names(self.name, given, self.options)
-        return self.load()(**given)
+        values = {current(f"option of {self.name}", key, renamed): value for key, value in values.items()}
+        check_names(self.name, values, self.options)
+        return self.load()(**values)
 
     @property
     def summary(self) -> str:

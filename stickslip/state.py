@@ -37,7 +37,7 @@ def kept(value: Any) -> Any:
     """Return a value of a user for later use: arrays and lists, which may change, are copied."""
     if isinstance(value, np.ndarray):
         return value.copy()
-    return tuple(kept(one) for one in value) if isinstance(value, list) else value
+    return tuple(kept(item) for item in value) if isinstance(value, list) else value
 
 
 def _none() -> Array:

@@ -161,14 +161,14 @@ def check_certificate(
     # 2. Closing for all impulses, and the size that a solution would need (module docstring).
     with np.errstate(all="ignore"):  # overflow is rejected below
         if isinstance(problem, GlobalProblem):
-            closing, missed, size, weight = _global_terms(problem, y, z)
+            closing, violation, size, weight = _global_terms(problem, y, z)
         else:
             if isinstance(problem, ContactProblem):
                 W, u_free = problem.W, problem.u_free
-            closing, missed, size, weight = _local_terms(K, W, u_free, y)
+            closing, violation, size, weight = _local_terms(K, W, u_free, y)
         share = closing / (weight * size) if weight * size > 0.0 else np.sign(closing)
-        beyond = np.inf if missed == 0.0 else closing / (missed * size)
-    if not np.isfinite(closing) or np.isnan(beyond) or not np.isfinite(missed):
+        beyond = np.inf if violation == 0.0 else closing / (violation * size)
+    if not np.isfinite(closing) or np.isnan(beyond) or not np.isfinite(violation):
         return CertificateCheck(0.0, 0.0, involved, "numbers overflow in the check")
     return CertificateCheck(float(share), max(0.0, float(beyond)), involved)
 
@@ -228,7 +228,7 @@ def _global_terms(problem: GlobalProblem, y: Array, z: Array) -> tuple[float, fl
     """Return closing [J], |H y + G z|, sizes of the free motion and of y [sqrt(J)], with rounding."""
     M, H, G, unit = problem.M, problem.H_sparse(), problem.G_sparse(), _rounding(0, y, z)
     d, terms = H @ y + G @ z, abs(H) @ np.abs(y) + abs(G) @ np.abs(z)
-    missed = sum(np.sqrt(max(0.0, float(x @ M.solve(x)))) for x in (d, unit * terms))
+    violation = sum(np.sqrt(max(0.0, float(x @ M.solve(x)))) for x in (d, unit * terms))
     bias = np.concatenate([y * problem.u_bias, z * problem.g_bias])
     closing = -float(bias.sum()) - unit * float(np.abs(bias).sum())
     v_free = M.solve(problem.f)
@@ -243,7 +243,7 @@ def _global_terms(problem: GlobalProblem, y: Array, z: Array) -> tuple[float, fl
         np.linalg.norm(problem.g_bias / joint),
     )
     weight = float(np.hypot(np.linalg.norm(y / scale), np.linalg.norm(z * joint)))
-    return closing, float(missed), float(max(sizes)), weight
+    return closing, float(violation), float(max(sizes)), weight
 
 
 def transposed(W: Delassus, y: Array) -> tuple[Array, Array]:

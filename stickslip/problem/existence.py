@@ -75,16 +75,16 @@ def witness_margin(problem: ContactProblem | GlobalProblem, witness: Array) -> f
         u, terms = problem.contact_velocity(v), abs(H).T @ np.abs(v) + np.abs(problem.u_bias)
         diagonal = np.asarray(G.multiply(problem.M.solve(G)).sum(axis=0)).reshape(-1)
         root = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
-        missed = problem.joint_velocity(v) / root
+        violation = problem.joint_velocity(v) / root
         joints = (abs(G).T @ np.abs(v) + np.abs(problem.g_bias)) / root
     else:
         K, x = problem.K, flat("x", witness, problem.size)
         units, u = energy_units(K, problem.W.diagonal()), problem.velocity(x)
-        terms, missed = transposed(problem.W, x)[1] + np.abs(problem.u_free), np.zeros(0)
-        joints = missed
+        terms, violation = transposed(problem.W, x)[1] + np.abs(problem.u_free), np.zeros(0)
+        joints = violation
     scale = units.scale
     depth, off = depth_inside(units.K, scale * u)
-    off = max(off, float(np.abs(missed).max(initial=0.0)))
+    off = max(off, float(np.abs(violation).max(initial=0.0)))
     size = max(float((scale * terms).max(initial=0.0)), float(joints.max(initial=0.0)))
     if not np.isfinite(size) or off > min(0.1 * max(depth, 0.0), 1e-6 * size):
         return 0.0

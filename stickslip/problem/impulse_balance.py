@@ -172,10 +172,10 @@ class _Small:
         return cls(K, kernels.Rows(K.offset, row_start, row, data * unit[column]), count)
 
     def nearest(self, centre: Array, w: Array) -> tuple[Array, float]:
-        b, found = np.zeros(self.count), np.empty(w.size)
+        b, x = np.zeros(self.count), np.empty(w.size)
         kernels.push(self.B, w, b)
-        error, _ = kernels.nearest(self.K.arrays, self.B, centre, b, ACCURACY, STEPS, found)
-        return found, float(error)
+        error, _ = kernels.nearest(self.K.arrays, self.B, centre, b, ACCURACY, STEPS, x)
+        return x, float(error)
 
     def self_stress(self, w: Array, accuracy: float) -> Array:
         (_, row_start, row, data), sizes = self.B, np.diff(self.K.offset)
@@ -267,10 +267,10 @@ class _Large(ABC):
         solve = self.factor(D, max(LEAST_NULL, accuracy * accuracy))
         out = np.empty_like(w)
         for k in range(w.shape[1]):
-            left = w[:, k]
+            null_part = w[:, k]
             for _ in range(REFINEMENTS):
-                left = left - self.pull(solve(self.push(left)))
-            out[:, k] = left
+                null_part = null_part - self.pull(solve(self.push(null_part)))
+            out[:, k] = null_part
         return out
 
     @cached_property

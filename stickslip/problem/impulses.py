@@ -136,9 +136,9 @@ class ImpulseSet:
         is_unique = np.ones(len(self._K), bool)
         if tried.size:
             # Directions of sliding, and so B, are known to the ratio of the error to the slip velocity.
-            left = self._balance(faces).self_stress(tried, self._error / faces.slowest)
+            stresses = self._balance(faces).self_stress(tried, self._error / faces.slowest)
             owner = faces.C.owner
-            np.logical_and.at(is_unique, owner, np.abs(left).max(axis=1) <= SAME)
+            np.logical_and.at(is_unique, owner, np.abs(stresses).max(axis=1) <= SAME)
         return is_unique[: self.problem.contacts]
 
     @property
@@ -164,7 +164,7 @@ class ImpulseSet:
 
     @cached_property
     def _interior(self) -> tuple[Array, BoolArray]:
-        """Inner element in coordinates of the faces (f,), and the blocks with bounds active in all elements."""
+        """Inner element in coordinates of the faces (f,), and the blocks whose bounds all elements meet."""
         C, (balance, start), (w, error) = self._faces.C, self._set, self._nearest
         normals, tight = np.empty(C.size), np.zeros(len(C), bool)
         reach = float(np.linalg.norm(w)) / np.sqrt(max(1, len(C))) or 1.0

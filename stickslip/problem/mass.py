@@ -227,9 +227,9 @@ def _gather(M: sp.csr_array, part: np.ndarray) -> Array:
     where[part.reshape(-1)] = np.arange(part.size)
     coo = M.tocoo()
     row, col = (where[c] for c in coo.coords)
-    kept = row >= 0
+    inside = row >= 0
     blocks = np.zeros((count, size, size))
-    np.add.at(blocks, (row[kept] // size, row[kept] % size, col[kept] % size), coo.data[kept])
+    np.add.at(blocks, (row[inside] // size, row[inside] % size, col[inside] % size), coo.data[inside])
     return blocks
 
 

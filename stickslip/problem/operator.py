@@ -249,10 +249,10 @@ def rows_to_sparse(bodies: IntArray, offset: IntArray, rows: Array, count: int) 
     """Return contact rows over bodies as a SciPy matrix, shape (n, k * count)."""
     n, _, k = rows.shape
     body = np.repeat(bodies, np.diff(offset), axis=0)
-    kept = body >= 0
-    row = np.broadcast_to(np.arange(n)[:, None], (n, 2))[kept]
-    col = (body[kept][:, None] * k + np.arange(k)).reshape(-1)
-    data = rows[kept].reshape(-1)
+    moving = body >= 0
+    row = np.broadcast_to(np.arange(n)[:, None], (n, 2))[moving]
+    col = (body[moving][:, None] * k + np.arange(k)).reshape(-1)
+    data = rows[moving].reshape(-1)
     return sp.coo_array((data, (np.repeat(row, k), col)), shape=(n, k * count)).tocsr()
 
 

@@ -137,29 +137,29 @@ def measure(
     n, u = r.size // 3, np.empty(r.shape)
     sums = in_parts(len(v), kernels.balance, problem, graph.touching, free.v, r, v)
     looks = in_parts(n, kernels.look, problem, free, r, v, last=(u,))
-    if not all(one.is_scaled for one in looks):
+    if not all(look.is_scaled for look in looks):
         return body_measures.measure_free(problem, free, r, v)  # type: ignore[no-any-return]
     # 2. Measures of single contacts relative to the largest terms of all.
     approach, local = (
         tuple(map(max, zip(*sizes, strict=True)))
-        for sizes in ([one.approach for one in looks], [one.local for one in looks])
+        for sizes in ([look.approach for look in looks], [look.local for look in looks])
     )
     with Team() as team:
         single_measures = team.run(
             [
-                partial(kernels.single, problem, free, one.scales, approach, local, r, u, *part)
-                for one, part in zip(looks, ranges(n, PARTS), strict=True)
+                partial(kernels.single, problem, free, look.scales, approach, local, r, u, *part)
+                for look, part in zip(looks, ranges(n, PARTS), strict=True)
             ]
         )
     # 3. Reduction over the parts.
-    out = np.max([one.units for one in looks], axis=0)
+    out = np.max([look.units for look in looks], axis=0)
     out[[residuals.NATURAL, residuals.SCALED, residuals.WORST]] = residuals.stop_ratios(
-        added([one.sums for one in looks], [first for first, _ in ranges(n, PARTS)])
+        added([look.sums for look in looks], [first for first, _ in ranges(n, PARTS)])
     )
     closing, errors = zip(*single_measures, strict=True)
     out[residuals.APPROACH] = residuals.over_largest(max(closing), approach)
     out[residuals.LOCAL] = np.max(errors)
-    return out, body_measures.equilibrium(sum(sums), sum(one.own for one in looks)), u
+    return out, body_measures.equilibrium(sum(sums), sum(look.own for look in looks)), u
 
 
 def added(sums: list[tuple[float, ...]], first: list[int] | None = None) -> tuple[float, ...]:

@@ -53,8 +53,8 @@ class ConeProgram:
     def __post_init__(self) -> None:
         n, m = np.size(self.c), np.size(self.b)
         for name, shape in (("P", (n, n)), ("A", (m, n))):
-            given = getattr(self, name)
-            matrix = sparse(name, given if sp.issparse(given) else _rows(name, given))
+            value = getattr(self, name)
+            matrix = sparse(name, value if sp.issparse(value) else _rows(name, value))
             if matrix.shape != shape:
                 raise ProblemError(
                     f"{name} has shape {matrix.shape}, expected {shape} with c ({n},), b ({m},)"
@@ -65,13 +65,13 @@ class ConeProgram:
             finite(name, getattr(self, name))
         _set(self, "zero", count("zero", self.zero, 0))
         _set(self, "nonnegative", count("nonnegative", self.nonnegative, 0))
-        given = floats("second_order", self.second_order).reshape(-1)
-        if not ((given >= 1.0) & (given == np.floor(given)) & (given < 2.0**53)).all():
+        value = floats("second_order", self.second_order).reshape(-1)
+        if not ((value >= 1.0) & (value == np.floor(value)) & (value < 2.0**53)).all():
             raise ProblemError(
-                f"second-order cones have sizes [{', '.join(f'{size:g}' for size in given)}]; each"
+                f"second-order cones have sizes [{', '.join(f'{size:g}' for size in value)}]; each"
                 " must be a whole number of at least 1 row"
             )
-        cones = given.astype(np.int64)
+        cones = value.astype(np.int64)
         _set(self, "second_order", frozen(cones))
         rows = self.zero + self.nonnegative + int(cones.sum())
         if rows != m:

@@ -300,9 +300,9 @@ def _judge_bodies(problem: GlobalProblem, r: Array, v: Array | None) -> tuple[Re
     assert isinstance(H, ContactBlocks)
     k = H.rows.shape[2]
     if parts.are_coulomb(problem.K, H):
-        whole, graph = parts.body_problem(problem), Graph.of(H, M.size // k)
-        v = parts.velocities(whole, graph, r).reshape(-1) if v is None else v
-        out, equilibrium, u = parts.measure(whole, graph, parts.unloaded(whole), r, v.reshape(-1, k))
+        data, graph = parts.body_problem(problem), Graph.of(H, M.size // k)
+        v = parts.velocities(data, graph, r).reshape(-1) if v is None else v
+        out, equilibrium, u = parts.measure(data, graph, parts.unloaded(data), r, v.reshape(-1, k))
         return from_measures(out, equilibrium), u
     if v is None:
         v = M.solve(problem.f + problem.pushed(r, np.zeros(0)))

@@ -51,6 +51,6 @@ def _graph(moving: int, kinds: bytes, rows: bytes) -> StepGraph:
         count += 1
     waits = np.arange(count) >= moving
     plan = block_plan(count, np.array(joined, np.int64).reshape(-1, 2), waits)
-    for (block, at), place in zip(slots, plan.places, strict=True):
-        wires[block, at : at + 2] = place
+    for (block, column), place in zip(slots, plan.places, strict=True):
+        wires[block, column : column + 2] = place
     return StepGraph(plan, wires)

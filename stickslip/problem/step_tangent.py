@@ -107,10 +107,10 @@ def step_tangent(problem: StepProblem, v: ArrayLike, r: ArrayLike | None = None)
     r is only checked, because the rows are those at the start; callers may pass a solution as it is.
     """
     blocks = step_blocks(problem)
-    whole = _contiguous(step_velocities(problem, v))[0]
+    velocities = _contiguous(step_velocities(problem, v))[0]
     if r is not None:
         flat("r", r, blocks.K.size)
-    return tangent_problem(blocks, *tangent.tangent(step_arrays(problem, blocks), whole))
+    return tangent_problem(blocks, *tangent.tangent(step_arrays(problem, blocks), velocities))
 
 
 def tangent_problem(

@@ -138,8 +138,8 @@ class Auto(Options):
         """Raise a ProblemError if the smoothed law is requested: only a StepProblem has it."""
         if self.kappa > 0.0:
             raise ProblemError(
-                f"kappa = {self.kappa:g} is of whole steps, which scheme='variational' makes of worlds, and"
-                f" this is a {type(problem).__name__}; leave kappa out"
+                f"kappa = {self.kappa:g} applies only to whole steps of worlds (scheme='variational'), not to"
+                f" a {type(problem).__name__}; leave kappa out"
             )
 
     def go_on(self, first: FirstTry, problem: Problem, progress: Progress | None = None) -> Solution:

@@ -118,10 +118,10 @@ def is_coulomb(problem: ContactProblem) -> bool:
     return problem.K.family in COULOMB and type(problem.W) is not BodyDelassus
 
 
-def stage_of(solver: str, found: Attempt, operations: float) -> Stage:
+def stage_of(solver: str, attempt: Attempt, operations: float) -> Stage:
     """Return the stage of an attempt, with the error from its history."""
-    error = float(found.history[:, 1:].max(axis=1).min(initial=np.inf))
-    return Stage(solver, found.iterations, operations, error)
+    error = float(attempt.history[:, 1:].max(axis=1).min(initial=np.inf))
+    return Stage(solver, attempt.iterations, operations, error)
 
 
 def joints(trail: Trail, guess: Array | None) -> None:

@@ -113,7 +113,7 @@ def certified(
     if conversion is not None and start is not None:
         start = frozen(np.ascontiguousarray(conversion.guess(start)))
     target = tolerance
-    whole = Attempt(np.zeros(0), Status.STALLED, 0, seconds, compiling)
+    total = Attempt(np.zeros(0), Status.STALLED, 0, seconds, compiling)
     best: Solution | None = None
     run = single_threaded(method) if problem.size > ONE_THREAD else method
     # 2. Calls of the method to finer and finer tolerances, until the judge accepts the result or the method
@@ -121,12 +121,12 @@ def certified(
     for _ in range(TRIES):
         attempt = run(seen, start, target)
         start = frozen(attempt.r.view())
-        whole = after(whole, attempt)
+        total = after(total, attempt)
         answer = Answer(attempt.r)
         if conversion is not None:
-            whole = whole._replace(certificate=_carried_back(conversion, attempt.certificate))
+            total = total._replace(certificate=_carried_back(conversion, attempt.certificate))
             answer = conversion.recover(attempt.r)
-        solution = judged(name, problem, answer, whole, tolerance)
+        solution = judged(name, problem, answer, total, tolerance)
         best = solution if best is None or _is_better(solution, best) else _counted(best, solution)
         if best.ok or best.certificate is not None:
             return best

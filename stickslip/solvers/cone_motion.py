@@ -291,9 +291,9 @@ def _kept(W: BlockDelassus, cones: Split) -> BlockDelassus:
     sizes, entries = np.diff(offset)[column], np.diff(data_start)
     within = np.arange(data.size) - np.repeat(data_start[:-1], entries)
     width = np.repeat(sizes, entries)
-    left = scale[np.repeat(offset[row], entries) + within // width]
-    right = scale[np.repeat(offset[column], entries) + within % width]
-    scaled = left * data * right
+    left_scale = scale[np.repeat(offset[row], entries) + within // width]
+    right_scale = scale[np.repeat(offset[column], entries) + within % width]
+    scaled = left_scale * data * right_scale
     if cones.kept.size == W.size:
         return BlockDelassus(offset, row_start, column, data_start, scaled)
     row, column = new[row], new[column]
@@ -301,7 +301,7 @@ def _kept(W: BlockDelassus, cones: Split) -> BlockDelassus:
     row, column = row[alive], column[alive]
     start = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=widths.size))])
     ends = np.concatenate([[0], np.cumsum(widths[row] * widths[column])])
-    return BlockDelassus(cones.offset, start, column, ends, scaled[(left > 0.0) & (right > 0.0)])
+    return BlockDelassus(cones.offset, start, column, ends, scaled[(left_scale > 0.0) & (right_scale > 0.0)])
 
 
 def _with_blocks(A: sp.csr_array, widths: IntArray, first: int) -> Matrix:
@@ -338,8 +338,8 @@ def _positions(H: ContactBlocks, count: int) -> Array | None:
     first = H.rows[H.offset[:-1, None] + np.arange(3)]
     arm = 0.5 * np.cross(first[..., :3], first[..., 3:]).sum(axis=1)
     both = np.flatnonzero((H.bodies >= 0).all(axis=1))
-    one, other = H.bodies[both].T
-    edge = sp.csr_array((both + 1, (one, other)), shape=(count, count))
+    first_body, second_body = H.bodies[both].T
+    edge = sp.csr_array((both + 1, (first_body, second_body)), shape=(count, count))
     edge = sp.csr_array(edge - edge.T)  # negative if a contact is traversed from its second body
     place, seen = np.zeros((count, 3)), np.zeros(count, bool)
     for root in range(count):

@@ -37,7 +37,7 @@ def split(K: ProductSet) -> Split:
     """Return the split of K into cones."""
     if K.family is not None and (K.coefficient > 0.0).all():
         return _uniform(K, K.family)
-    kept: list[int] = []
+    components: list[int] = []
     unit: list[float] = []
     offset, block, cone_start = [0], [], [0]
     size: list[int] = []
@@ -54,46 +54,46 @@ def split(K: ProductSet) -> Split:
         constant.extend([bound] * len(entries))
 
     for i in range(len(K)):
-        first, end, here, has_slip = int(K.offset[i]), int(K.offset[i + 1]), len(kept), 0.0
+        first, end, here, has_slip = int(K.offset[i]), int(K.offset[i + 1]), len(components), 0.0
         if K.kind[i] == cones.FREE:
-            kept += range(first, end)
+            components += range(first, end)
             unit += [1.0] * (end - first)
         elif K.kind[i] == cones.FRICTION:
-            has_slip = _friction(K, i, kept, unit, cone)
+            has_slip = _friction(K, i, components, unit, cone)
         else:
             low, high = float(K.lower[i]), float(K.upper[i])
             if low == high:
                 fixed[first] = low
                 continue
-            kept.append(first)
+            components.append(first)
             unit.append(1.0)
             if np.isfinite(low):
                 cone([here], 0, 1.0, -low)
             if np.isfinite(high):
                 cone([here], 0, -1.0, high)
-        offset.append(len(kept))
+        offset.append(len(components))
         block.append(i)
         cone_start.append(len(size))
         shifted.append(has_slip)
     ends = np.cumsum(size, dtype=np.int64) if size else np.zeros(0, np.int64)
     return Split(
-        _ints(kept), frozen(fixed), _floats(unit), _ints(offset), _ints(block), _ints(cone_start),
+        _ints(components), frozen(fixed), _floats(unit), _ints(offset), _ints(block), _ints(cone_start),
         frozen(ends - _ints(size)), _ints(size), _ints(group), _ints(place), _floats(sign),
         _floats(constant), _floats(shifted),
     )  # fmt: skip
 
 
-def _friction(K: ProductSet, i: int, kept: list[int], unit: list[float], cone: object) -> float:
+def _friction(K: ProductSet, i: int, components: list[int], unit: list[float], cone: object) -> float:
     """Append the cones of one friction block; return 1 if it has a group with friction, otherwise 0."""
-    first, here = int(K.offset[i]), len(kept)
-    kept.append(first)
+    first, here = int(K.offset[i]), len(components)
+    components.append(first)
     unit.append(1.0)
     component, count = first + 1, 0
     for g in range(int(K.group_offset[i]), int(K.group_offset[i + 1])):
         m, mu = int(K.group_size[g]), float(K.coefficient[g])
         if mu > 0.0:
-            cone([here, *range(len(kept), len(kept) + m)], count)  # type: ignore[operator]
-            kept += range(component, component + m)
+            cone([here, *range(len(components), len(components) + m)], count)  # type: ignore[operator]
+            components += range(component, component + m)
             unit += [mu] * m
             count += 1
         component += m

@@ -60,14 +60,14 @@ class DomainSweeps:
         self, problem: ContactProblem, W: BodyDelassus, order: IntArray, d: int, first: int, end: int
     ) -> kernels.Domain:
         """Return the contacts order[first:end] as domain d."""
-        own, size, span = order[first:end], end - first, slice(3 * first, 3 * end)
-        bodies, rows = W.bodies[own], W.rows.reshape(-1, 3, 2, 6)[own].reshape(-1, 2, 6)
+        pairs, size, span = order[first:end], end - first, slice(3 * first, 3 * end)
+        bodies, rows = W.bodies[pairs], W.rows.reshape(-1, 3, 2, 6)[pairs].reshape(-1, 2, 6)
         u_free, k = problem.u_free[self._components[span]], problem.K.arrays
         bodies[bodies < 0] = self._w.shape[0] - 1
         matrix = body_sweeps.BodyW(bodies, rows, self._w, np.zeros((size, 2)))
         part = Cones(
-            k.kind[own], k.offset[: size + 1], k.lower[own], k.upper[own], k.group_offset[: size + 1],
-            k.group_size[own], k.coefficient[own],
+            k.kind[pairs], k.offset[: size + 1], k.lower[pairs], k.upper[pairs], k.group_offset[: size + 1],
+            k.group_size[pairs], k.coefficient[pairs],
         )  # fmt: skip
         swept, work, weight, vectors = kernels.prepare(part, matrix, u_free, self._m)
         memory = anderson.Memory(weight, self._mix, self._gram, vectors, self._work)
@@ -88,7 +88,7 @@ class DomainSweeps:
                 if schedule.is_due(control, budget):
                     # 1. Residuals of r by the judge, and the decision whether to continue.
                     self.follow(team)
-                    sums = team.run([partial(kernels.measure, one) for one in self._all])
+                    sums = team.run([partial(kernels.measure, domain) for domain in self._all])
                     plain, scaled, _ = residuals.stop_ratios(parts.added(sums))
                     if schedule.look(control, history, plain, scaled, tolerance, self._r, self._mark):
                         self._best[:] = self._r
@@ -136,13 +136,13 @@ class DomainSweeps:
         """`anderson.learn` by domains; square: squared length of the change of r in the sweep."""
         memory, length = self._whole, float(np.sqrt(square))
         if anderson.grows(self._mix, length):
-            team.run([partial(kernels.go_back, one) for one in self._all])
+            team.run([partial(kernels.go_back, domain) for domain in self._all])
             anderson.note_restart(self._mix)
             return moved
         adds = bool(self._mix[anderson.LENGTH] >= 0.0)
         if adds:
             anderson.next_column(memory)
-        way = sum(team.run([partial(kernels.remember, one, adds) for one in self._all]))
+        way = sum(team.run([partial(kernels.remember, domain, adds) for domain in self._all]))
         self._work[0] = self._sums[:, 0, : self._m].sum(axis=0)
         anderson.note_column(memory, adds, length)
         return max(moved, way)
@@ -171,14 +171,14 @@ def solve_bodies(problem: GlobalProblem, tolerance: float, guess: Array) -> Resu
 
     If the judge rejects the guess, plain and then accelerated sweeps follow.
     """
-    H, K, whole = problem.H, problem.K, parts.body_problem(problem)
+    H, K, problem_data = problem.H, problem.K, parts.body_problem(problem)
     assert isinstance(H, ContactBlocks)
-    graph = Graph.of(H, len(whole.f))
-    free = parts.unloaded(whole)
+    graph = Graph.of(H, len(problem_data.f))
+    free = parts.unloaded(problem_data)
 
     def examined(r: Array) -> tuple[Array, Array, Array]:
-        v = parts.velocities(whole, graph, r)
-        measures, equilibrium, u = parts.measure(whole, graph, free, r, v)
+        v = parts.velocities(problem_data, graph, r)
+        measures, equilibrium, u = parts.measure(problem_data, graph, free, r, v)
         return v, u, np.append(measures, equilibrium)
 
     # 1. Residuals of the guess.

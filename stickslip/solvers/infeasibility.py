@@ -268,9 +268,9 @@ def _polished(scaled: _Scaled, y: Array, still: IntArray, share: float) -> Certi
         A, part = scaled.equations[still][:, support].toarray(), y[support]
         if still.size:
             U, sizes, V = np.linalg.svd(A, full_matrices=False)
-            kept = sizes > 1e-10 * max(float(sizes[0]), 1e-300)
+            significant = sizes > 1e-10 * max(float(sizes[0]), 1e-300)
             for _ in range(3):  # repeated because of rounding
-                part = part - V[kept].T @ ((U[:, kept].T @ (A @ part)) / sizes[kept])
+                part = part - V[significant].T @ ((U[:, significant].T @ (A @ part)) / sizes[significant])
         y = np.zeros(y.size)
         y[support] = part
         flipped = ~free & (sign * y < 0.0)

@@ -134,8 +134,8 @@ class Newton:
 
     def _equations(self, z: Array) -> Equations:
         F = self.weight * self.problem.value(z)
-        at = equations(self.phi, z, F, self.lower, self.upper, self.kappa)
-        return at._replace(by_F=self.weight * at.by_F)
+        result = equations(self.phi, z, F, self.lower, self.upper, self.kappa)
+        return result._replace(by_F=self.weight * result.by_F)
 
     def merit_at(self, z: Array) -> float:
         """Return |Phi|²/2 at z."""
@@ -220,11 +220,11 @@ class Newton:
             return False
         while t >= SHORTEST:
             z = self.z + t * d
-            at = self._equations(z)
-            merit = _merit(at.value)
+            trial = self._equations(z)
+            merit = _merit(trial.value)
             if merit <= bound + ARMIJO * t * slope:
                 moved = bool((z != self.z).any())
-                self.z, self.at, self.merit, self.length = z, at, merit, t
+                self.z, self.at, self.merit, self.length = z, trial, merit, t
                 return moved
             t *= 0.5
         return False
@@ -273,10 +273,10 @@ def _merit(phi: Array) -> float:
     return merit if np.isfinite(merit) else np.inf
 
 
-def _chained(at: Equations, J: Matrix) -> Any:
+def _chained(linearised: Equations, J: Matrix) -> Any:
     """diag(by_z) + diag(by_F) J."""
     if sp.issparse(J):
-        return sp.csr_array(sp.diags_array(at.by_F) @ J + sp.diags_array(at.by_z))
-    out = at.by_F[:, None] * J
-    out[np.diag_indices_from(out)] += at.by_z
+        return sp.csr_array(sp.diags_array(linearised.by_F) @ J + sp.diags_array(linearised.by_z))
+    out = linearised.by_F[:, None] * J
+    out[np.diag_indices_from(out)] += linearised.by_z
     return out

@@ -32,15 +32,15 @@ class GlobalSystem:
         self.problem, self.with_u = problem, with_u
         self.M, self.H, self.G = problem.M.sparse, problem.H_sparse(), problem.G_sparse()
         nothing, W = np.zeros((0, 0)), _diagonal_blocks(K, delassus_diagonal(problem))
-        at: newton_systems.System = newton_systems.prepare(K.arrays, W, problem.u_bias, nothing)
-        self.at, self._evaluate = at._replace(rho=scale * at.rho, weight=1.0 / at.rho), evaluate
+        system: newton_systems.System = newton_systems.prepare(K.arrays, W, problem.u_bias, nothing)
+        self.at, self._evaluate = system._replace(rho=scale * system.rho, weight=1.0 / system.rho), evaluate
         """The map and its Jacobians at the last point; `weight` scales the regularisation [1/kg]."""
         self._arrays = plain(self.at)
         mass = self.M.diagonal()
         joint = np.asarray(self.G.multiply(self.G).T @ (1.0 / mass)).reshape(-1)
         self.joint_weight = np.where(joint > 0.0, joint, 1.0)
         """Scale of the regularisation of each bilateral row, about G' M^-1 G [1/kg], shape (p,)."""
-        self._scales = 1.0 / mass, at.rho, 1.0 / self.joint_weight
+        self._scales = 1.0 / mass, system.rho, 1.0 / self.joint_weight
         nv, n, p = problem.M.size, problem.size, problem.g_bias.size
         sizes = (nv, n, n, p) if with_u else (nv, n, p)
         self._ends = np.cumsum(sizes)

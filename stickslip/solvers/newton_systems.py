@@ -54,7 +54,7 @@ class ContactSystem:
         return bool(prox_newton.advance_blocks(self.arrays, vectors, control, history))
 
     def solve(self) -> bool:
-        """The step that was asked for into `at.rhs`; false if the system is singular."""
+        """Solve for the step requested by `advance` into `at.rhs`; return False if the system is singular."""
         dx = self.solve_blocks()
         if dx is not None:
             self.at.rhs[:] = dx
@@ -98,7 +98,7 @@ class BodySystem:
         return bool(kernels.advance(self.arrays, vectors, control, history))
 
     def solve(self) -> bool:
-        """The step that was asked for into `at.rhs`; false if the system is singular."""
+        """Solve for the step requested by `advance` into `at.rhs`; return False if the system is singular."""
         W, values = self.at.W, self.at.matrix
         w = self.lu.solve(W.w.reshape(-1)) if np.isfinite(values).all() and self.lu.refactor(values) else None
         self.operations += self.lu.operations

@@ -96,22 +96,22 @@ class ProgramLoop:
             program = self._program(conversion, held)
             tolerance = self._tolerance(share, error)
             # 1. Solve the program with the fixed terms.
-            found = answer_of(options, self._run, program, units, tolerance, self._answered)
-            if found.status is Status.INFEASIBLE:
-                self.direction = conversion.recover(found.x, found.y).r
-                watch.iterations += found.iterations
-                return watch.stop(Status.STALLED, f"{options.name} says: {found.message}")
+            result = answer_of(options, self._run, program, units, tolerance, self._answered)
+            if result.status is Status.INFEASIBLE:
+                self.direction = conversion.recover(result.x, result.y).r
+                watch.iterations += result.iterations
+                return watch.stop(Status.STALLED, f"{options.name} says: {result.message}")
             # 2. Judge its answer.
-            before, error = error, self._look(conversion.recover(found.x, found.y), found.iterations)
-            self._answered |= found.status is Status.SOLVED
+            before, error = error, self._look(conversion.recover(result.x, result.y), result.iterations)
+            self._answered |= result.status is Status.SOLVED
             if watch.status is not None:
                 return None
-            if found.status is Status.MAX_ITERATIONS:
+            if result.status is Status.MAX_ITERATIONS:
                 return watch.stop(Status.MAX_ITERATIONS)
             # 3. Change of the fixed terms, and progress.
             step = self._held(conversion) - held
             change = _norm(step) / max(_norm(held + step), 1e-300)
-            if self.pyramids and self._solves_pyramid(program, found, change):
+            if self.pyramids and self._solves_pyramid(program, result, change):
                 return None
             if self.pyramids:  # the judge's error is bounded below by the error of the pyramids
                 error = min(error, change)
@@ -119,7 +119,7 @@ class ProgramLoop:
             least, worse = (error, 0) if error < least else (least, worse + 1)
             finest = options.interior or share <= LEAST_ACCURACY
             if (change <= STILL and finest) or since >= PATIENCE:
-                last = f"{options.name} reached {watch.error:.0e}, its last message is {found.message!r}"
+                last = f"{options.name} reached {watch.error:.0e}, its last message is {result.message!r}"
                 return watch.stop(Status.STALLED, last)
             # 4. Accuracy of the programs, damping, and update of the fixed terms.
             if error > SLOW * before or change <= STILL:
@@ -165,10 +165,10 @@ class ProgramLoop:
         program = conversion.shifted(held[:nb]) if held[:nb].any() else conversion.problem
         return program.with_(c=program.c + held[nb:]) if held.size > nb else program
 
-    def _solves_pyramid(self, program: ConeProgram, found: ProgramAnswer, change: float) -> bool:
+    def _solves_pyramid(self, program: ConeProgram, result: ProgramAnswer, change: float) -> bool:
         """Whether the law of the pyramids is solved, so that more programs cannot improve the answer."""
         tolerance, facets = self.watch.tolerance, self.options.facets
-        error = judge_program(program, found.x, found.y).error
+        error = judge_program(program, result.x, result.y).error
         if change > SETTLED * tolerance or error > tolerance:
             return False
         exact = examine(self.problem, *self.last)[0].error

@@ -61,9 +61,9 @@ class Entry(Listed):
         fields = Listed.options.__get__(self)
         return tuple(spec for spec in fields if not self.method or spec.name != "method")
 
-    def make(self, **given: Any) -> Any:
+    def make(self, **values: Any) -> Any:
         """Return the solver with these options."""
-        solver = Listed.make(self, **given)
+        solver = Listed.make(self, **values)
         return replace(solver, method=self.method) if self.method else solver
 
     @property
@@ -98,9 +98,9 @@ _BOX = frozenset(("free", "nonnegative", "interval"))
 _PYRAMID = "the law of pyramids in place of the cones, which is Coulomb's in 2D"
 
 
-def _external(name: str, cls: str, package: str, **more: Any) -> Entry:
+def _external(name: str, cls: str, package: str, **fields: Any) -> Entry:
     """Entry of a third-party solver, from `solvers/external.py`."""
-    return Entry(name, _SOLVERS + "external", cls, _ALL, package=package, **more)
+    return Entry(name, _SOLVERS + "external", cls, _ALL, package=package, **fields)
 
 
 _TABLE = {
@@ -178,7 +178,7 @@ def accepted(name: str) -> frozenset[str]:
 def make(name: str, **options: Any) -> Solver:
     """Return the solver `name`; an unknown option raises a `TypeError` that lists the known ones."""
     try:
-        return _made(name, tuple(options), *options.values())
+        return _shared(name, tuple(options), *options.values())
     except TypeError:  # an option that cannot be hashed, or that the solver does not know
         return _new(name, **options)
 
@@ -196,9 +196,9 @@ def described(solver: Any) -> str:
         return str(getattr(solver, "label", kind.__name__))
     if line is _PEERS:
         line = entry(PEER + solver.method)
-    given = {spec.name: getattr(solver, spec.name) for spec in line.options if spec.name != "tolerance"}
+    values = {spec.name: getattr(solver, spec.name) for spec in line.options if spec.name != "tolerance"}
     default = {spec.name: spec.default for spec in line.options}
-    differs = [f"{key}={value!r}" for key, value in given.items() if value != default[key]]
+    differs = [f"{key}={value!r}" for key, value in values.items() if value != default[key]]
     return f"{line.name}({', '.join(differs)})" if differs else line.name
 
 
@@ -208,12 +208,12 @@ def chosen(solver: Any, options: Mapping[str, Any] | None, **usual: Any) -> Solv
     `usual` are defaults of options. Raise `MissingPackage` if the named solver cannot be run here.
     """
     if isinstance(solver, str):
-        given = usual | dict(options or {})
+        all_options = usual | dict(options or {})
         try:
-            named = make(solver, **given)
+            named = make(solver, **all_options)
         except TypeError as error:
             known = [spec.name for spec in entry(solver).options]
-            missing = next((name for name in given if name not in known), "")
+            missing = next((name for name in all_options if name not in known), "")
             raise TypeError(f"{error}{owners(missing)}") from None
         if absence := entry(solver).absence:
             raise MissingPackage(f"{solver}: {absence}")
@@ -245,9 +245,9 @@ def remade(description: str) -> tuple[str, dict[str, Any]]:
 
 
 @lru_cache(maxsize=256, typed=True)
-def _made(name: str, given: tuple[str, ...], *values: Any) -> Solver:
+def _shared(name: str, keys: tuple[str, ...], *values: Any) -> Solver:
     """Return a cached solver: solvers are frozen, so equal options share one."""
-    return _new(name, **dict(zip(given, values, strict=True)))
+    return _new(name, **dict(zip(keys, values, strict=True)))
 
 
 def _new(name: str, **options: Any) -> Solver:

@@ -92,9 +92,9 @@ class StepInteriorPoint(Options):
         best: _Result | None = None
         # 2. Calls of the kernel: to finer tolerances, or more carefully, until the judge accepts.
         while True:
-            left = min(self.max_iterations - iterations, MOST)
+            budget = min(self.max_iterations - iterations, MOST)
             arrays, took, compiled = timed(
-                kernels.solve_step, *arguments, share * self.tolerance, int(left), careful
+                kernels.solve_step, *arguments, share * self.tolerance, int(budget), careful
             )
             result = _Result(problem, blocks, arrays)
             iterations, seconds, compiling = (

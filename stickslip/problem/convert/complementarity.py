@@ -167,44 +167,46 @@ def pivot_set(M: Array, free: np.ndarray) -> IntArray:
     T, size = M.copy(), np.maximum(np.abs(M), np.abs(M).T)
     size = np.sqrt(np.outer(size.max(axis=1), size.max(axis=1))) + 1e-300
     chosen: list[int] = []
-    left = set(f.tolist())
-    while left:
-        pair = _largest_pivot(T, size, np.array(sorted(left)), free, chosen)
+    remaining = set(f.tolist())
+    while remaining:
+        pair = _largest_pivot(T, size, np.array(sorted(remaining)), free, chosen)
         if not pair:
             break
         block = T[np.ix_(pair, pair)]
         T = T - T[:, pair] @ np.linalg.solve(block, T[pair, :])
         T[pair, :] = T[:, pair] = 0.0
         chosen += pair
-        left -= set(pair)
+        remaining -= set(pair)
     return np.array(sorted(chosen), np.int64)
 
 
-def _largest_pivot(T: Array, size: Array, left: IntArray, free: np.ndarray, chosen: list[int]) -> list[int]:
+def _largest_pivot(
+    T: Array, size: Array, remaining: IntArray, free: np.ndarray, chosen: list[int]
+) -> list[int]:
     """Return one or two indices of the best principal pivot of a free unknown; none if all are rounding."""
     share = T / size
     diagonal = np.diagonal(share)
-    single = int(left[np.argmax(np.abs(diagonal[left]))])
+    single = int(remaining[np.argmax(np.abs(diagonal[remaining]))])
     others = np.ones(free.size, bool)
     others[chosen] = False
     for candidates in (others & free, others):
         columns = np.flatnonzero(candidates)
-        crossed = share[np.ix_(left, columns)] * share[np.ix_(columns, left)].T
-        determinant = np.outer(diagonal[left], diagonal[columns]) - crossed
+        crossed = share[np.ix_(remaining, columns)] * share[np.ix_(columns, remaining)].T
+        determinant = np.outer(diagonal[remaining], diagonal[columns]) - crossed
         both = np.sqrt(np.minimum(np.abs(crossed), np.abs(determinant)))
         i, j = np.unravel_index(int(np.argmax(both)), both.shape)
         if abs(diagonal[single]) >= max(0.5 * both[i, j], PIVOT):
             return [single]
         if both[i, j] > PIVOT:
-            return [int(left[i]), int(columns[j])]
+            return [int(remaining[i]), int(columns[j])]
     return []
 
 
 def _clean(matrix: Array, constant: Array, rows: IntArray, size: float, load: float) -> None:
     """Set rounding errors of the elimination to zero in rows and columns of free unknowns without pivot."""
-    kept = matrix[rows, :]
-    kept[np.abs(kept) <= REGULAR * size] = 0.0
-    matrix[rows, :] = kept
+    block = matrix[rows, :]
+    block[np.abs(block) <= REGULAR * size] = 0.0
+    matrix[rows, :] = block
     columns = matrix[:, rows]
     columns[np.abs(columns) <= REGULAR * size] = 0.0
     matrix[:, rows] = columns
@@ -292,7 +294,7 @@ def symmetric_lcp_to_qp(problem: BoxProblem) -> Quadratic:
     A = _lcp_matrix(problem)
     skew = float(np.abs(A - A.T).max(initial=0.0))
     if skew > 1e-10 * np.abs(A).max(initial=0.0):
-        raise ProblemError(f"A is not symmetric (by {skew:.3g}): no such program; lcp_to_qp takes it")
+        raise ProblemError(f"A is not symmetric (by {skew:.3g}); use lcp_to_qp, which accepts it")
     _refuse_indefinite(A, "A", "the quadratic program is not convex")
     n = problem.size
     symmetric = sp.csr_array(0.5 * A + 0.5 * A.T)

@@ -21,8 +21,8 @@ def root(P: sp.csr_array) -> sp.csr_array:
     for first, last in pairwise(ends.tolist()):
         part = order[first:last]
         values, vectors = np.linalg.eigh(P[part][:, part].toarray())
-        kept = values > NO_CURVATURE * abs(values).max(initial=0.0)
-        block = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
+        positive = values > NO_CURVATURE * abs(values).max(initial=0.0)
+        block = np.sqrt(values[positive])[:, None] * vectors[:, positive].T
         rows.append(np.repeat(rank + np.arange(block.shape[0]), part.size))
         columns.append(np.tile(part, block.shape[0]))
         entries.append(block.ravel())

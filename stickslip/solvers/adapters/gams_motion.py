@@ -61,16 +61,16 @@ def run_motion(
     nv, n, p = problem.M.size, problem.K.size, problem.g_bias.size
     with gams_session.session() as (gamspy, container):
         model, v, r, lam = _model(gamspy, container, problem, impulse, velocity, law)
-        said = gams_session.solve(gamspy, model, solver, tolerance, max_iterations)
-        if not said.answered:
+        report = gams_session.solve(gamspy, model, solver, tolerance, max_iterations)
+        if not report.answered:
             nothing = np.zeros(nv), np.zeros(n), np.zeros(p)
-            return MotionAnswer(*nothing, said.status, said.iterations, said.message)
+            return MotionAnswer(*nothing, report.status, report.iterations, report.message)
         found_v = velocity * gams_session.column(v, nv)
         found_r = impulse * gams_session.column(r, n) if r is not None else np.zeros(0)
         found_lam = impulse * gams_session.column(lam, p) if lam is not None else np.zeros(0)
     finite = all(np.isfinite(part).all() for part in (found_v, found_r, found_lam))
-    status = said.status if finite else Status.NOT_FINITE
-    return MotionAnswer(found_v, found_r, found_lam, status, said.iterations, said.message)
+    status = report.status if finite else Status.NOT_FINITE
+    return MotionAnswer(found_v, found_r, found_lam, status, report.iterations, report.message)
 
 
 def _units(problem: GlobalProblem) -> tuple[float, float]:

@@ -37,22 +37,22 @@ def run(
         model, x, rows, eps = _model(gamspy, container, program, form)
         steps = smoothings(tolerance)
         eps.setRecords(steps[-1])
-        said = gams_session.solve(gamspy, model, solver, tolerance, max_iterations)
-        done = said.iterations
-        if form == "nlp" and said.status in (Status.MAX_ITERATIONS, Status.STALLED):
+        report = gams_session.solve(gamspy, model, solver, tolerance, max_iterations)
+        done = report.iterations
+        if form == "nlp" and report.status in (Status.MAX_ITERATIONS, Status.STALLED):
             for step in steps:
                 eps.setRecords(step)
-                said = gams_session.solve(gamspy, model, solver, tolerance, max_iterations)
-                done += said.iterations
-                if said.status is not Status.SOLVED:
+                report = gams_session.solve(gamspy, model, solver, tolerance, max_iterations)
+                done += report.iterations
+                if report.status is not Status.SOLVED:
                     break
-        if not said.answered:
-            return ProgramAnswer(np.zeros(n), np.zeros(m), said.status, done, said.message)
-        found = gams_session.column(x, n)
+        if not report.answered:
+            return ProgramAnswer(np.zeros(n), np.zeros(m), report.status, done, report.message)
+        solution = gams_session.column(x, n)
         y = np.zeros(m) if rows is None else gams_session.column(rows, m, "marginal")
-    if not np.isfinite(found).all():
-        return ProgramAnswer(found, y, Status.NOT_FINITE, done, said.message)
-    return ProgramAnswer(found, mended(program, found, y), said.status, done, said.message)
+    if not np.isfinite(solution).all():
+        return ProgramAnswer(solution, y, Status.NOT_FINITE, done, report.message)
+    return ProgramAnswer(solution, mended(program, solution, y), report.status, done, report.message)
 
 
 def _model(gamspy: Any, container: Any, program: ConeProgram, form: str) -> tuple[Any, Any, Any, Any]:

@@ -51,7 +51,7 @@ def session() -> Iterator[tuple[Any, Any]]:
             container.close()
 
 
-class Said(NamedTuple):
+class Report(NamedTuple):
     """Report of GAMS on a solve."""
 
     status: Status
@@ -64,7 +64,7 @@ class Said(NamedTuple):
     """Solver, model status and solver status."""
 
 
-def solve(gamspy: Any, model: Any, solver: str, tolerance: float, max_iterations: int) -> Said:
+def solve(gamspy: Any, model: Any, solver: str, tolerance: float, max_iterations: int) -> Report:
     """Solve `model` by `solver`; raise MissingPackage if that is impossible on this machine."""
     options = gamspy.Options(iteration_limit=max_iterations, threads=1)
     if model.problem.value == "NLP" and solver.upper() in GLOBAL:
@@ -81,20 +81,24 @@ def solve(gamspy: Any, model: Any, solver: str, tolerance: float, max_iterations
     except gamspy.exceptions.GamspyException as error:
         if "licens" in _line(error).lower():
             raise MissingPackage(NOT_LICENSED.format(solver=solver)) from error
-        return Said(Status.STALLED, False, 0, f"{solver}: {_line(error)}")
+        return Report(Status.STALLED, False, 0, f"{solver}: {_line(error)}")
     finally:
         log.setLevel(level)
-    found, ended = model.status.name, model.solve_status.name
-    if "LicenseError" in (found, ended):
+    model_status, solve_status = model.status.name, model.solve_status.name
+    if "LicenseError" in (model_status, solve_status):
         raise MissingPackage(NOT_LICENSED.format(solver=solver))
-    if ended == "IterationInterrupt":
+    if solve_status == "IterationInterrupt":
         status = Status.MAX_ITERATIONS
-    elif found in INFEASIBLE:
+    elif model_status in INFEASIBLE:
         status = Status.INFEASIBLE
     else:
-        status = Status.SOLVED if found in SOLVED and ended == "NormalCompletion" else Status.STALLED
-    answered = status is not Status.INFEASIBLE and found not in SILENT
-    return Said(status, answered, int(model.num_iterations or 0), f"{solver}: {found}, {ended}")
+        status = (
+            Status.SOLVED if model_status in SOLVED and solve_status == "NormalCompletion" else Status.STALLED
+        )
+    answered = status is not Status.INFEASIBLE and model_status not in SILENT
+    return Report(
+        status, answered, int(model.num_iterations or 0), f"{solver}: {model_status}, {solve_status}"
+    )
 
 
 def solver_options(solver: str, tolerance: float) -> dict[str, Any] | None:
