@@ -237,7 +237,7 @@ class Auto(Options):
             first = _sweep_in_one_call(problem, guess, tolerance)
         else:
             first = _sweep(problem, guess, tolerance, progress)
-        if first.status.ok and not trail.whole.tried:
+        if first.status.ok and not trail.total.tried:
             return first
         trail.note(first, first.tried[0])
         trail.swept = first.r, trail.error

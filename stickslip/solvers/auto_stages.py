@@ -58,9 +58,9 @@ class Trail:
 
     def __init__(self, problem: ContactProblem, tolerance: float, limit: int, progress: Progress | None):
         self.problem, self.tolerance, self.limit, self.progress = problem, tolerance, limit, progress
-        self.whole = Attempt(np.zeros(problem.size), Status.STALLED, 0, 0.0, 0.0)
+        self.total = Attempt(np.zeros(problem.size), Status.STALLED, 0, 0.0, 0.0)
         """Sum of the work of all attempts."""
-        self.best, self.error = self.whole.r, np.inf
+        self.best, self.error = self.total.r, np.inf
         self.swept: tuple[Array, float] | None = None
         """Result of the first sweeps, and its error."""
         self.steps = 0
@@ -82,18 +82,18 @@ class Trail:
         return too_large(self.problem)
 
     @property
-    def left(self) -> int:
+    def steps_left(self) -> int:
         """Remaining Newton and interior-point steps."""
         return self.limit - self.steps
 
     def note(self, attempt: Attempt, stage: Stage) -> None:
         """Add the result of a stage."""
-        self.whole = after(self.whole, attempt._replace(tried=(stage,), operations=stage.operations))
+        self.total = after(self.total, attempt._replace(tried=(stage,), operations=stage.operations))
         self.steps += attempt.iterations if stage.solver in ("prox", "ipm") else 0
         if stage.error < self.error:
             self.best, self.error = attempt.r, stage.error
         if self.progress is not None:
-            self.progress(self.whole.iterations, self.error)
+            self.progress(self.total.iterations, self.error)
 
     def attempt(self) -> Attempt:
         """Return the best iterate with its status and reason."""
@@ -102,7 +102,7 @@ class Trail:
             status = Status.NOT_FINITE
         elif self.error > self.tolerance:
             status = Status.STALLED if self.steps < self.limit else Status.MAX_ITERATIONS
-            reason = "tried " + ", ".join(map(str, self.whole.tried))
+            reason = "tried " + ", ".join(map(str, self.total.tried))
             if self.refusal:
                 reason += f"; too large for Newton's method: {self.refusal}"
         elif self.swept is not None and self.swept[1] <= TELLING:
@@ -110,7 +110,7 @@ class Trail:
             times = size / before if before > LEAST * size else np.inf
             if times >= JAMMED:
                 reason = f"residual below tolerance; jammed: impulses {times:.0f} times those of sweeps"
-        return self.whole._replace(r=self.best, status=status, reason=reason)
+        return self.total._replace(r=self.best, status=status, reason=reason)
 
 
 def is_coulomb(problem: ContactProblem) -> bool:
@@ -172,7 +172,7 @@ def _newton(trail: Trail) -> None:
 
 def _proximal(trail: Trail, r: Array, alpha: float, budget: int, settings: dict[str, float]) -> None:
     """Run proximal Newton from r as one stage."""
-    problem, budget = trail.problem, min(budget, trail.left)
+    problem, budget = trail.problem, min(budget, trail.steps_left)
     if problem.size <= COMPILED and settings is QUICK:
         arguments = (
             problem.K.arrays, problem.W.blocks(problem.K).arrays, problem.u_free, r,
@@ -183,7 +183,7 @@ def _proximal(trail: Trail, r: Array, alpha: float, budget: int, settings: dict[
         attempt = Attempt(best, Status.STALLED, steps, seconds, compiling, history)
         trail.note(attempt, Stage("prox", steps, float(control[prox_newton.OPERATIONS]), error))
         return
-    report, before = trail.progress, trail.whole.iterations
+    report, before = trail.progress, trail.total.iterations
 
     def progress(steps: int, error: float) -> None:
         if report is not None:
@@ -249,7 +249,7 @@ def _interior_point(trail: Trail) -> None:
     )
     trail.note(attempt, stage_of("ipm", attempt, attempt.operations))
     if trail.goes_on:
-        _proximal(trail, attempt.r, prox_newton.weight_at(trail.whole.tried[-1].error), 150, QUICK)
+        _proximal(trail, attempt.r, prox_newton.weight_at(trail.total.tried[-1].error), 150, QUICK)
 
 
 def _patience(trail: Trail) -> None:

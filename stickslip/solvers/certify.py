@@ -109,7 +109,7 @@ def certified(
     _check_problem(name, problem)
     start = checked_guess(problem, guess)
     conversion, seconds, compiling = _converted(form, name, problem)
-    seen: Any = problem if conversion is None else conversion.problem
+    converted: Any = problem if conversion is None else conversion.problem
     if conversion is not None and start is not None:
         start = frozen(np.ascontiguousarray(conversion.guess(start)))
     target = tolerance
@@ -119,7 +119,7 @@ def certified(
     # 2. Calls of the method to finer and finer tolerances, until the judge accepts the result or the method
     #    itself reports a failure.
     for _ in range(TRIES):
-        attempt = run(seen, start, target)
+        attempt = run(converted, start, target)
         start = frozen(attempt.r.view())
         total = after(total, attempt)
         answer = Answer(attempt.r)
@@ -133,8 +133,8 @@ def certified(
         claims = attempt.status.ok or attempt.status is Status.RELAXED
         if not claims or best is not solution or (best.status is attempt.status and not best.ok):
             break
-        if prove is not None and _outgrows(solution, seen, attempt.r):
-            best = proved(best, _carried_back(conversion, prove(seen, attempt.r)))
+        if prove is not None and _outgrows(solution, converted, attempt.r):
+            best = proved(best, _carried_back(conversion, prove(converted, attempt.r)))
             if best.certificate is not None:
                 return best
         target = finer(solution.residuals, tolerance, target)
@@ -143,7 +143,7 @@ def certified(
     # 3. Unsolved: search for a certificate of infeasibility.
     assert best is not None
     if prove is not None:
-        best = proved(best, _carried_back(conversion, prove(seen, attempt.r)))
+        best = proved(best, _carried_back(conversion, prove(converted, attempt.r)))
     return best
 
 
