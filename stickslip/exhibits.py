@@ -23,7 +23,7 @@ GUIDE = -1
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: its heading, and how its numbers are written."""
+    """A column of a table: its heading, and the format of its numbers."""
 
     name: str
     """Heading, with the unit in brackets if any."""
@@ -36,7 +36,7 @@ class Table:
     """A titled table; a column may be given as its name."""
 
     title: str
-    """What the table shows, one line."""
+    """Title of the table, one line."""
     columns: Sequence[Column | str]
     """Headings, from left to right."""
     rows: Sequence[Sequence[Cell]]
@@ -169,9 +169,9 @@ class Section:
     text: Sequence[str] = ()
     """Paragraphs, plain text."""
     tables: Sequence[Table] = ()
-    """In their order."""
+    """Tables of the section."""
     figures: Sequence[Figure] = ()
-    """In their order, after the tables."""
+    """Figures of the section, after the tables."""
     code: str = ""
     """Commands or settings, shown as they are."""
     folded: bool = False
@@ -187,7 +187,7 @@ class Page:
     summary: Sequence[str]
     """Summary, one sentence each."""
     sections: Sequence[Section]
-    """In their order."""
+    """Sections of the page."""
 
 
 def shown(cell: Cell, form: str = ".4g") -> str:

@@ -109,7 +109,7 @@ class EnergyUnits:
     scale: Array
     """sqrt(rho) l: u times it, and r divided by it, are in sqrt(J) [sqrt(kg), sqrt(kg) m], shape (n,)."""
     K: ProductSet
-    """The set of r / scale."""
+    """Set of r / scale."""
 
 
 def energy_units(K: ProductSet, diagonal: Array) -> EnergyUnits:

@@ -1,4 +1,4 @@
-"""Contact problems as values.
+"""Contact problems, in local and global form.
 
 ContactProblem (local):  u = W r + u_free,                         K* ∋ u_hat(u) ⟂ r ∈ K
 GlobalProblem:           M v = f + H r + G lam,  u = H' v + u_bias,  G' v + g_bias = 0, same law

@@ -49,9 +49,9 @@ class NonlinearProblem:
     """
 
     residual: Callable[[Array], ArrayLike]
-    """F, from z to shape (n,)."""
+    """Function F of z, with values of shape (n,)."""
     jacobian: Callable[[Array], Any]
-    """dF/dz, from z to an array or a SciPy matrix of shape (n, n)."""
+    """Function dF/dz of z, with values that are arrays or SciPy matrices of shape (n, n)."""
     lower: Array
     """Lower bounds, -inf where there is none [unit of z], shape (n,)."""
     upper: Array
@@ -133,7 +133,7 @@ class NonlinearProblem:
 
     @cached_property
     def scale(self) -> float:
-        """max(1, |F(reference)|_inf), by which the judge divides: |b|_inf for an affine F at 0."""
+        """Scale of the judge's residuals, max(1, |F(reference)|_inf): |b|_inf for an affine F at 0."""
         F = self.value(self.reference)
         if not np.isfinite(F).all():
             i = int(np.flatnonzero(~np.isfinite(F))[0])

@@ -17,7 +17,7 @@ class ProgramSolution:
     """Certified optimum of a cone program, or the best point with the reason why it is not certified."""
 
     problem: ConeProgram
-    """The program as it was given."""
+    """The original program."""
     x: Array
     """Unknowns [unit of x], shape (n,)."""
     y: Array

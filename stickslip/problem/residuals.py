@@ -58,7 +58,7 @@ from stickslip.problem.sets import ProductSet
 SMALL = 300
 """Number of components up to which a dense W is judged in one compiled call."""
 CLOSING = kernels.CLOSING_SHARE
-"""Largest share of the free velocity at which a contact of a solved problem may close."""
+"""Largest closing speed of a contact of a solved problem, relative to the largest free velocity."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Residuals:
     work: float
     """Largest |r·u_hat| of a contact [J]."""
     worst: int
-    """Contact with the largest share in natural_scaled; -1 if there is none."""
+    """Contact with the largest contribution to natural_scaled; -1 if there is none."""
     approach: float = 0.0
     """Largest speed at which a contact still closes, over the largest free velocity [-]."""
     local: float = 0.0

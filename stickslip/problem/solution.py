@@ -127,7 +127,7 @@ class Solution:
     """
 
     problem: AnyProblem
-    """The problem as it was given."""
+    """The original problem."""
     r: Array
     """Contact impulses [N s], shape (n,); z for a box or nonlinear problem.
     `contact_impulses` returns them by contact."""

@@ -58,7 +58,7 @@ class Attempt(NamedTuple):
     r: Array
     """Best impulses found [N s], shape (n,)."""
     status: Status
-    """Why the method stopped."""
+    """Reason why the method stopped."""
     iterations: int
     """Number of iterations."""
     seconds: float

@@ -57,7 +57,7 @@ class Motion(ABC):
 
     def __init__(self, K: ProductSet, w: Array, f: Array, diagonal: Array, cones: Split):
         self.split, self.K = cones, K
-        """The cones, and the blocks of the problem, joints after the contacts."""
+        """The cones, and the product set of the problem with joints after the contacts."""
         self.w = cones.unit * w[cones.kept]
         """u for v = 0 (for r = 0 where W is given), scaled [m/s], shape (n,)."""
         self.f = f
@@ -99,7 +99,7 @@ class Motion(ABC):
 
 
 class BodyMotion(Motion):
-    """M as blocks of bodies, H as contact blocks."""
+    """Linear form with M as body blocks and H as contact blocks."""
 
     def __init__(self, K: ProductSet, M: Array, f: Array, H: ContactBlocks, w: Array, located: bool = True):
         """`located`: whether rows of H are (e, a x e), from which positions of bodies follow."""
@@ -148,7 +148,7 @@ class BodyMotion(Motion):
 
 
 class SparseMotion(Motion):
-    """M and H as SciPy matrices."""
+    """Linear form with M and H as SciPy matrices."""
 
     def __init__(self, K: ProductSet, M: sp.csr_array, f: Array, H: sp.csr_array, w: Array):
         cones = split(K)

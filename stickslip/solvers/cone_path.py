@@ -86,7 +86,7 @@ class Start(NamedTuple):
     factors: int
     """Number of factorisations."""
     operations: float
-    """Multiplications of the factorisations."""
+    """Number of multiplications of the factorisations."""
     folds: int = 0
     """Number of sign changes of the determinant along the path."""
     barrier: float = 0.0

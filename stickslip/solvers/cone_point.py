@@ -63,7 +63,7 @@ SHORTEST = 1e-10
 TINY = 1e-12
 """Smoothing of `shift`, as a fraction of the largest velocity at rest."""
 Direction = tuple[Array, Array, Array, Array]
-"""dv, dr, dy, dz."""
+"""Changes dv, dr, dy, dz."""
 
 
 @dataclass(frozen=True)
@@ -144,12 +144,12 @@ class ConePoint:
         self._first, self._first_kappa = float(np.linalg.norm(self.dual)), self.kappa
 
     def _slack(self) -> Array:
-        """J' r + constant, shape (entries,)."""
+        """Return J' r + constant, shape (entries,)."""
         cones = self.form.split
         return np.asarray(cones.sign * self.r[cones.place] + cones.constant)
 
     def gathered(self, y: Array) -> Array:
-        """J y, shape (n,)."""
+        """Return J y, shape (n,)."""
         cones = self.form.split
         return np.bincount(cones.place, cones.sign * y, cones.kept.size).astype(float, copy=False)
 
@@ -167,7 +167,7 @@ class ConePoint:
         self.u[self._tip] += self.shift
 
     def follow(self) -> None:
-        """s <- sum_k mu_k |u_k| at the iterate."""
+        """Update s <- sum_k mu_k |u_k| at the iterate."""
         cones, y, eps = self.form.split, self.y, 0.0
         if self._smooth:
             kernels.smooth_slip(self._split, y, self.shift, self._slope)

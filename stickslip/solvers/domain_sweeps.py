@@ -125,7 +125,7 @@ class DomainSweeps:
             self._in_turns(team, kernels.push)
 
     def _start(self, team: Team) -> None:
-        """`anderson.start` by domains."""
+        """Compute `anderson.start` by domains."""
         memory = self._whole
         self._work[0] = self._sums[:, 1, : self._m].sum(axis=0)
         anderson.find_mix(memory)
@@ -133,7 +133,7 @@ class DomainSweeps:
         self._in_turns(team, kernels.move_to_mix)
 
     def _learn(self, team: Team, moved: float, square: float) -> float:
-        """`anderson.learn` by domains; square: squared length of the change of r in the sweep."""
+        """Compute `anderson.learn` by domains; square: squared length of the change of r in the sweep."""
         memory, length = self._whole, float(np.sqrt(square))
         if anderson.grows(self._mix, length):
             team.run([partial(kernels.go_back, domain) for domain in self._all])

@@ -45,7 +45,7 @@ class _Motions:
     unit: Array
     """Unit of x in the units of the problem, shape (m,)."""
     K: ProductSet
-    """The set, in units of energy."""
+    """Set of the impulses, in units of energy."""
     scale: Array
     """Units of contact velocity [sqrt(kg)], shape (n,)."""
     joint: Array

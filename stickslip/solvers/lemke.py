@@ -147,12 +147,14 @@ class _Table:
         """Pivot until z_0 leaves the basis or a ray is found; refresh the inverse every `period` pivots."""
         n, q = self.q.size, self.q
         needed = np.where(cover > 0.0, -q / np.where(cover > 0.0, cover, 1.0), -np.inf)
+        # 1. First pivot: z_0 enters, and the row that needs the largest z_0 leaves.
         if n == 0 or not needed.max() > 0.0:
             return _End(pivoting.SOLVED, np.zeros(n), 0)
         basis = np.arange(n)
         first = n - 1 - int(np.argmax(needed[::-1]))  # the last maximum, for lexicographically positive rows
         basis[first], entering, count = 2 * n, n + first, 1
         size = float(np.abs(q).max())
+        # 2. Complementary pivots, in batches between which the inverse of the basis is recomputed.
         while count < limit:
             fresh = self._refreshed(cover, basis)
             if fresh is None:

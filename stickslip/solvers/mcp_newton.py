@@ -274,7 +274,7 @@ def _merit(phi: Array) -> float:
 
 
 def _chained(linearised: Equations, J: Matrix) -> Any:
-    """diag(by_z) + diag(by_F) J."""
+    """Return diag(by_z) + diag(by_F) J."""
     if sp.issparse(J):
         return sp.csr_array(sp.diags_array(linearised.by_F) @ J + sp.diags_array(linearised.by_z))
     out = linearised.by_F[:, None] * J

@@ -45,9 +45,9 @@ class ContactSystem:
         )
         """The map, its Jacobians and the system at the last point."""
         self.arrays = plain(self.at)
-        """The same, as kernels take it."""
+        """`at` as plain tuples, for kernels."""
         self.operations = 0.0
-        """Multiplications of the factorisations so far."""
+        """Number of multiplications of the factorisations."""
 
     def advance(self, vectors: Array, control: Array, history: Array) -> bool:
         """Advance the proximal steps; return whether a system in blocks is to be solved by `solve`."""
@@ -89,9 +89,9 @@ class BodySystem:
         self.at: newton_systems.System = kernels.prepare(K.arrays, at, problem.u_free, values)
         """The map, its Jacobians and the system at the last point."""
         self.arrays = plain(self.at)
-        """The same, as kernels take it."""
+        """`at` as plain tuples, for kernels."""
         self.operations = 0.0
-        """Multiplications of the factorisations so far."""
+        """Number of multiplications of the factorisations."""
 
     def advance(self, vectors: Array, control: Array, history: Array) -> bool:
         """Advance the proximal steps; return whether a system is to be solved by `solve`."""

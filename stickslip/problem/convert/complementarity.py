@@ -31,7 +31,7 @@ class Mixed:
     """A box problem with every bound at 0: z = offset + sign x, and multipliers of the upper bounds."""
 
     problem: BoxProblem
-    """The box problem it comes from."""
+    """The original box problem."""
     M: Array
     """Matrix of the unknowns (x, multipliers) [unit of A], shape (m, m)."""
     q: Array

@@ -96,7 +96,7 @@ def upper(P: sp.csr_array) -> sp.csc_matrix:
 
 
 def clarabel(program: ConeProgram, tolerance: float, max_iterations: int) -> ProgramAnswer:
-    """Solve `program`; Clarabel writes it as A x + s = b, s in the cones, with our signs of y."""
+    """Solve `program`; Clarabel's form is A x + s = b, s in the cones, with the same signs of y."""
     import clarabel as package
 
     cones = [package.ZeroConeT(program.zero)] if program.zero else []
@@ -112,7 +112,7 @@ def clarabel(program: ConeProgram, tolerance: float, max_iterations: int) -> Pro
 
 
 def scs(program: ConeProgram, tolerance: float, max_iterations: int) -> ProgramAnswer:
-    """Solve `program`; SCS writes it as A x + s = b, s in the cones, with our signs of y."""
+    """Solve `program`; SCS's form is A x + s = b, s in the cones, with the same signs of y."""
     import scs as package
 
     if not program.rows:  # SCS requires at least one row
@@ -203,7 +203,7 @@ def ecos(program: ConeProgram, tolerance: float, max_iterations: int) -> Program
 
 
 def piqp(program: ConeProgram, tolerance: float, max_iterations: int) -> ProgramAnswer:
-    """Solve `program`, which must have no second-order cone, as h_l <= G x."""
+    """Solve `program`, which must not have second-order cones, in the form h_l <= G x."""
     import piqp as package
 
     no_second_order("piqp", program)
@@ -225,7 +225,7 @@ def piqp(program: ConeProgram, tolerance: float, max_iterations: int) -> Program
 
 
 def proxqp(program: ConeProgram, tolerance: float, max_iterations: int) -> ProgramAnswer:
-    """Solve `program`, which must have no second-order cone, as l <= C x."""
+    """Solve `program`, which must not have second-order cones, in the form l <= C x."""
     import proxsuite
 
     no_second_order("proxqp", program)

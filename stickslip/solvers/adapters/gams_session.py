@@ -26,7 +26,7 @@ INFEASIBLE = ("Unbounded", "UnboundedNoSolution", "InfeasibleGlobal", "Infeasibl
 
 
 SILENT = ("NotSolved", "LicenseError", "ErrorUnknown", "ErrorNoSolution", "NoSolutionReturned")
-"""Model statuses without any point."""
+"""Model statuses without a point."""
 
 GLOBAL = ("GUROBI", "XPRESS")
 """Solvers of GAMS that use branch and bound for nonlinear cones."""
