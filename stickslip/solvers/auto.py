@@ -311,7 +311,7 @@ def _undecided(solution: Solution) -> bool:
 
 
 def _by_bases(solution: Solution) -> Solution:
-    """Try pivots, and all bases if they are bases, on a problem without friction."""
+    """Try pivots, and all bases if they are few, on a problem without friction."""
     problem, tolerance = solution.problem, solution.tolerance
     assert isinstance(problem, Problem)
     pivoted = Lemke(tolerance=tolerance).solve(problem)
