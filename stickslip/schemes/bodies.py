@@ -42,7 +42,7 @@ from stickslip.schemes.body_blocks import Blocks, contact_blocks, with_joints
 from stickslip.schemes.body_correction import corrected
 from stickslip.schemes.body_impacts import compresses, in_parts, in_two_phases, strikes
 from stickslip.schemes.body_joints import joint_rows
-from stickslip.schemes.body_opening import opened
+from stickslip.schemes.body_opening import opening_fault
 from stickslip.schemes.body_redundancy import conflict_reason
 from stickslip.schemes.body_start import Start, check_start
 from stickslip.schemes.body_step import BodyPart, EnergyTerms
@@ -172,7 +172,9 @@ class SemiExplicitMoreauJean(Options):
             reason = too_stiff(h, bodies.rates, energy, before + springs, terms.balance)
         if bodies.jointed and not reason:
             drifts = self.correction_sweeps == 0
-            reason = opened(world, bodies, state, q.reshape(-1), v.reshape(-1), h, done.opening, drifts)
+            reason = opening_fault(
+                world, bodies, state, q.reshape(-1), v.reshape(-1), h, done.opening, drifts
+            )
             if blocks.joints is not None and not all(solution.ok for solution in solves):
                 linkage = blocks.joints, blocks.rows[blocks.joint_rows :], blocks.u_bias[blocks.joint_rows :]
                 reason = conflict_reason(world, bodies, *linkage, blocks.unit) or reason

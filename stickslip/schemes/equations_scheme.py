@@ -13,7 +13,7 @@ from stickslip.mechanics.forces import DAMPING, POTENTIAL, WORKING
 from stickslip.mechanics.world import World
 from stickslip.problem.checks import frozen
 from stickslip.schemes.body_joints import joint_errors
-from stickslip.schemes.body_opening import opened
+from stickslip.schemes.body_opening import opening_fault
 from stickslip.schemes.body_start import check_start as check_world
 from stickslip.schemes.body_step import BodyPart, EnergyTerms
 from stickslip.schemes.body_world import PreparedWorld
@@ -85,7 +85,7 @@ def _told(
     errors = joint_errors(world, after.q)
     reason = step.reason
     if len(errors) and not reason and not step.relaxation:
-        reason = opened(world, prepared.bodies, before, after.q, after.v, step.h, errors, True)
+        reason = opening_fault(world, prepared.bodies, before, after.q, after.v, step.h, errors, True)
         reason = reason and f"at t = {before.t:.9g} s {reason}"
     return Step(
         after, step.h, frozen(impulses), frozen(velocities),

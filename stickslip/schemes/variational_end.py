@@ -11,7 +11,7 @@ from stickslip.problem.checks import frozen
 from stickslip.problem.solution import Solution
 from stickslip.problem.step_problem import RELAXATIONS
 from stickslip.schemes.body_joints import joint_errors
-from stickslip.schemes.body_opening import opened
+from stickslip.schemes.body_opening import opening_fault
 from stickslip.schemes.body_step import BodyPart, EnergyTerms
 from stickslip.schemes.body_stiffness import too_stiff
 from stickslip.schemes.step import Memory, Step, frozen_state
@@ -115,7 +115,7 @@ def arrived(before: Posed, memory: Memory, answer: Answer) -> Step:
         reason = too_stiff(h, bodies.rates, told, sum(told_springs), terms.balance)
     errors = joint_errors(world, q)
     if bodies.jointed and not reason:
-        reason = opened(world, bodies, state, q, answer.v.reshape(-1), h, errors, False)
+        reason = opening_fault(world, bodies, state, q, answer.v.reshape(-1), h, errors, False)
     after = {"h": np.array([h]), "potential": np.array([potential, at_end]), **blocks.closed(before)}
     for array in (contacts.point, contacts.frame, contacts.gap):
         array.flags.writeable = False
