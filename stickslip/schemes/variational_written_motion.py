@@ -12,7 +12,7 @@ are R(v) = 0,
 that depend on velocities are evaluated at v̄ = (h v₋ + h₋ v) / (h + h₋), which is v₋ at the start of a run.
 
 P contains the inertia forces Ṁ v - ½ ∂(v'M v)/∂q. In the equations of a system, M v̇ + N = ..., they are part
-of N: if N consists of them alone, which is checked once at points near the start, N is omitted here. Any other
+of N: if N consists of them alone, which is checked once near the start, N is omitted here. Any other
 N (or M of t or z, or no N although M depends on q) does not belong to the Lagrangian of M. The equations are
 then used in the central form, P = P₋ = M(q_k) v with N among the forces at v̄, which is of second order and
 symmetric in time, but not variational. A Newton-Euler body turns by Cayley's map, with
