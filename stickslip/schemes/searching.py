@@ -38,16 +38,18 @@ def searched_step(
     scheme: Inner, prepared: PreparedSystem, search: Search, state: State, memory: Memory, h: float,
     solver: Solver,
 ) -> Step:  # fmt: skip
-    """The step of length h from `state` by a scheme, with contacts found for it."""
+    """Make the step of length h from `state` by a scheme, with the contacts detected for it."""
     system, names = prepared.system, memory[FEATURES]
     own = {name: value for name, value in memory.items() if name != FEATURES}
     at, late = slots_of(system), tuple[Any, ...]()
     for _ in range(MOST_LOOKS):
+        # 1. Features that may meet, and the step with them.
         features = search.near(system, state, h, names, late)
         of_step = prepared.part(_fitted, features)
         new = [at[slot] for slot in np.flatnonzero(names != features.names).tolist() if slot in at]
         known = _recalled(scheme, of_step.system, state, own, new)
         step = scheme._step(of_step, state, known, h, solver)
+        # 2. Features that overlap at its end and were not included.
         entered, _ = search.entered(system, state, step.state, features)
         if entered is None or step.reason:
             break
