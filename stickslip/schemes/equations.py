@@ -280,12 +280,12 @@ def _forces(world: World, paths: Paths) -> list[Coupling]:
     return couplings
 
 
-def _rows(table: Any, rows: list[int]) -> Any:
+def _rows(table: Any, which: list[int]) -> Any:
     """Return rows of `Springs` or `Dampers`; None for no rows."""
-    if not rows:
+    if not which:
         return None
-    columns = {name: getattr(table, name)[rows] for name in vars(table) if name != "names"}
-    return replace(table, names=tuple(table.names[k] for k in rows), **columns)
+    columns = {name: getattr(table, name)[which] for name in vars(table) if name != "names"}
+    return replace(table, names=tuple(table.names[k] for k in which), **columns)
 
 
 class WorldCoupling(Coupling):
