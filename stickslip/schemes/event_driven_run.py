@@ -168,7 +168,7 @@ class Run:
             self.at.lam[flow.components] = flow.forces(t, self.at.q, self.at.v)[1]
 
     def _floors(self, flow: Flow | SwitchedFlow, state: Array) -> Array:
-        """How far below zero each watched quantity is still zero."""
+        """Return the magnitudes of negative values that still count as zero, for each watched quantity."""
         options = self.at.options
         if isinstance(flow, SwitchedFlow):
             return np.concatenate([flow.floors(self.at.t, state, options.together), self.guards.floors])

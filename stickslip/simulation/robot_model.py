@@ -152,7 +152,7 @@ class CoordinateView:
 
     @property
     def velocity(self) -> Array:
-        """The same as `speed`."""
+        """Velocities, an alias of `speed`."""
         return self.speed
 
 
