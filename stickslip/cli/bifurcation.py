@@ -56,6 +56,8 @@ def bifurcation(
 
     Parameters
     ----------
+    name
+        Scene to simulate; `stickslip scenes` lists them.
     vary
         Parameter and its values: name=first:last:count, or name=a,b,c.
     observe

@@ -34,7 +34,7 @@ HELP = """Nonsmooth contact dynamics with exact friction and a certificate for e
 
 Problems are read from FCLIB files (.hdf5) and from text files (.dat).
 
-Exit status: 0 success; 1 a solve missed its tolerance, or a run a check; 2 bad
+Exit status: 0 success; 1 a solve missed its tolerance, or a check failed; 2 bad
 input, explained by one sentence on stderr; 130 stopped by Ctrl+C, 143 by SIGTERM."""
 
 
