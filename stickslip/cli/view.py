@@ -359,7 +359,7 @@ def _warn(host: str) -> None:
     from stickslip.view.browser.server import is_local
 
     if not is_local(host):
-        complain(f"warning: serving at {host}, so whoever reaches this machine there can look")
+        complain(f"warning: serving at {host}, so other machines may open the viewer")
 
 
 def _browse(url: str, requested: bool) -> None:

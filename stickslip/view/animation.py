@@ -48,7 +48,7 @@ def export_animation(
     if write is None:
         raise ValueError(f"{path}: an animation is a file of one of the kinds {', '.join(WRITERS)}")
     if not isinstance(source, Trajectory):
-        raise TypeError(f"a {type(source).__name__} does not move; an animation is of a Trajectory")
+        raise TypeError(f"a {type(source).__name__} has no motion; an animation requires a Trajectory")
     stage, options = stage_of(source), Look(**{"dpi": DPI, **look})
     rows = picture_rows(source.t, fps, speed)
     scenery, colouring = Scenery(stage), Colouring.of(stage, options.colour)

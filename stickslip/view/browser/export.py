@@ -180,16 +180,16 @@ class Reel:
         if self.rows.size < self.length:
             notes.append(
                 f"{self.rows.size} of {self.length} records are shown; penetration and residual are the "
-                "worst since the one shown before"
+                "worst since the previous one shown"
             )
         if 0 < self.most < max(self.counts, default=0):
             notes.append(f"of more than {self.most} contacts, those with the largest forces are drawn")
         if any(each.many for each in self.readouts):
-            notes.append("pale arrows: forces that are one of many with the same motion, those of least norm")
+            notes.append("pale arrows: forces that are not unique; those of least norm are shown")
         if any(each.lost for each in self.readouts):
-            notes.append("bodies whose place is no number, or too far away, are drawn in the middle")
+            notes.append("bodies whose position is not finite, or too far away, are drawn at the centre")
         if self.stage is not None and self.stage.unknown:
-            notes.append(f"shapes of unknown looks are only marked: {', '.join(self.stage.unknown)}")
+            notes.append(f"shapes of unknown kinds are only marked: {', '.join(self.stage.unknown)}")
         return notes
 
 

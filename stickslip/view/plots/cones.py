@@ -289,7 +289,7 @@ def _notes(of: Reactions, open_: int) -> list[str]:
     """Sentences on reactions that are not drawn or outside their cones; open_: number of open contacts."""
     notes = []
     if open_:
-        notes.append(f"Not drawn: {open_} that do not press.")
+        notes.append(f"Not drawn: {open_} contacts without normal force.")
     if of.normal.size:
         over = np.linalg.norm(of.held, axis=1) / (of.mu * of.normal) - 1.0
         outside = over > OUTSIDE
@@ -299,7 +299,7 @@ def _notes(of: Reactions, open_: int) -> list[str]:
                 f" by up to {100.0 * float(over.max()):.2g} %."
             )
     if of.normal.size > DOTS:
-        notes.append("Points that would hide each other are drawn once.")
+        notes.append("Points that hide each other are drawn once.")
     return notes
 
 

@@ -37,12 +37,12 @@ def plot_energy(trajectory: Run, path: str | Path | None = None) -> Figure:
             raise PlotError(f"no energies: every system is of first order ({names})")
         hidden = [part.name for part in moving if not part.potential_known]
         if hidden:
-            notes.append(f"Without the potential energy of {listing(hidden, LISTED)}, which is not known.")
+            notes.append(f"Without the unknown potential energy of {listing(hidden, LISTED)}.")
         if run.model.interactions:
             balance, label, work = "total + taken out - start", "difference [J]", run.contact_work
             drawn.append(("taken out by contacts", -work))
             error = run.energy - run.energy[0] - (work - work[0])
-            notes.append("The balance is zero but for forces without a potential, dampers and errors.")
+            notes.append("The balance is zero except for forces without a potential, dampers and errors.")
     else:
         drawn.append(("dissipated", run.dissipated))
         drawn += [(name, y) for name, y in (("work", run.work), ("lifted", run.lifted)) if np.any(y)]
@@ -53,7 +53,7 @@ def plot_energy(trajectory: Run, path: str | Path | None = None) -> Figure:
         panels.append(Panel("Balance", "t [s]", label, [history(balance, run.t, error)]))
     gaps = list(dict.fromkeys(c.name for panel in panels for c in panel.curves if np.isnan(c.y).any()))
     if gaps:
-        notes.append(f"Not known everywhere, hence gaps: {', '.join(gaps)}.")
+        notes.append(f"Unknown values are gaps: {', '.join(gaps)}.")
     return finished(Figure(title_of(run, "Energy"), panels, across=1), path, *notes)
 
 
@@ -101,7 +101,7 @@ def _gaps_of_interactions(run: Trajectory, name: str | None, log: bool) -> Figur
         ]
     note = ""
     if len(gaps) > NAMED:
-        note = f"The least of {len(gaps)} gaps at every instant."
+        note = f"The smallest of {len(gaps)} gaps at each time."
         gaps = [("least gap", np.min([gap for _, gap in gaps], axis=0))]
     return Figure(title_of(run, "Gaps", name), [_gap_panel(run.t, gaps, log, unit)], across=1, note=note)
 
@@ -131,14 +131,14 @@ def _gaps_of_world(run: Trajectory, log: bool) -> Figure:
         Panel("Penetration" if log else "Gaps", "t [s]", label, curves, log_y=log),
         Panel("Contacts", "t [s]", "number", count),
     ]
-    note = "Gaps as the recorded steps found them; penetration, negative, the deepest at the end of a step."
+    note = "Gaps of the recorded steps; penetration, as a negative gap, is the deepest at the end of a step."
     return Figure(title_of(run, "Contacts"), panels, across=1, note="" if log else note)
 
 
 def _gaps_of_body(run: Trajectory, body: str, log: bool) -> Figure:
     pairs = choice.Pairs.of(run, body)
     gaps = list(pairs.over_time(len(run), run.raw_contacts.gap[pairs.rows], least=True))
-    note = "" if log else "Least gap to each body; none where there is no contact."
+    note = "" if log else "Smallest gap to each body; without a contact a gap in the curve."
     return Figure(title_of(run, "Gaps", body), [_gap_panel(run.t, gaps, log)], across=1, note=note)
 
 
@@ -203,7 +203,7 @@ def _impulses_of_interactions(run: Trajectory, name: str | None, forces: bool) -
                 sliding = r[:, a + 1 : a + 1 + groups[0]]
                 signed = sliding[:, 0] if groups[0] == 1 else np.linalg.norm(sliding, axis=1)
                 tangential.append((label, signed))
-    note = "" if forces or values else "Impulses since the record before."
+    note = "" if forces or values else "Impulses since the previous record."
     if len(normal) > NAMED:
         note = f"{note} Sums over {len(normal)} contacts.".strip()
         normal = [("sum", np.sum([r for _, r in normal], axis=0))]

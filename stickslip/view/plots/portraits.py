@@ -181,7 +181,11 @@ def plot_phase(
     portraits = [portrait(trajectory, system, body, item).within(rows) for item in coordinates]
     start = max(part_to_draw(view.x, view.y) for view in portraits)
     portraits = [view.within(slice(start, view.t.size)) for view in portraits]
-    notes = [f"From {portraits[0].t[0]:g} s on: what came before would cover it."] if start else []
+    notes = (
+        [f"From {portraits[0].t[0]:g} s on; earlier curves, which would cover it, are omitted."]
+        if start
+        else []
+    )
     if any(bool(view.jump.any()) for view in portraits):
         notes.append("Dashed: impacts, between the records before and after.")
     title = title_of(trajectory, "Phase portrait", portraits[0].name)
