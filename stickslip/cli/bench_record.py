@@ -94,7 +94,7 @@ def record(
                 recording.record(
                     scene, parameters, folder, every=1 if every is None else every, start=start, until=until,
                     h=None if single else h, most=most, solver=solver, solver_options=options,
-                    progress=progress, told=lambda path, one: rows.append(_row(path, one)),
+                    progress=progress, report=lambda path, one: rows.append(_row(path, one)),
                 )  # fmt: skip
             except SimulationFailure as error:
                 failure = str(error).partition("; on_failure=")[0]

@@ -171,7 +171,7 @@ def _gathered(
         tables = [tagged(table, tag) for table, tag in zip(tables, tags, strict=True)]
         allow = [*allow, *(kind for kind in ("versions", "code") if kind not in allow)]
     with refused(Mixed):
-        results = combine(tables, allow, names=[str(path) for path in files], told=notes.append)
+        results = combine(tables, allow, names=[str(path) for path in files], report=notes.append)
     if allow and len(files) > 1:
         notes.append(f"Differences between the files in {', '.join(allow)} were accepted.")
     if not results.runs:
