@@ -11,14 +11,14 @@ from stickslip.state import Array, IntArray
 
 Run = Trajectory
 Report = Callable[[int, int], None]
-"""Called with how many records are done and how many there are."""
+"""Called with the number of records done and the total number."""
 
 BLOCK = 32e6
-"""What the numbers of a block take, about [bytes]."""
+"""Approximate size of a block [bytes]."""
 OF_A_CONTACT = 40
-"""Numbers that a contact takes, about."""
+"""Approximate number of numbers per contact."""
 SAMPLES = 10
-"""Records that are looked at for the size of blocks, about."""
+"""Approximate number of records from which the size of blocks is estimated."""
 
 
 class ExportError(ValueError):
@@ -75,7 +75,7 @@ class Block:
 
 
 def blocks(run: Run, numbers: IntArray, width: float = 0.0, report: Report | None = None) -> Iterator[Block]:
-    """Yield the records `numbers` of a run in blocks; width: approximate number of exported numbers per record."""
+    """Yield the records `numbers` of a run in blocks; width: approximate exported numbers per record."""
     width += max(_width(records(run, k, k + 1)) for k in numbers[:: max(1, numbers.size // SAMPLES)].tolist())
     size = max(1, int(BLOCK / (8.0 * width + 1.0)))
     since = np.concatenate([numbers[:1], numbers[:-1] + 1])

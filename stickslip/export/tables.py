@@ -142,9 +142,9 @@ def _contacts(_: Run) -> Maker:
 
 
 def _interactions(run: Run) -> Maker:
-    """A row per component; states are those of its block."""
+    """A row per component, with the state of its block."""
     assert not run.of_world
-    # Of the whole run: states hang on its largest impulse, and on the time since the record before.
+    # From the whole run: states depend on its largest impulse, and on the time since the previous record.
     views = [run.interaction(one.name) for one in run.model.interactions]
     sets = [one.K for one in run.model.interactions]
     owner = [np.repeat(np.arange(len(K)), np.diff(K.offset)) for K in sets]

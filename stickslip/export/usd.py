@@ -1,4 +1,4 @@
-"""Export runs of bodies as USD animations with Pixar's usd-core: shapes as prims, transforms as time samples."""
+"""Export runs of bodies as USD animations with Pixar's usd-core: shapes as prims, sampled transforms."""
 
 from pathlib import Path
 from typing import Any
