@@ -1,4 +1,4 @@
-"""Runs: what a step costs live, what writing costs, whether memory stays flat, how fast a large file opens.
+"""Costs of runs: live steps, writing of files, growth of memory, and opening of large files.
 
     python benchmarks/runs.py                      all parts, some minutes
     python benchmarks/runs.py --parts live,writing

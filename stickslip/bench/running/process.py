@@ -321,7 +321,7 @@ class _Watch:
         self._stop(Outcome.CRASHED, f"the process {self.child.end_as_it_does()}")
 
     def _stop(self, outcome: Outcome, reason: str, **more: Any) -> None:
-        """The record from here, for a process that is not asked again."""
+        """Make a record in the parent, for a process that will be replaced."""
         self.spoiled = True
         more.setdefault("memory", max(0.0, self.most - self.baseline) if self.called else math.nan)
         self.record = self.job.blank(
@@ -330,18 +330,18 @@ class _Watch:
 
 
 class Clocks:
-    """Fed with what the process tells, asked whether its time is up."""
+    """Clocks of a run, driven by the events of the process; they tell when a time limit is reached."""
 
     def __init__(self, limits: Limits):
         self._limits = limits
         self._spent = {"other": 0.0, "calling": 0.0, "compiling": 0.0, "delegated": 0.0}
         self.mode = "other"
-        """What the process does now: one of calling, compiling, delegated (a peer has the run), other."""
+        """Current activity of the process: calling, compiling, delegated (a peer makes the run) or other."""
         self._outer, self._since = "other", time.monotonic()
 
     @property
     def calling(self) -> float:
-        """Time in the call that is or was the last, compilation apart [s]."""
+        """Time in the current or last call without compilation [s]."""
         self._advance()
         return self._spent["calling"]
 
@@ -352,7 +352,7 @@ class Clocks:
         return self._spent["compiling"]
 
     def hear(self, event: str) -> None:
-        """What the process tells, at the moment when it does."""
+        """Receive an event of the process."""
         self._advance()
         if event == "calling":
             self._spent["calling"] = 0.0
@@ -363,7 +363,7 @@ class Clocks:
         )
 
     def late(self) -> str:
-        """Why its time is up; empty while it is not."""
+        """Reason why a time limit is exceeded; empty otherwise."""
         self._advance()
         spent, timeout = self._spent, self._limits.timeout
         if spent["calling"] > timeout + GRACE + SHARE * timeout:
