@@ -15,9 +15,9 @@ from stickslip.view.pgf import PREAMBLE
 from stickslip.view.text import clean, right_aligned
 
 ROWS = 60
-"""Largest number of rows of a table; the CSV report contains all rows."""
+"""Most rows of a table; the CSV of all runs has them all."""
 ENGINES = ("pdflatex", "lualatex", "xelatex")
-"""TeX programs, in order of preference."""
+"""Programs that make a PDF of LaTeX, the usual one first."""
 PASSES = 2
 """Number of TeX runs; the widths of long tables are known after the first."""
 TOO_LONG = 300.0
