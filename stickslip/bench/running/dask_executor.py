@@ -1,4 +1,4 @@
-"""Runs on Dask: a cluster of this machine that comes and goes with the campaign, or a scheduler elsewhere.
+"""Runs on Dask: a cluster on this machine for the duration of the campaign, or an existing scheduler.
 
 Every worker of Dask keeps one warm process, so that limits, crashes and hangs cost one record there too.
 A file that the worker does not find is sent to it once, with those that it imports from beside it. When a
@@ -33,13 +33,13 @@ from stickslip.bench.running.process import Closed, WarmProcess
 from stickslip.bench.running.worker import thing
 
 REACHED = 5.0
-"""Time that a scheduler has to answer [s]."""
+"""Time limit for the answer of a scheduler [s]."""
 STARTING = 60.0
-"""Time that workers of this machine have to come up [s]."""
+"""Time limit for the start of workers on this machine [s]."""
 ALONE = 60.0
 """Time without any worker after which nobody waits any longer [s]."""
 RETRIES = 1
-"""How often a job begins anew after its worker died, on a cluster of this machine."""
+"""Number of restarts of a job after the death of its worker, on a cluster of this machine."""
 IDLE = 1800.0
 """A campaign that has sent nothing for so long is taken for dead [s]."""
 KEPT = 2**30
@@ -62,7 +62,7 @@ class DaskError(RuntimeError):
 
 
 class Dask:
-    """Does work on the workers of Dask, one item at a time on each."""
+    """Executor on the workers of Dask, with one item at a time on each."""
 
     def __init__(self, address: str | None = None, workers: int = 1, times: bool = True):
         """`address`: of a scheduler, whose workers are all taken; None: a cluster of `workers` processes.
@@ -75,7 +75,7 @@ class Dask:
             raise ValueError(f"workers is {workers}; it must be at least 1")
         self.address, self.workers = address, workers
         self.environment = here()
-        """Where work is done; the same on all workers."""
+        """Environment of the work, the same on all workers."""
         if address is not None:
             with self._client() as client:
                 places = _places(client, address, times)
