@@ -1,4 +1,4 @@
-"""Batches: n simulations on one thread and on two, beside single runs and MuJoCo's `rollout`.
+"""Time of batches: n simulations on one and two threads, compared with single runs and MuJoCo's `rollout`.
 
     python benchmarks/batches.py                       both models, a minute or two
     python benchmarks/batches.py --models quadrupeds --members 256 --steps 10
@@ -28,7 +28,7 @@ H = 2e-3
 BOXES = 10
 SIDE = 0.2
 SINGLE = 8
-"""Members whose single runs are timed: steps of one cost half of those of another."""
+"""Number of members whose single runs are timed, as the costs of members differ by a factor of two."""
 
 
 def boxes() -> tuple[ss.World, str]:

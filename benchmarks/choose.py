@@ -1,11 +1,11 @@
-"""Every solver on a few problems of different kinds: what each solves to 1e-8, and in what time beside auto.
+"""All solvers on problems of different kinds: problems solved to 1e-8, and times compared with auto.
 
     python benchmarks/choose.py [--each] [--json] [--solvers auto,clarabel,...]
 
-Scenes that need no data, and recorded problems where they are beside the checkout. Each solver has its
-default options and so its own limit of iterations; no clock ends a solve. Times are processor times of whole
-calls that compiled nothing, the shortest of four where they are short. Everything is judged on Coulomb's
-law, the solvers of the convex relaxation too: where only that is solved it counts as RELAXED.
+The problems are those of scenes, and recorded problems if they are beside the checkout. Solvers have their
+default options, including the iteration limit, and no time limit. Times are processor times of whole calls
+without compilation, for short calls the shortest of four. All solutions are judged by Coulomb's law; those
+that solve only the convex relaxation count as RELAXED.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""A run of the interior point on split cones, with every error of every iteration: what studies look at."""
+"""Trace of the interior-point method on split cones: errors and steps of every iteration, for studies."""
 
 import time
 from dataclasses import dataclass

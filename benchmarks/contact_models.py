@@ -1,13 +1,13 @@
-"""The three contact models of the variational scheme: variables, iterations and time of a step.
+"""Costs of the three contact models of the variational scheme: variables, iterations and time of a step.
 
     python benchmarks/contact_models.py [--json]
 
-A block slides, balls fall, a robot trots. Every model makes the run of its world by the interior point on
-whole steps (`ipm-step`) to 1e-8; iterations and times are means over the steps in which something touches.
-Times are processor times of the solves alone, once compiled, the least of three runs. Variables are those of
-the interior point: velocities of moving bodies, multipliers of joints, and per contact gap and impulse (2),
-with the cone two components of friction and the speed η as well (5), with the pyramid four facets, their
-slacks, ψ and its slack (12).
+The worlds are a sliding block, falling balls and a trotting robot. Each model simulates each world with the
+interior point on whole steps (`ipm-step`) to 1e-8; iterations and times are means over the steps with
+contacts. Times are processor times of the solves alone without compilation, the shortest of three runs.
+Variables are those of the interior point: velocities of moving bodies, multipliers of joints, and per contact
+gap and impulse (2), with the cone two components of friction and the speed η as well (5), with the pyramid
+four facets, their slacks, ψ and its slack (12).
 """
 
 import argparse

@@ -23,9 +23,9 @@ FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data" / "problems"
 UNITS = {"g, mm": (1e-3, 1e-3), "t, m": (1e3, 1.0), "kg, km": (1.0, 1e3)}
 """Other units of mass [kg] and length [m]."""
 COSTLY = 20.0
-"""So many times the work of the original is too much."""
+"""Ratio to the work of the original above which a copy is costly [-]."""
 MOST_FAILED, MOST_COSTLY = 1 / 200, 1 / 50
-"""Shares of the perturbed copies that may fail, and cost too much."""
+"""Allowed shares of the perturbed copies that fail, and that are costly [-]."""
 
 Problem = ContactProblem | GlobalProblem
 

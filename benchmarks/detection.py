@@ -1,8 +1,8 @@
-"""Time of detection and tracking: settled piles of spheres, spheres of many sizes, a stack of boxes.
+"""Time of contact detection and tracking: settled piles of spheres, spheres of many sizes, a stack of boxes.
 
     python benchmarks/detection.py [--spheres 10000,100000]
 
-Times are processor times, the shortest of several calls that compiled nothing, and per contact. A pile is a
+Times are processor times per contact, the shortest of several calls without compilation. A pile is a
 drop-and-roll packing with nearly three contacts per sphere, on a floor and between four walls. `radii 1:100`
 is a random cloud with radii uniform on a logarithmic scale that fill 0.3 of it; `one far away` has a sphere
 at 1e300 m, so that cells can no longer be numbered one by one.

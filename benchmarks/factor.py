@@ -1,4 +1,4 @@
-"""What a factorisation of M + rho H H' costs: ours beside SciPy's and qdldl's, in one run.
+"""Time of the factorisation of M + rho H H', compared with SciPy and qdldl in the same run.
 
     python benchmarks/factor.py [--large] [--json]
 
@@ -33,11 +33,11 @@ from stickslip.scenes import make
 from stickslip.scenes.packing import deposit
 
 SPHERES = {1_000: 352, 10_000: 3_420, 50_000: 16_900}
-"""Spheres that make about so many contacts."""
+"""Numbers of spheres by approximate number of contacts."""
 PROMISED = {1_000: 5.0, 10_000: 8.0}
-"""How many times faster than splu a factorisation is at least."""
+"""Required ratio of the times of splu and of our factorisation [-]."""
 BUDGET = 8.0
-"""CPU time after which a slow method is not repeated any more [s]."""
+"""CPU time after which slow methods are not repeated [s]."""
 
 LOAD = """
 import time

@@ -1,11 +1,11 @@
-"""Processor time to a first result, with an empty store of kernels and with a full one.
+"""Processor time to a first result, with an empty and with a full store of kernels.
 
     python benchmarks/first_results.py [--tree PATH ...]
 
-README's box, a world with joints and README's solve, each in two processes of its own that share one store:
-the first compiles, the second loads. With `--tree` other checkouts are measured in the same run, one after
-the other, with the same interpreter. Bytecode of modules is kept in a folder of its own, and is there when
-times are taken.
+The box of the README, a world with joints and the solve of the README run in two processes each that share a
+store: the first compiles, the second loads. With `--tree` other checkouts are measured in the same run, one
+after the other, with the same interpreter. The bytecode of modules is in a separate folder and exists before
+the measurement.
 """
 
 import argparse

@@ -4,9 +4,9 @@
     python benchmarks/hard.py --kept              the third that nothing was tuned on
     python benchmarks/hard.py --only press --solver prox
 
-Of each problem: contacts, status, the judge's error, processor time of `ss.solve`, the norm of the impulses
-over that of 100 sweeps, and the stages. Problems are made from seeds; those of steps come from runs at a
-loose tolerance.
+Prints for each problem: contacts, status, the judge's error, processor time of `ss.solve`, norm of the
+impulses relative to that of 100 sweeps, and the stages. Problems are generated from seeds; problems of steps
+come from runs at a loose tolerance.
 """
 
 import argparse
@@ -23,11 +23,11 @@ from stickslip.problem.jacobian import ContactBlocks
 
 TOLERANCE = 1e-8
 GROUND = np.array([0.0, 0.03, -0.02])
-"""Velocity of a ground that moves, along (n, t1, t2) [m/s]."""
+"""Velocity of moving ground along (n, t1, t2) [m/s]."""
 
 
 def on_moving_ground(problem: ss.GlobalProblem, scale: float = 1.0) -> ss.GlobalProblem:
-    """The problem with what is fixed moving sideways."""
+    """The problem with fixed bodies that move sideways."""
     H, K, bias = problem.H, problem.K, np.array(problem.u_bias)
     assert isinstance(H, ContactBlocks)
     for i in np.flatnonzero((H.bodies < 0).any(axis=1)):
@@ -36,7 +36,7 @@ def on_moving_ground(problem: ss.GlobalProblem, scale: float = 1.0) -> ss.Global
 
 
 def with_heavy_bodies(problem: ss.GlobalProblem, ratio: float, seed: int) -> ss.GlobalProblem:
-    """The problem with a tenth of the bodies so many times as heavy."""
+    """The problem with a tenth of the masses multiplied by `ratio`."""
     M, f = np.array(problem.M.matrix), np.array(problem.f).reshape(len(problem.M.matrix), -1)
     heavy = np.random.default_rng(seed).random(len(M)) < 0.1
     M[heavy] *= ratio

@@ -1,4 +1,4 @@
-"""Large problems: threads, steps of a million contacts, and the making of worlds of ten thousand bodies.
+"""Large problems: threads, steps of a million contacts, and construction of worlds of ten thousand bodies.
 
     python benchmarks/large.py [--parts threads,steps,factor,order,step,rest,build] [--threads 2]
         [--spheres 380000] [--first]

@@ -1,10 +1,10 @@
-"""What one contact costs by each one-contact solver: nanoseconds, and how well it is solved.
+"""Time per contact and accuracy of all one-contact solvers.
 
     python benchmarks/one_contact.py [--contacts N]
 
-Random pressing Coulomb contacts in 3D and 2D, mu from 0 to 10, each solved from zero: W_ii of condition
-up to 10, then up to 1e12. `missed`: share that the method leaves to the exact solver, whose time is
-then included. Best of five: the machine is shared.
+Random closing Coulomb contacts in 3D and 2D, mu from 0 to 10, each solved from zero: W_ii with condition
+numbers up to 10, then up to 1e12. `missed`: share that the method leaves to the exact solver, whose time is
+then included. Times are the best of five.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Siconos and ours on the same files, both judged by our judge on the problem as recorded.
+"""Compare Siconos with our solvers on the same files, with our judge on the recorded problems.
 
 Siconos (Debian package python3-siconos) is optional and runs in its own interpreter. Each of its
 solvers is tried in every storage that may suit it and at tolerances from loose to tight; what counts
@@ -34,11 +34,11 @@ from stickslip.solvers import registry
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data" / "problems" / "friction"
 ROUNDS, BOX, MOST = 5, 0.05, 2_000
-"""Turns between the peers and ours, and the time box [s] and repetitions of each in one turn."""
+"""Number of alternating turns of peers and ours; time [s] and repetitions of each in a turn, at most."""
 SLOW = 0.2
-"""From so many seconds a solve is timed in two turns only."""
+"""Time from which a solve is timed in two turns only [s]."""
 FINALISTS, NEAR = 4, 3.0
-"""So many of the peers, within this factor of the best, are timed again beside ours."""
+"""Number of peers that are timed again beside ours, and their largest ratio to the best time [-]."""
 CPU_FROM = {"wall": math.inf, "cpu": 1e-3}
 """From how many seconds each choice of clock means processor time; shorter solves fit between
 two disturbances."""

@@ -1,4 +1,4 @@
-"""Robots: a step of ours beside MuJoCo's, on the same models with the elliptic cone and Newton's solver.
+"""Time of robot steps compared with MuJoCo, on the same models with the elliptic cone and Newton's solver.
 
     python benchmarks/robots.py                        all models, some minutes
     python benchmarks/robots.py --models gripper,ant --steps 500
@@ -25,7 +25,7 @@ import numpy as np
 import stickslip as ss
 
 TOUCHING = 1e-4
-"""Margin of two geoms with which MuJoCo takes them for touching [m]."""
+"""Margin of geoms within which MuJoCo generates contacts [m]."""
 STANCE = np.tile([0.0, 0.7, -1.4], 4)
 LEGS = (("fl", 0.19, 1), ("fr", 0.19, -1), ("rl", -0.19, 1), ("rr", -0.19, -1))
 

@@ -1,4 +1,4 @@
-"""Runs: what a step costs live, what writing costs, whether memory stays flat, how fast a large file opens.
+"""Costs of runs: live steps, writing of files, growth of memory, and opening of large files.
 
     python benchmarks/runs.py                      all parts, some minutes
     python benchmarks/runs.py --parts live,writing
@@ -175,7 +175,7 @@ def opening(folder: Path, gigabytes: float) -> None:
     """A large run, opened and drawn."""
     scene = make("drum", bodies=500)
     run = ss.simulate(scene.system, until=0.2, h=scene.h, forces="solver")
-    path, rows = folder / "large.h5", runs.file_rows(run, told=True)
+    path, rows = folder / "large.h5", runs.file_rows(run, chosen=True)
     out = journal.Journal(path)
     out.append(run)
     length = float(run.t[-1])

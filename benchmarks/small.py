@@ -1,4 +1,4 @@
-"""What a call on a small problem costs: microseconds of `ss.solve`, of `solver.solve`, and of compiled work.
+"""Time of calls on small problems [µs]: `ss.solve`, `solver.solve`, and compiled work.
 
     python benchmarks/small.py [--kinds stack,rolling] [--sizes 1,4,12] [--recorded] [--siconos]
 

@@ -1,4 +1,4 @@
-"""Steps of small models per second, everything recorded and certified, beside Siconos where it is installed.
+"""Steps of small models per second, recorded and certified, compared with Siconos if it is installed.
 
     python benchmarks/steps.py [--quick] [--json] [--python /usr/bin/python3]
 

@@ -1,7 +1,7 @@
-"""Gives `python benchmarks/x.py` the stickslip of its checkout, whichever one is installed.
+"""Make `python benchmarks/x.py` use the stickslip of its checkout instead of an installed version.
 
-The folder of a script comes first on the path, so that `import stickslip` finds this file. It puts the
-checkout before it, for this process and those that it starts, and gives its place to the package.
+The folder of a script is first on the path, so `import stickslip` finds this file. It puts the checkout
+before this folder, for this process and its children, and is replaced by the package.
 """
 
 import importlib

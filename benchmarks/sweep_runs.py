@@ -1,12 +1,12 @@
-"""Sweeps of many runs: what they take beside the simulations, in time, memory and on the disk.
+"""Overhead of sweeps of many runs, beside the simulations: time, memory and disk space.
 
     python benchmarks/sweep_runs.py                        10,000 bouncing balls on two processes
     python benchmarks/sweep_runs.py --runs 1000 --dask     the same table by processes and by a Dask cluster
     python benchmarks/sweep_runs.py --short --runs 100000  runs of ten steps: what the sweep itself takes
 
-"outside simulation" is the share of the time of all processes, wall time times their number, in which
-none of their runs is simulated: making models, measuring, messages, writing. It is told of the whole sweep,
-and from the first row on, without the time in which processes start and load kernels.
+"outside simulation" is the share of the total time of all processes (wall time times their number) that is
+not spent in simulations: making models, measuring, messages, writing. It is printed for the whole sweep, and
+from the first row on, that is without the start of processes and the loading of kernels.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""What Gauss-Seidel costs: nanoseconds per contact and sweep, and the price of a small solve.
+"""Costs of Gauss-Seidel: time per contact and sweep, and time of small solves.
 
     python benchmarks/sweeps.py [--json]
 
@@ -27,7 +27,7 @@ from stickslip.scenes import make
 from stickslip.solvers.gauss_seidel import NSGS, first_look
 
 SPHERES = {1_000: 352, 50_000: 16_900}
-"""Spheres that make about so many contacts."""
+"""Numbers of spheres by approximate number of contacts."""
 
 
 @numba.njit(error_model="numpy")

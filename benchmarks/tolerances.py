@@ -1,12 +1,12 @@
-"""What each digit of the tolerance costs in runs of worlds, and what it changes.
+"""Costs and effects of the tolerance in runs of worlds.
 
     python benchmarks/tolerances.py [--only shaken] [--tolerances 1e-4,1e-6,1e-8]
 
-Eight runs with friction that slides and sticks: processor time of a step, mean, 99th percentile and worst,
-the time over that of the first tolerance, the steps that missed it, and how far the last positions are from
-those of the finest. `nudged` is how far they are where the run of the finest begins with velocities NUDGE
-larger: where that is as far, the run is chaotic, and its end says nothing of the tolerance. Runs that compile
-kernels are made again.
+Eight runs with sliding and sticking friction: processor time of a step (mean, 99th percentile, worst), time
+relative to the first tolerance, number of steps that missed the tolerance, and distance of the final
+positions from those of the finest tolerance. `nudged` is this distance for a run of the finest tolerance with
+initial velocities changed by NUDGE: if it is as large, the run is chaotic, and its end does not depend on the
+tolerance alone. Runs that compile kernels are repeated.
 """
 
 import argparse

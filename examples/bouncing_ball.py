@@ -1,8 +1,9 @@
 """A ball bounces ever faster and comes to rest: infinitely many impacts in finite time.
 
-Purpose: two ways through time, side by side. Event-driven integration locates every impact; time-stepping
-(Moreau-Jean) looks at none of them and gets past all of them. The ball is dropped from height q0 and each
-impact keeps a fraction e of the speed, so it rests at T = sqrt(2 q0 / g) (1 + e) / (1 - e).
+Purpose: compare event-driven integration and time-stepping. Event-driven integration locates every impact;
+time-stepping (Moreau-Jean) does not locate impacts and passes the accumulation point. The ball is dropped
+from height q0 and each impact keeps a fraction e of the speed, so it rests at T = sqrt(2 q0 / g) (1 + e) / (1
+- e).
 """
 
 import math
@@ -16,7 +17,7 @@ REST = math.sqrt(2.0 * Q0 / G) * (1.0 + E) / (1.0 - E)  # s
 
 
 def main():
-    """Times of rest [s], by scheme, and the run with time-stepping."""
+    """Time of rest [s] by scheme, and the run with time-stepping."""
     ball = ss.Lagrangian("ball", M=1.0, q0=Q0, F_ext=-G)
     floor = ss.Interaction("floor", "ball", ss.Scleronomous(lambda q: q), ss.NewtonImpact(e=E))
     system = ss.NonsmoothSystem([ball], [floor])
@@ -30,7 +31,7 @@ def main():
 
 
 def check(end, stepped):
-    """Events are exact, time-stepping is off by some steps; energy is what the contact left of it."""
+    """Event-driven times are exact, time-stepping is off by some steps; contact work balances energy."""
     assert abs(end["event-driven"] - REST) < 1e-8
     assert abs(end["moreau-jean"] - REST) < 50.0 * H
     assert np.ptp(stepped.energy - stepped.contact_work) < 1e-12 * stepped.energy[0]
@@ -38,6 +39,6 @@ def check(end, stepped):
 
 
 if __name__ == "__main__":
-    found, run = main()
-    check(found, run)
-    print(f"at rest after {REST:.9f} s; " + ", ".join(f"{name} {t:.9f} s" for name, t in found.items()))
+    rest, run = main()
+    check(rest, run)
+    print(f"at rest after {REST:.9f} s; " + ", ".join(f"{name} {t:.9f} s" for name, t in rest.items()))

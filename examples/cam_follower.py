@@ -1,8 +1,9 @@
-"""A cam lifts its follower up to a critical speed, and throws it off above that.
+"""A cam follower keeps contact up to a critical speed of the cam, and takes off above it.
 
-Purpose: a moving constraint as an equation, and when a contact opens. The follower is a mass m on a spring
-and rides on c(t) = -a cos(w t). The cam pushes with P + (m w² - k) a cos(w t), P the preload: contact lasts
-if w² <= k / m + P / (m a). Faster, it takes off where that force is zero and flies freely until it lands.
+Purpose: write a moving constraint as an equation, and find when a contact opens. The follower is a mass m on
+a spring and follows c(t) = -a cos(w t). The contact force is P + (m w² - k) a cos(w t) with the preload P:
+contact persists if w² <= k / m + P / (m a). Above, the follower takes off where this force is zero, and flies
+until it lands.
 """
 
 import math
@@ -16,7 +17,7 @@ CRITICAL = math.sqrt(K / M + P / (M * A))  # rad/s
 
 
 def ride(w, scheme, h):
-    """The run over one turn of the cam at the speed w [rad/s]; it begins where the cam is lowest."""
+    """Simulate one turn of the cam at the speed w [rad/s], from the lowest position of the cam."""
     follower = ss.LagrangianLinear("follower", M=M, K=K, F_ext=-P, q0=-A)
     above = ss.systems.Rheonomous(
         lambda t, q: q + A * math.cos(w * t), dy_dq=[[1.0]], dy_dt=lambda t: -A * w * math.sin(w * t)
@@ -26,12 +27,12 @@ def ride(w, scheme, h):
 
 
 def main():
-    """A run just below the critical speed by time-stepping, and one above it by events."""
+    """A run just below the critical speed by time-stepping, and an event-driven run above it."""
     return ride(0.98 * CRITICAL, "moreau-jean", 1e-4), ride(1.2 * CRITICAL, "event-driven", 1e-3)
 
 
 def flight(t, start, w):
-    """Height of the follower that left the cam at the time `start` [m]."""
+    """Position at time t of a follower that left the cam at the time `start` [m]."""
     n = math.sqrt(K / M)
     q, v = -A * math.cos(w * start), A * w * math.sin(w * start)
     s = n * (t - start)
@@ -39,7 +40,7 @@ def flight(t, start, w):
 
 
 def check(slow, fast):
-    """The force below the critical speed; take-off and landing above it."""
+    """The contact force below the critical speed; the times of take-off and landing above it."""
     w = 0.98 * CRITICAL
     force = slow.interaction("cam").r[1:, 0] / np.diff(slow.t)
     middle = 0.5 * (slow.t[1:] + slow.t[:-1])
@@ -48,10 +49,10 @@ def check(slow, fast):
     assert force[1:].min() > 0.0
 
     w = 1.2 * CRITICAL
-    leaves = next(event.t for event in fast.events if event.kind == "take-off")
-    lands = next(event.t for event in fast.events if event.kind == "impact" and event.t > leaves)
-    assert abs(leaves - math.acos(-P / (A * (M * w * w - K))) / w) < 1e-8
-    assert abs(flight(lands, leaves, w) + A * math.cos(w * lands)) < 1e-8
+    take_off = next(event.t for event in fast.events if event.kind == "take-off")
+    landing = next(event.t for event in fast.events if event.kind == "impact" and event.t > take_off)
+    assert abs(take_off - math.acos(-P / (A * (M * w * w - K))) / w) < 1e-8
+    assert abs(flight(landing, take_off, w) + A * math.cos(w * landing)) < 1e-8
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Record the contact problems that a run meets, as FCLIB files with their answers.
+"""Record contact problems of a run as FCLIB files with their solutions.
 
-Purpose: share problems. A solver is anything with `solve`, so one that hands every problem on and keeps some
-sees what a simulation asks for. Each file holds the problem, a line about it and the answer found; read
-back, its numbers are the same bit for bit, which one hash says, and the stored answer satisfies the judge.
+Purpose: share problems. Any object with a method `solve` is a solver; this one calls `auto` and writes every
+n-th problem of the simulation to a file. Each file contains a problem, a description and the solution. Files
+preserve numbers bit for bit, which a hash verifies, and the judge accepts the stored solutions.
 """
 
 import tempfile
@@ -14,29 +14,29 @@ import stickslip as ss
 
 @dataclass
 class Recorder:
-    """Solves as `auto` does, and writes every n-th problem into a folder."""
+    """Solver that calls `auto`, and writes every n-th problem to a folder."""
 
     folder: Path
     every: int
     tolerance: float = 1e-8
-    met: int = 0
+    solved: int = 0
     files: dict = field(default_factory=dict)  # hash of the problem, by file
 
     def solve(self, problem, guess=None):
-        """The answer of `auto`."""
+        """Return the solution of `auto`."""
         solution = ss.solve(problem, guess=guess, tolerance=self.tolerance)
-        if self.met % self.every == 0:
-            path = self.folder / f"dominoes-{self.met:04d}.hdf5"
-            info = {"title": "dominoes", "description": f"problem {self.met} of three dominoes that fall"}
+        if self.solved % self.every == 0:
+            path = self.folder / f"dominoes-{self.solved:04d}.hdf5"
+            info = {"title": "dominoes", "description": f"problem {self.solved} of three falling dominoes"}
             answer = ss.files.StoredSolution(solution.r, solution.u, solution.v, solution.lam)
             ss.write(path, ss.files.ProblemRecord(problem, info, answer))
             self.files[path] = ss.fingerprint(problem)
-        self.met += 1
+        self.solved += 1
         return solution
 
 
 def main():
-    """(file name, hash when written, hash when read, the judge on the stored answer) of each file."""
+    """For each file: name, hash when written, hash when read, residuals of the stored solution."""
     b = ss.WorldBuilder()
     b.body("floor", ss.Plane(), fixed=True)
     for k in range(3):
@@ -45,18 +45,18 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         recorder = Recorder(Path(folder), every=40)
         ss.simulate(b.build(), until=0.4, h=2e-3, solver=recorder)
-        found = []
+        exported = []
         for path, written in recorder.files.items():
             record = ss.files.read_record(path)
             judged = ss.judge(record.problem, record.solution.r)
-            found.append((path.name, written, ss.fingerprint(record.problem), judged))
-    return found
+            exported.append((path.name, written, ss.fingerprint(record.problem), judged))
+    return exported
 
 
-def check(found):
-    """Nothing is lost on the way through a file."""
-    assert len(found) >= 3
-    for _, written, read, judged in found:
+def check(exported):
+    """Hashes are unchanged, and the judge accepts the stored solutions."""
+    assert len(exported) >= 3
+    for _, written, read, judged in exported:
         assert written == read
         assert judged.solved(1e-8)
 
@@ -65,4 +65,6 @@ if __name__ == "__main__":
     exported = main()
     check(exported)
     for name, _, fingerprint, residuals in exported:
-        print(f"{name}: {fingerprint[:16]}..., natural residual of the stored answer {residuals.natural:.1e}")
+        print(
+            f"{name}: {fingerprint[:16]}..., natural residual of the stored solution {residuals.natural:.1e}"
+        )

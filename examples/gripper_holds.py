@@ -1,8 +1,8 @@
-"""A gripper holds a box for ten seconds: here it stays, in MuJoCo it slides out.
+"""A gripper holds a box for ten seconds: with hard contact it sticks, with soft contact it slides out.
 
-Purpose: one model, two engines. Two pads press with 8 N each on a box of 2.94 N; friction could carry
-2 mu F = 12.8 N, so that Coulomb's law holds the box for ever. MuJoCo's contact, here as it is by default, is
-soft and lets what sticks creep; hard contact keeps the box to 1e-9 m. A folder as argument gets the picture.
+Purpose: run one model in two engines. Two pads press with 8 N each on a box that weighs 2.94 N; friction can
+carry 2 mu F = 12.8 N, so the box sticks under Coulomb's law. MuJoCo's soft contact, with default parameters,
+creeps; hard contact holds the box to 1e-9 m. With a folder as argument, the figure is written to it.
 """
 
 import sys
@@ -30,44 +30,44 @@ MJCF = f"""<mujoco><option timestep=".002" gravity="0 0 {-G}" cone="elliptic"/>
 
 
 def by_mujoco():
-    """Times [s], and heights of the box over the hand [m], by MuJoCo's own steps."""
+    """Times [s], and heights of the box relative to the hand [m], simulated by MuJoCo."""
     model = mujoco.MjModel.from_xml_string(MJCF)
-    data, found = mujoco.MjData(model), []
+    data, records = mujoco.MjData(model), []
     mujoco.mj_resetDataKeyframe(model, data, 0)
     while data.time < UNTIL:
         mujoco.mj_step(model, data, EVERY)
-        found.append((data.time, data.joint("box").qpos[2] - data.joint("lift").qpos[0]))
-    return np.array(found).T
+        records.append((data.time, data.joint("box").qpos[2] - data.joint("lift").qpos[0]))
+    return np.array(records).T
 
 
 def main():
-    """The run, and what MuJoCo makes of the same model."""
+    """The run of stickslip, and times and heights of MuJoCo for the same model."""
     robot = ss.Robot.load(MJCF)
     return ss.simulate(robot, until=UNTIL, start=robot.key("hold"), record=EVERY), by_mujoco()
 
 
 def curves(run, soft):
-    """By engine: times after the box has settled [s], and how far it has slid since then [m]."""
+    """By engine: times after the box has settled [s], and its displacement downwards since then [m]."""
     height = run.joint("box").position[:, 2] - run.joint("lift").position
-    both = {"stickslip": (run.t, height), "MuJoCo": soft}
-    later = {name: (t[t > SETTLED], height[t > SETTLED]) for name, (t, height) in both.items()}
+    heights = {"stickslip": (run.t, height), "MuJoCo": soft}
+    later = {name: (t[t > SETTLED], height[t > SETTLED]) for name, (t, height) in heights.items()}
     return {name: (t, height[0] - height) for name, (t, height) in later.items()}
 
 
 def check(run, soft):
-    """The box stays, and the pads carry its weight; MuJoCo's slides all the time."""
-    ways = {name: way for name, (_, way) in curves(run, soft).items()}
-    assert np.abs(ways["stickslip"]).max() < 1e-9
+    """The box sticks and the pads carry its weight; in MuJoCo it slides all the time."""
+    slides = {name: way for name, (_, way) in curves(run, soft).items()}
+    assert np.abs(slides["stickslip"]).max() < 1e-9
     np.testing.assert_allclose(run.forces_on("box")[-1], [0.0, 0.0, MASS * G], atol=1e-6)
     assert run.ok.all()
-    assert ways["MuJoCo"][-1] > 1e-3
-    assert (np.diff(ways["MuJoCo"]) > 0.0).all()
+    assert slides["MuJoCo"][-1] > 1e-3
+    assert (np.diff(slides["MuJoCo"]) > 0.0).all()
 
 
 def picture(run, soft, path):
-    """How far the box slides, by either engine."""
-    drawn = [Curve(name, t, 1e3 * way) for name, (t, way) in curves(run, soft).items()]
-    panel = Panel("The box slides down between the pads", "t [s]", "[mm]", drawn)
+    """Draw the displacement of the box in both engines."""
+    lines = [Curve(name, t, 1e3 * way) for name, (t, way) in curves(run, soft).items()]
+    panel = Panel("The box slides down between the pads", "t [s]", "[mm]", lines)
     draw(Figure("A gripper that could hold four times the weight", [panel]), path)
 
 

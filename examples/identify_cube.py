@@ -1,7 +1,7 @@
-"""A cube's friction, restitution, inertia and centre of mass from how it bounces, by gradients.
+"""Identify friction, restitution, inertia and centre of mass of a cube from tosses, by gradients.
 
-Purpose: derivatives of all states of a run by numbers of the world. Gauss-Newton follows them through impacts
-until predicted tosses are the seen ones, made up here; `identify_tosses.py` takes measured ones.
+Purpose: derivatives of all states of a run with respect to parameters of the world, through impacts.
+Gauss-Newton iterations fit predicted tosses to simulated ones; `identify_tosses.py` uses measured tosses.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ UNIT = np.array([0.1, 0.1, 1e-3, 1e-3, 1e-3, 1e-2, 1e-2, 1e-2])
 
 
 def predicted(numbers, toss):
-    """Centres, orientations, and how they are displaced by all numbers, shape (FRAMES, 6, 8)."""
+    """Centres, orientations, and their derivatives with respect to all parameters, shape (FRAMES, 6, 8)."""
     (place, p, velocity, spin), c = toss, numbers[5:]
     b = ss.WorldBuilder()
     b.material("default", mu=numbers[0], e=numbers[1])
@@ -38,38 +38,42 @@ def predicted(numbers, toss):
     return s.q[1:, 7:10] - turns @ c, turns, moved
 
 
-def missed(numbers, toss, seen):
-    """Distances over the width and angles, and their derivatives by numbers over UNIT."""
+def residuals(numbers, toss, measured):
+    """Residuals (distances over the width, angles), and their derivatives by parameters over UNIT."""
     centres, turns, moved = predicted(numbers, toss)
-    off = np.swapaxes(seen[1], 1, 2) @ turns
-    angles = 0.5 * (off - np.swapaxes(off, 1, 2))[:, (2, 0, 1), (1, 2, 0)]
+    relative = np.swapaxes(measured[1], 1, 2) @ turns
+    angles = 0.5 * (relative - np.swapaxes(relative, 1, 2))[:, (2, 0, 1), (1, 2, 0)]
     moved[:, :3] /= SIZE[0]
-    return np.hstack([(centres - seen[0]) / SIZE[0], angles]).reshape(-1), moved.reshape(6 * FRAMES, 8) * UNIT
+    return np.hstack([(centres - measured[0]) / SIZE[0], angles]).reshape(-1), moved.reshape(
+        6 * FRAMES, 8
+    ) * UNIT
 
 
 def main():
-    """The numbers that were tried, shape (k, 8), and the mean miss of each but the last."""
+    """Parameters of all iterations, shape (k, 8), and the mean residual of each but the last."""
     rng = np.random.default_rng(2)
     turns, spins = rng.normal(size=(3, 4)), 8.0 * rng.normal(size=(3, 3))
     turns /= np.linalg.norm(turns, axis=1, keepdims=True)
     tosses = [(np.array([0, 0, 0.095]), turns[k], np.array([1.0, 0.1, -0.5]), spins[k]) for k in range(3)]
-    seen = [predicted(TRUE, toss)[:2] for toss in tosses]
+    measured = [predicted(TRUE, toss)[:2] for toss in tosses]
     tried, misses = [GUESS], []
     while len(misses) < 5:
-        parts = [missed(tried[-1], toss, one) for toss, one in zip(tosses, seen, strict=True)]
-        r, J = (np.concatenate(part) for part in zip(*parts, strict=True))
+        blocks = [
+            residuals(tried[-1], toss, observed) for toss, observed in zip(tosses, measured, strict=True)
+        ]
+        r, J = (np.concatenate(column) for column in zip(*blocks, strict=True))
         misses.append(np.abs(r).mean())
         tried.append(tried[-1] + UNIT * np.linalg.solve(J.T @ J + 1e-2 * (r @ r) * np.eye(8), -J.T @ r))
     return np.array(tried), np.array(misses)
 
 
 def check(tried, misses):
-    """Every number is found."""
+    """Every parameter is identified, and the convergence is superlinear."""
     np.testing.assert_allclose(tried[-1], TRUE, rtol=1e-8, atol=1e-10)
-    assert misses[-1] < misses[-2] ** 1.5 < 1e-3 < misses[0]  # the last steps are Newton's
+    assert misses[-1] < misses[-2] ** 1.5 < 1e-3 < misses[0]  # superlinear
 
 
 if __name__ == "__main__":
     tried, misses = main()
     check(tried, misses)
-    print(f"found {tried[-1].round(5)} in {len(misses)} steps; misses {misses}")
+    print(f"identified {tried[-1].round(5)} in {len(misses)} iterations; mean residuals {misses}")

@@ -1,7 +1,7 @@
-"""A box on an incline sticks up to the angle of friction and slides beyond it.
+"""A box on an incline sticks below the friction angle and slides above it.
 
-Purpose: Coulomb's law with its threshold, exactly. Below atan(mu) the box does not creep; above it slides
-with the acceleration g (sin a - mu cos a). The plane stays level and gravity is turned instead.
+Purpose: show the exact threshold of Coulomb's law. Below atan(mu) the box does not creep; above, it slides
+with the acceleration g (sin a - mu cos a). The plane is horizontal, and gravity is rotated instead.
 """
 
 import math
@@ -13,7 +13,7 @@ LIMIT = math.degrees(math.atan(MU))
 
 
 def slide(degrees):
-    """Way of the box down the incline after the time UNTIL, and its speed then [m], [m/s]."""
+    """Displacement of the box down the incline [m] and its speed [m/s] at the time UNTIL."""
     a = math.radians(degrees)
     b = ss.WorldBuilder(gravity=(G * math.sin(a), 0.0, -G * math.cos(a)))
     b.material("wood", mu=MU)
@@ -24,17 +24,17 @@ def slide(degrees):
 
 
 def main():
-    """Way and speed by angle [deg]: a tenth of a degree to either side of the limit, and far beyond it."""
+    """Displacement and speed by angle [deg]: 0.1° on either side of the limit, and far above it."""
     return {degrees: slide(degrees) for degrees in (LIMIT - 0.1, LIMIT + 0.1, 45.0)}
 
 
-def check(found):
-    """Rest below the limit, and v = g (sin a - mu cos a) t, x = v t / 2 above it."""
-    for degrees, (way, speed) in found.items():
+def check(slides):
+    """The box rests below the limit; above, v = g (sin a - mu cos a) t and x = v t / 2."""
+    for degrees, (distance, speed) in slides.items():
         a = math.radians(degrees)
         expected = max(0.0, G * (math.sin(a) - MU * math.cos(a))) * UNTIL
         assert abs(speed - expected) < 1e-7
-        assert abs(way - 0.5 * expected * UNTIL) < 1e-7
+        assert abs(distance - 0.5 * expected * UNTIL) < 1e-7
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""An arch of stones without mortar stands or falls, as limit analysis says.
+"""A masonry arch without mortar stands or falls as limit analysis predicts.
 
-Purpose: statics in a simulation that knows nothing of it but Coulomb's law. A semicircular arch stands if a
-line of thrust fits into it: at each joint |M| <= N t / 2 and |T| <= mu N for some reactions, a linear
-program (Heyman 1966; for very many stones Milankovitch 1907 has t = 0.1075 R). Just above this thickness the
-arch stands still to the tolerance of the solver, just below it falls by itself.
+Purpose: compare a simulation with statics. A semicircular arch stands if a line of thrust fits into it: if at
+each joint |M| <= N t / 2 and |T| <= mu N for some reactions. This is a linear program (Heyman 1966; for many
+stones the limit is t = 0.1075 R, Milankovitch 1907). Just above the limit thickness the simulated arch stands
+still to the tolerance of the solver; just below, it collapses.
 """
 
 import sys
@@ -20,22 +20,22 @@ X, Z = np.cos(JOINTS), np.sin(JOINTS)
 
 
 def holds(t):
-    """Whether some reactions f_x, f_z, M at the first joint hold an arch of thickness t; stones weigh 1."""
+    """Whether reactions f_x, f_z, M at the first joint hold an arch of thickness t; stones of weight 1."""
     half = 0.5 * np.pi / STONES
     centres = np.cos(half) * (1.0 + t * t / 12.0) * np.cos(JOINTS[:-1] + half)
-    above, below = [], []
-    for j, (x, z) in enumerate(zip(X, Z, strict=True)):  # what joint j passes on: rows times (f_x, f_z, M, 1)
+    left, right = [], []
+    for j, (x, z) in enumerate(zip(X, Z, strict=True)):  # N, T, M of joint j = row @ (f_x, f_z, M, 1)
         N = np.array([-z, x, 0.0, -x * j])
         T = np.array([x, z, 0.0, -z * j])
         M = np.array([z, 1.0 - x, 1.0, -(centres[:j] - x).sum()])
-        above += [M, -M, T, -T]
-        below += [0.5 * t * N, 0.5 * t * N, MU * N, MU * N]
-    rows = np.array(above) - np.array(below)
+        left += [M, -M, T, -T]
+        right += [0.5 * t * N, 0.5 * t * N, MU * N, MU * N]
+    rows = np.array(left) - np.array(right)
     return linprog(np.zeros(3), rows[:, :3], -rows[:, 3], bounds=(None, None)).status == 0
 
 
 def limit():
-    """The least thickness that stands [m], by bisection."""
+    """Smallest thickness of an arch that stands [m], by bisection."""
     low, high = 0.01, 0.5
     while high - low > 1e-6:
         middle = 0.5 * (low + high)
@@ -44,7 +44,7 @@ def limit():
 
 
 def stand(t, until):
-    """The run of an arch of thickness t [m] between two abutments."""
+    """Simulate an arch of thickness t [m] between two abutments."""
     b = ss.WorldBuilder()
     b.material("stone", mu=MU)
     for name, x in (("left", -1.0), ("right", 1.0)):
@@ -57,13 +57,13 @@ def stand(t, until):
 
 
 def main(until=0.32):
-    """The limit [m], and the runs of arches 3 % thicker and 3 % thinner than it."""
+    """The limit [m], and the runs of arches 3 % thicker and 3 % thinner."""
     least = limit()
     return least, stand(1.03 * least, until), stand(0.97 * least, until)
 
 
 def check(least, thick, thin):
-    """A limit below Milankovitch's, since few joints are few places for hinges; and who stands."""
+    """The limit is below Milankovitch's, as joints are few; the thick arch stands, the thin one falls."""
     assert 0.09 < least < 0.1075
     assert thick.ok.all()
     z, falling = (run.body(f"stone {STONES // 2}").centre[:, 2] for run in (thick, thin))  # the crown
@@ -72,9 +72,9 @@ def check(least, thick, thin):
 
 
 if __name__ == "__main__":
-    found = main(until=0.6)
-    check(*found)
-    print(f"limit t / R = {found[0]:.5f}: 3 % above it the arch stands, 3 % below it falls")
+    result = main(until=0.6)
+    check(*result)
+    print(f"limit t / R = {result[0]:.5f}: 3 % above it the arch stands, 3 % below it falls")
     if len(sys.argv) > 1:
         picture = f"{sys.argv[1]}/masonry_arch.png"
-        draw_world(found[2], picture, at=0.5, forces=True, size=(5.6, 3.2), azimuth=-70.0)
+        draw_world(result[2], picture, at=0.5, forces=True, size=(5.6, 3.2), azimuth=-70.0)

@@ -1,8 +1,8 @@
-"""A DC motor, its circuit of first order with a diode, drives the hinge of a world until an arm meets a stop.
+"""Two DC motors, circuits with diodes, drive hinges of a world: a flywheel, and an arm with a stop.
 
-Purpose: worlds and equations in one simulation. `world.as_system` is the world as equations, its bodies and
-joints by name; a coupling ties the current to the hinge: a torque k i, and the back EMF k ω. A flywheel on
-the same kind of motor reaches the speed V k / (R c + k²), and an arm at its stop draws the current V / R.
+Purpose: combine a world and equations in one simulation. `world.as_system` converts the world to equations,
+with its bodies and joints by name; a coupling connects current and hinge: the torque k i, and the back EMF k
+ω. The flywheel reaches the speed V k / (R c + k²), and the arm at its stop draws the current V / R.
 """
 
 import stickslip as ss
@@ -11,19 +11,19 @@ L, R, K, V, DRAG = 2e-3, 0.5, 0.1, 12.0, 1e-3  # H, ohm, N m/A, V, N m s
 
 
 def circuit(name):
-    """L di/dt = V - R i + lam, and a diode that lets no current back: 0 <= i ⟂ lam >= 0."""
+    """Circuit L di/dt = V - R i + lam with a diode, 0 <= i ⟂ lam >= 0."""
     coil = ss.FirstOrderLinear(name, M=L, A=-R, b=V, x0=[0.0])
     series = ss.systems.FirstOrderLinearRelation(C=[[1.0]], B=[[1.0]])
     return coil, ss.Interaction(f"{name}'s diode", name, series, ss.laws.Complementarity())
 
 
 def motor(name, coil, joint):
-    """(voltage, torque) from (current, speed)."""
+    """Coupling of a motor: (voltage, torque) as a function of (current, speed)."""
     return ss.systems.Coupling(name, (coil, joint), lambda v: [-K * v[1], K * v[0]])
 
 
 def build():
-    """A flywheel that turns freely, with drag, and an arm with a stop at 1 rad."""
+    """World of a flywheel with drag, and an arm with stops at ±1 rad."""
     b = ss.WorldBuilder(gravity=(0.0, 0.0, 0.0))
     b.body("wheel", ss.Cylinder(0.05, 0.02), position=(0, 0, 0), mass=1.0)
     b.joint("axle", "hinge", "wheel", point=(0, 0, 0), axis=(0, 0, 1))
@@ -35,7 +35,7 @@ def build():
 
 
 def main():
-    """The run: bodies and circuits are its systems."""
+    """The run; its systems are bodies and circuits."""
     coils, diodes = zip(circuit("first coil"), circuit("second coil"), strict=True)
     motors = motor("drive", "first coil", "axle"), motor("servo", "second coil", "elbow")
     system = build().as_system(systems=coils, interactions=diodes, couplings=motors)
@@ -43,7 +43,7 @@ def main():
 
 
 def check(run):
-    """Steady speed and current of the free motor; current and torque of the one at its stop."""
+    """Steady speed and current of the flywheel's motor; current and torque of the motor at the stop."""
     speed = V * K / (R * DRAG + K * K)
     assert abs(run.system("wheel").v[-1, 5] / speed - 1.0) < 1e-3
     assert abs(run.system("first coil").x[-1, 0] / (DRAG * speed / K) - 1.0) < 1e-2
@@ -54,6 +54,6 @@ def check(run):
 
 
 if __name__ == "__main__":
-    found = main()
-    check(found)
-    print(f"the wheel turns at {found.system('wheel').v[-1, 5]:.4g} rad/s; the arm is held at its stop")
+    run = main()
+    check(run)
+    print(f"the wheel turns at {run.system('wheel').v[-1, 5]:.4g} rad/s; the arm is held at its stop")

@@ -1,9 +1,10 @@
-"""Write a solver in 30 lines, and race it.
+"""Write a solver in 30 lines, and compare it with others.
 
-Purpose: your method against those of the house on the same problems, before the same judge. `Mine` is ADMM
-(Boyd et al. 2011) on min r'W r / 2 + (u_free + s)'r over the cone K, with De Saxcé's shift s = mu |u_T| e_N
-anew in every iteration. On a wall that stands it beats Gauss-Seidel tenfold, where much slides it loses.
-Times: stickslip bench run --problems FOLDER --own mine=examples/own_solver.py:Mine --out race.h5
+Purpose: compare your method with those of stickslip on the same problems, with the same judge. `Mine` is ADMM
+(Boyd et al. 2011) for min r'W r / 2 + (u_free + s)'r over the cone K, with De Saxcé's shift s = mu |u_T| e_N
+updated in every iteration. On a standing wall it needs a tenth of the iterations of Gauss-Seidel; on sliding
+spheres it needs more. Computing times:
+stickslip bench run --problems FOLDER --own mine=examples/own_solver.py:Mine --out race.h5
 """
 
 import sys
@@ -16,13 +17,13 @@ from stickslip.view import Curve, Figure, Panel, draw
 
 
 class Mine:
-    """ADMM for Coulomb's law; the eigenvectors of W make every change of the penalty rho cheap."""
+    """ADMM for Coulomb's law; with the eigenvectors of W, changes of the penalty rho are cheap."""
 
     def __init__(self, tolerance=1e-8, iterations=3000):
         self.tolerance, self.iterations, self.history = tolerance, iterations, []
 
     def solve(self, problem):
-        """The impulses r [N s]; whether they are a solution is for the judge to say."""
+        """Return the impulses r [N s]; the judge decides whether they are a solution."""
         if not isinstance(problem, ss.ContactProblem):
             problem = ss.problem.reduce_to_contacts(problem).problem
         K, W, u_free = problem.K, problem.W.dense(), problem.u_free
@@ -45,23 +46,23 @@ class Mine:
 
 
 def main():
-    """By problem and solver: the judge's last word, and its residuals on the way."""
+    """By problem and solver: the final residuals of the judge, and the history of residuals."""
     wall = scenes.make("wall-problem", rows=4, columns=5)
     spheres = scenes.make("packing-problem", spheres=20, velocity=0.1)
-    found = {}
+    results = {}
     for name, problem in (("A wall that stands", wall), ("Spheres that slide", spheres)):
         mine = Mine()
-        found[name, "mine"] = (ss.judge(problem, mine.solve(problem)), np.array(mine.history))
+        results[name, "mine"] = (ss.judge(problem, mine.solve(problem)), np.array(mine.history))
         for other in ("nsgs", "auto"):
             solution = ss.solve(problem, other)
-            found[name, other] = (ss.judge(problem, solution.r), solution.history)
-    return found
+            results[name, other] = (ss.judge(problem, solution.r), solution.history)
+    return results
 
 
-def check(found):
-    """All answers are solutions; tenfold faster than sweeps on the wall, slower on the spheres."""
-    assert all(judged.solved(1e-8) for judged, _ in found.values())
-    last = {key: seen[-1, 0] for key, (_, seen) in found.items()}
+def check(results):
+    """All answers are solutions; fewer iterations than sweeps on the wall, more on the spheres."""
+    assert all(judged.solved(1e-8) for judged, _ in results.values())
+    last = {key: history[-1, 0] for key, (_, history) in results.items()}
     assert 10 * last["A wall that stands", "mine"] < last["A wall that stands", "nsgs"]
     assert last["Spheres that slide", "mine"] > last["Spheres that slide", "nsgs"]
 
@@ -69,9 +70,9 @@ def check(found):
 if __name__ == "__main__":
     race, panels = main(), {}
     check(race)
-    for (title, solver), (judged, seen) in race.items():
-        print(f"{title}: {solver} {seen[-1, 0]:.0f} iterations, natural {judged.natural:.1e}")
-        panels.setdefault(title, []).append(Curve(solver, seen[:, 0], seen[:, 2]))
+    for (title, solver), (judged, history) in race.items():
+        print(f"{title}: {solver} {history[-1, 0]:.0f} iterations, natural {judged.natural:.1e}")
+        panels.setdefault(title, []).append(Curve(solver, history[:, 0], history[:, 2]))
     if len(sys.argv) > 1:
         axes = ("iterations", "residual (natural_scaled)")
         drawn = [Panel(title, *axes, curves, True, True, level=1e-8) for title, curves in panels.items()]

@@ -1,9 +1,10 @@
-"""A block on a spring rubs itself to rest: phase portrait, energies, and the reaction in its cone.
+"""Friction brings a block on a spring to rest: phase portrait, energies, and reactions in the friction cone.
 
-Purpose: plots of a run, one call each, .svg or .png by the name. Dry friction mu m g shifts the middle of
-every half swing by d = mu m g / k against the motion, so that the turning points come closer to zero by 2 d
-each: x0, -(x0 - 2 d), x0 - 4 d, ..., in half periods of pi sqrt(m / k), until one lies within d, where the
-block sticks for ever. What is lost is mu m g times the way. A folder as argument gets the pictures.
+Purpose: draw plots of a run, one call each, .svg or .png by the file name. Dry friction mu m g shifts the
+centre of every half swing by d = mu m g / k against the motion, so the amplitude decreases by 2 d each time:
+x0, -(x0 - 2 d), x0 - 4 d, ..., in half periods of pi sqrt(m / k), until a turning point lies within d, where
+the block sticks. The dissipated energy is mu m g times the path length. With a folder as argument, the
+figures are written to it.
 """
 
 import math
@@ -21,7 +22,7 @@ SWINGS = math.ceil((X0 - D) / (2.0 * D))
 
 
 def main():
-    """The run; the coordinates are along the spring and off the floor."""
+    """The run; the coordinates are along the spring and normal to the floor."""
     block = ss.LagrangianLinear(
         "block", M=M * np.eye(2), K=np.diag([K, 0.0]), F_ext=[0.0, -M * G], q0=[X0, 0.0], v0=[0.0, 0.0]
     )
@@ -31,7 +32,7 @@ def main():
 
 
 def pictures(run, folder=None):
-    """The three figures, drawn into the folder if there is one."""
+    """The three figures, written to a folder if one is given."""
     path = (lambda name: f"{folder}/plot_it_{name}.png") if folder else (lambda name: None)
     return [
         plot_phase(run, path("phase"), coordinate=0),
@@ -41,13 +42,13 @@ def pictures(run, folder=None):
 
 
 def check(run):
-    """Turning points, the place of rest, the energy, and the states of the contact."""
+    """Turning points, position of rest, dissipated energy, and states of the contact."""
     x = run.system("block").q[:, 0]
     turning = [(-1.0) ** n * (X0 - 2.0 * n * D) for n in range(SWINGS + 1)]
     np.testing.assert_allclose(np.interp(HALF * np.arange(SWINGS + 1), run.t, x), turning, atol=1e-4)
     assert abs(x[-1]) <= D
-    way = np.abs(np.diff(turning)).sum()
-    assert abs(run.energy[0] - run.energy[-1] - MU * M * G * way) < 1e-4
+    length = np.abs(np.diff(turning)).sum()
+    assert abs(run.energy[0] - run.energy[-1] - MU * M * G * length) < 1e-4
     assert [str(s) for s in run.interaction("floor").states[[100, -1]].ravel()] == ["slipping", "sticking"]
     assert all(panel.curves for figure in pictures(run) for panel in figure.panels)
 

@@ -1,8 +1,8 @@
-"""A quadruped trots: eight position servos, whose targets a function gives before every step.
+"""A quadruped trots: a function sets the targets of eight position servos before every step.
 
-Purpose: a robot from MJCF under a controller, with hard contact. Diagonal legs swing together. Whatever they
-do, the impulses of the floor are the change of momentum and the weight over time, every force lies in its
-friction cone, and no foot sinks in. A folder as argument gets the picture.
+Purpose: simulate a robot from MJCF with a controller and hard contact. Diagonal legs swing together. The
+impulses of the floor equal the change of momentum plus the impulse of gravity, every force lies in its
+friction cone, and no foot penetrates the floor. With a folder as argument, the figure is written to it.
 """
 
 import sys
@@ -23,7 +23,7 @@ LEG = """<body name="{0}" pos="{1} {2} 0"><joint name="{0}_hip" axis="0 1 0" ran
 
 
 def mjcf():
-    """The robot on a floor, with a key in which it stands."""
+    """MJCF of the robot on a floor, with a standing keyframe."""
     legs = "".join(LEG.format(name, 0.18 * x, 0.11 * y) for name, (x, y) in LEGS.items())
     joints = [f"{name}_{part}" for name in LEGS for part in ("hip", "knee")]
     servos = "".join(f'<position name="{j}" joint="{j}" kp="80" kv="2" forcerange="-25 25"/>' for j in joints)
@@ -37,7 +37,7 @@ def mjcf():
 
 
 def trot(data):
-    """Targets of the servos [rad]: a leg that swings is bent, and diagonal legs swing together."""
+    """Targets of the servos [rad]: a swinging leg is bent, and diagonal legs swing together."""
     phase = 2.0 * np.pi * RATE * data.time + np.pi * np.array([0.0, 1.0, 1.0, 0.0])
     lift = np.maximum(0.0, np.sin(phase))
     return (STANCE + np.stack([0.2 * np.cos(phase) + 0.35 * lift, -0.7 * lift], axis=1)).reshape(-1)
@@ -50,7 +50,7 @@ def main():
 
 
 def check(run):
-    """Momentum, friction cones, feet above the floor, and a trunk that goes ahead and stays up."""
+    """Momentum, friction cones, no penetration, and a trunk that moves ahead and stays up."""
     mass = dict(zip(run.model.names, run.source.model.body_mass, strict=True))
     momentum = sum(m * run.body(name).centre_velocity[-1] for name, m in mass.items())
     impulse = momentum + np.array([0.0, 0.0, sum(mass.values()) * G * UNTIL])  # it starts at rest
@@ -65,16 +65,16 @@ def check(run):
 
 
 def picture(run, path):
-    """Way and height of the trunk, and two knees on opposite diagonals."""
+    """Draw distance and height of the trunk, and two knees on opposite diagonals."""
     x, _, z = run.body("trunk").position.T
     knees = [Curve(name, run.t, run.joint(f"{name}_knee").position) for name in list(LEGS)[:2]]
-    trunk = Panel("Trunk", "t [s]", "[m]", [Curve("way", run.t, x), Curve("height", run.t, z)])
+    trunk = Panel("Trunk", "t [s]", "[m]", [Curve("distance", run.t, x), Curve("height", run.t, z)])
     draw(Figure("A quadruped trots", [trunk, Panel("Knees", "t [s]", "[rad]", knees)]), path)
 
 
 if __name__ == "__main__":
-    found = main()
-    check(found)
-    print(f"{found.body('trunk').position[-1, 0]:.3f} m in {UNTIL:g} s, every step certified")
+    run = main()
+    check(run)
+    print(f"{run.body('trunk').position[-1, 0]:.3f} m in {UNTIL:g} s, every step certified")
     if len(sys.argv) > 1:
-        picture(found, f"{sys.argv[1]}/quadruped_trot.png")
+        picture(run, f"{sys.argv[1]}/quadruped_trot.png")

@@ -1,10 +1,11 @@
-"""Rocks that roll down a slope: how many of 2,000 reach the road, and from where.
+"""Rocks roll down a slope: how many of 2,000 reach the road, and from where.
 
-Purpose: one sweep with samples, its exceedance curve and its map.
+Purpose: run a sweep with random samples; draw its exceedance curve and heat map.
 
-A ball of radius R rolls down a slope and out on level ground. Rolling friction brakes it: with m = mu_roll/R
-it gains (g / 1.4) (sin a - m cos a) on the slope and loses g m / 1.4 on the level. Where the two meet it
-keeps the share (0.4 + cos a - m sin a) / 1.4 of its speed, for the impulse acts at the new contact alone.
+A ball of radius R rolls down a slope and out on level ground. With m = mu_roll/R, rolling friction reduces
+the acceleration to (g / 1.4) (sin a - m cos a) on the slope and decelerates by g m / 1.4 on the level. At the
+foot it keeps the share (0.4 + cos a - m sin a) / 1.4 of its speed, as the impulse acts at the new contact
+alone.
 """
 
 import math
@@ -20,7 +21,7 @@ ANGLE, RADIUS, GRAVITY, ROAD = math.radians(30.0), 0.5, 9.81, 15.0
 
 
 def rock(release: float = 10.0, mu_roll: float = 0.1) -> ss.World:
-    """A ball at rest, `release` metres up the slope from where it meets the level."""
+    """World with a ball at rest, `release` metres up the slope from the foot."""
     b = ss.WorldBuilder(gravity=(0.0, 0.0, -GRAVITY))
     b.material("default", mu=0.9, mu_roll=mu_roll)
     b.body("level", ss.Plane(), fixed=True)
@@ -31,12 +32,12 @@ def rock(release: float = 10.0, mu_roll: float = 0.1) -> ss.World:
 
 
 def foot() -> float:
-    """Where the centre is when the ball touches both planes [m]."""
+    """Position x of the centre when the ball touches both planes [m]."""
     return RADIUS * math.tan(0.5 * ANGLE)
 
 
-def way(run: ss.Trajectory) -> dict[str, float]:
-    """How far the rock came on the level, and how fast it was at the foot and is at the end."""
+def measures(run: ss.Trajectory) -> dict[str, float]:
+    """Measures of a run: distance on the level, largest speed (at the foot), and final speed."""
     v = run.body("rock").velocity
     return {
         "runout [m]": run.body("rock").position[-1, 0] - foot(),
@@ -46,25 +47,26 @@ def way(run: ss.Trajectory) -> dict[str, float]:
 
 
 def main(count: int = 16, executor: str = "here") -> SweepResult:
-    """Samples of where rocks start and of rolling friction, and the way of each rock."""
+    """Sweep over samples of the release point and of rolling friction."""
     parameters = {"release": Uniform(5.0, 25.0), "mu_roll": Uniform(0.06, 0.2)}
     return ss.sweep(
-        rock, parameters, way, samples=count, method="sobol", seed=0, executor=executor, until=25.0, h=5e-3
+        rock, parameters, measures, samples=count, method="sobol", seed=0, executor=executor, until=25.0,
+        h=5e-3,
     )  # fmt: skip
 
 
-def check(found: SweepResult) -> None:
-    """Every rock stops where the formulas say, and as many reach the road."""
-    assert found.complete
-    assert found.solved.all()
-    release, m = found.parameters["release"], found.parameters["mu_roll"] / RADIUS
+def check(result: SweepResult) -> None:
+    """The runouts agree with the closed form, and so does the number of rocks that reach the road."""
+    assert result.complete
+    assert result.solved.all()
+    release, m = result.parameters["release"], result.parameters["mu_roll"] / RADIUS
     squared = 2.0 * GRAVITY / 1.4 * (math.sin(ANGLE) - m * math.cos(ANGLE)) * release
-    kept = (0.4 + math.cos(ANGLE) - m * math.sin(ANGLE)) / 1.4
-    known = kept**2 * squared / (2.0 * GRAVITY * m / 1.4)
-    runout = found.column("runout")
-    assert np.abs(found.column("speed at the end")).max() < 1e-3
-    assert np.abs(runout / known - 1.0).max() < 0.02
-    assert np.mean(known > 1.02 * ROAD) <= np.mean(runout > ROAD) <= np.mean(known > 0.98 * ROAD)
+    share = (0.4 + math.cos(ANGLE) - m * math.sin(ANGLE)) / 1.4
+    expected = share**2 * squared / (2.0 * GRAVITY * m / 1.4)
+    runout = result.column("runout")
+    assert np.abs(result.column("speed at the end")).max() < 1e-3
+    assert np.abs(runout / expected - 1.0).max() < 0.02
+    assert np.mean(expected > 1.02 * ROAD) <= np.mean(runout > ROAD) <= np.mean(expected > 0.98 * ROAD)
 
 
 if __name__ == "__main__":

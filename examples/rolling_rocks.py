@@ -1,8 +1,8 @@
-"""Round rocks roll out on level ground: the larger, the farther.
+"""Round rocks roll out on level ground; larger rocks roll farther.
 
-Purpose: rolling friction, a torque of at most mu_roll N against the turning. A sphere that rolls without
-slipping has 7/5 of its mass to stop: it slows down by (5/7) mu_roll g / R and rests after
-7 R v² / (10 mu_roll g), whatever it is made of. On a slope it stays where it is up to tan a = mu_roll / R.
+Purpose: use rolling friction, a torque of at most mu_roll N against rolling. A sphere that rolls without
+slipping has the effective mass 7/5 m: it decelerates by (5/7) mu_roll g / R and stops after 7 R v² / (10
+mu_roll g), independent of its density. On a slope it stays at rest up to tan a = mu_roll / R.
 """
 
 import math
@@ -16,7 +16,7 @@ RADII = (0.1, 0.15, 0.2, 0.25)  # m
 
 
 def roll(slope, speed, until, h):
-    """The run of four rocks beside each other on ground that falls in x by the angle `slope` [rad]."""
+    """Simulate four rocks side by side on ground that descends along x by the angle `slope` [rad]."""
     b = ss.WorldBuilder(gravity=(G * math.sin(slope), 0.0, -G * math.cos(slope)))
     b.material("stone", mu=0.8, mu_roll=MU_ROLL)
     b.body("ground", ss.Plane(), fixed=True, material="stone")
@@ -26,7 +26,7 @@ def roll(slope, speed, until, h):
             ss.Sphere(R),
             position=(0.0, 0.6 * k, R),
             velocity=(speed, 0.0, 0.0),
-            spin=(0.0, speed / R, 0.0),  # it rolls from the start
+            spin=(0.0, speed / R, 0.0),  # rolling from the start
             density=2600.0,
             material="stone",
         )
@@ -34,7 +34,7 @@ def roll(slope, speed, until, h):
 
 
 def main():
-    """How far each rock rolls on level ground, and how far on a slope between two of their limits [m]."""
+    """Distance of each rock on level ground [m], and on a slope between the limits of two rocks [m]."""
     level = roll(0.0, SPEED, until=2.2, h=2e-3)
     slope = math.atan(MU_ROLL / (0.5 * (RADII[1] + RADII[2])))
     started = roll(slope, 0.0, until=0.5, h=5e-3)
@@ -43,7 +43,7 @@ def main():
 
 
 def check(level, slope):
-    """Both closed forms: the ways to rest, and who stays on the slope."""
+    """The distances on level ground, and which rocks stay on the slope."""
     np.testing.assert_allclose(level, 0.7 * np.array(RADII) * SPEED**2 / (MU_ROLL * G), atol=2e-5)
     assert (np.abs(slope[:2]) < 1e-8).all()
     assert (slope[2:] > 1e-3).all()

@@ -1,8 +1,8 @@
-"""Solve the contact problem of a file, and judge the answer by hand.
+"""Solve the contact problem of a file, and check the solution by hand.
 
-Purpose: files in, certified answers out. `python solve_a_file.py problem.hdf5` takes an FCLIB file of yours;
-without one, a packing of 200 spheres is written first. The answer is then held against Coulomb's law in
-plain NumPy: |r_T| <= mu r_N, u_N >= 0, r_N u_N = 0, and friction takes all it can: -r_T·u_T = mu r_N |u_T|.
+Purpose: read a problem and certify its solution. `python solve_a_file.py problem.hdf5` solves your FCLIB
+file; without one, a packing of 200 spheres is written first. The solution is then compared with Coulomb's law
+in plain NumPy: |r_T| <= mu r_N, u_N >= 0, r_N u_N = 0, and maximum dissipation: -r_T·u_T = mu r_N |u_T|.
 """
 
 import sys
@@ -16,7 +16,7 @@ from stickslip import scenes
 
 
 def main(path=None):
-    """The answer to the problem in the file."""
+    """Solution of the problem in the file."""
     with tempfile.TemporaryDirectory() as folder:
         if path is None:
             path = Path(folder) / "packing.hdf5"
@@ -25,7 +25,7 @@ def main(path=None):
 
 
 def by_hand(solution):
-    """What is left of each line of the law, for r and u in units of their largest components."""
+    """Residual of each condition of the law, for r and u divided by their largest components."""
     problem = solution.problem
     if isinstance(problem, ss.GlobalProblem):  # M v = f + H r: eliminate v
         problem = ss.problem.reduce_to_contacts(problem).problem
@@ -33,17 +33,17 @@ def by_hand(solution):
     r, u = problem.K.rows(solution.r), problem.K.rows(problem.velocity(solution.r))
     r, u = r / np.abs(r).max(), u / np.abs(problem.u_free).max()
     r_t, u_t = np.linalg.norm(r[:, 1:], axis=1), np.linalg.norm(u[:, 1:], axis=1)
-    along = (r[:, 1:] * u[:, 1:]).sum(axis=1)
+    power = (r[:, 1:] * u[:, 1:]).sum(axis=1)
     return {
         "outside the cone": float(np.max(r_t - mu * r[:, 0])),
         "closing": float(np.max(-u[:, 0])),
         "normal work": float(np.abs(r[:, 0] * u[:, 0]).max()),
-        "friction work missing": float(np.abs(along + mu * r[:, 0] * u_t).max()),
+        "friction work missing": float(np.abs(power + mu * r[:, 0] * u_t).max()),
     }
 
 
 def check(solution):
-    """The judge accepts the answer, and so does the law written out."""
+    """The judge accepts the solution, and the conditions of the law hold."""
     assert solution.ok
     assert max(by_hand(solution).values()) < 1e-8
 

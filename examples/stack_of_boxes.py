@@ -1,8 +1,8 @@
-"""Ten boxes on each other stand still, and every step proves it.
+"""A stack of ten boxes stands still, and every step is certified.
 
-Purpose: read the certificate of a run. A solver without an exact law lets a stack creep or sink a little in
-every step; here each step is judged apart from the solver, the deepest overlap and the balance of energy are
-kept, and contact k carries the weight of the 10 - k boxes above it.
+Purpose: read the certificate of a run. With a relaxed law a stack creeps or sinks a little in every step.
+Here the judge checks each step independently of the solver, the run records the deepest penetration and the
+energy balance, and contact k carries the weight of the 10 - k boxes above it.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ BOXES, SIZE, G = 10, 0.1, 9.81  # -, m, m/s²
 
 
 def main():
-    """The run: one second of standing."""
+    """The run of one second."""
     b = ss.WorldBuilder()
     b.body("floor", ss.Plane(), fixed=True)
     for k in range(BOXES):
@@ -22,11 +22,11 @@ def main():
 
 
 def check(run):
-    """Nothing creeps, nothing sinks, every step is certified, and forces are those of statics."""
-    weight = 1000.0 * SIZE**3 * G  # density times volume times g
+    """No creep, no penetration, every step is certified, and the floor carries the weight."""
+    weight = 1000.0 * SIZE**3 * G  # density * volume * g
     assert run.ok.all()
     assert run.natural.max() <= run.tolerance
-    assert np.abs(run.q - run.q[0]).max() < 1e-8  # metres and quaternions alike
+    assert np.abs(run.q - run.q[0]).max() < 1e-8  # positions [m] and quaternions
     assert run.penetration.max() < 1e-9
     assert np.abs(run.balance).max() < 1e-9
     below = run.contact_table("box 0")

@@ -1,8 +1,8 @@
-"""A box is thrown onto a target by gradient descent through its impacts.
+"""Throw a box onto a target by gradient descent through its impacts.
 
-Purpose: the gradient of a whole run. A box strikes the floor with a corner, topples and slides to rest; where
-depends on how it was thrown. The adjoint of the run gives the gradient of the squared miss by the velocity
-at the start in one pass backwards, through every impact, and Polyak's step miss² / |gradient|² follows it.
+Purpose: compute the gradient of a whole run. A box hits the floor with a corner, topples and slides to rest.
+One backward pass of the adjoint gives the gradient of the squared distance to the target with respect to the
+initial velocity, through every impact; the descent takes Polyak's steps, distance² / |gradient|².
 """
 
 import math
@@ -18,8 +18,8 @@ TARGET = np.array([1.0, 0.3])  # m, on the floor
 FIRST, NEAR, MOST = np.array([1.0, 0.0, 0.5]), 0.015, 20  # m/s, m, -
 
 
-def thrown(velocity):
-    """The box as it leaves the hand, tilted and with a little spin."""
+def throw(velocity):
+    """World with the box at its release, tilted and with a small spin."""
     b = ss.WorldBuilder()
     b.material("wood", mu=MU)
     b.body("floor", ss.Plane(), fixed=True, material="wood")
@@ -28,37 +28,37 @@ def thrown(velocity):
     return b.build()
 
 
-def missed(state):
-    """Squared miss of the box, and its derivative by the coordinates of floor and box."""
+def cost(state):
+    """Squared distance of the box from the target, and its derivative by the coordinates of floor and box."""
     miss, dq = state.q[7:9] - TARGET, np.zeros(14)
     dq[7:9] = 2.0 * miss
     return miss @ miss, dq, None
 
 
 def main():
-    """The velocities that were tried [m/s], shape (k, 3), and the gradient of the miss at each."""
-    tried, found = [FIRST], []
+    """Initial velocities of all iterations [m/s], shape (k, 3), and the gradient at each."""
+    velocities, gradients = [FIRST], []
     for _ in range(MOST):
-        world = thrown(tried[-1])
-        g = ss.gradient(world, ss.gradients.AtEnd(missed), until=UNTIL, h=H, scheme="variational", by=("v",))
-        found.append(g)
+        world = throw(velocities[-1])
+        g = ss.gradient(world, ss.gradients.AtEnd(cost), until=UNTIL, h=H, scheme="variational", by=("v",))
+        gradients.append(g)
         if g.value < NEAR**2:
             break
         slope = g.gradient["v"][6:9]  # of the box; the floor is the first body
-        tried.append(tried[-1] - g.value / (slope @ slope) * slope)
-    return np.array(tried), found
+        velocities.append(velocities[-1] - g.value / (slope @ slope) * slope)
+    return np.array(velocities), gradients
 
 
-def check(tried, found):
-    """It hits; the first gradient is the one of differences; and the box rests on the floor, not in it."""
-    assert found[-1].value < NEAR**2 < found[0].value
-    way = 1e-4 * found[0].gradient["v"][6:9]
-    how = {"until": UNTIL, "h": H, "scheme": "variational", "tolerance": 1e-10}
-    ends = [ss.simulate(thrown(FIRST + sign * way), **how) for sign in (1.0, -1.0)]
-    (up, *_), (down, *_) = (missed(run.checkpoint().state) for run in ends)
-    assert abs((up - down) / (2.0 * found[0].gradient["v"][6:9] @ way) - 1.0) < 1e-2
+def check(velocities, gradients):
+    """It hits; the first gradient agrees with finite differences; the box rests on the floor."""
+    assert gradients[-1].value < NEAR**2 < gradients[0].value
+    change = 1e-4 * gradients[0].gradient["v"][6:9]
+    options = {"until": UNTIL, "h": H, "scheme": "variational", "tolerance": 1e-10}
+    ends = [ss.simulate(throw(FIRST + sign * change), **options) for sign in (1.0, -1.0)]
+    (up, *_), (down, *_) = (cost(run.checkpoint().state) for run in ends)
+    assert abs((up - down) / (2.0 * gradients[0].gradient["v"][6:9] @ change) - 1.0) < 1e-2
     assert max(run.penetration.max() for run in ends) < 1e-8
-    assert abs(found[-1].end.q[9] - 0.5 * SIZE) < 1e-6
+    assert abs(gradients[-1].end.q[9] - 0.5 * SIZE) < 1e-6
 
 
 if __name__ == "__main__":
@@ -69,7 +69,7 @@ if __name__ == "__main__":
     if len(sys.argv) > 1:
         curves, misses = [], [1e3 * math.sqrt(g.value) for g in gradients]
         for k in sorted({0, 1, len(throws) - 1}):
-            q = ss.simulate(thrown(throws[k]), until=UNTIL, h=H, scheme="variational").body("box").position
+            q = ss.simulate(throw(throws[k]), until=UNTIL, h=H, scheme="variational").body("box").position
             curves.append(Curve(f"throw {k + 1}", q[:, 0], q[:, 2]))
         side = Panel("Centre of the box, from the side", "x [m]", "z [m]", curves, equal=True)
         counts = np.arange(1.0, len(misses) + 1.0)

@@ -1,9 +1,9 @@
-"""A policy of 31 numbers learns to push a puck to targets, by gradients through contact.
+"""A policy with 31 parameters learns to push a puck to targets, by gradients through contact.
 
-Purpose: derivatives of a robot's steps, chained by hand. A finger can only push: the puck moves while it is
-touched, and rubs on the floor. The policy sees target, puck and finger and sets the force of the motor. The
-adjoint goes back over the steps of a run, `vjp` of each, and through the policy in between; Gauss-Newton
-takes the least change of the policy that would hit by these gradients. A folder as argument gets the picture.
+Purpose: chain derivatives of a robot's steps by hand. A finger can only push the puck, which slides on the
+floor with friction. The policy observes target, puck and finger, and sets the force of the motor. The adjoint
+is propagated backwards through the steps, by `vjp`, and through the policy; Gauss-Newton takes the smallest
+change of the policy that hits to first order. With a folder as argument, the figure is written to it.
 """
 
 import sys
@@ -18,13 +18,13 @@ MJCF = """<mujoco><option timestep=".025"/><default><geom friction=".3 .005 .000
     damping="2"/><geom size=".05" mass=".5" condim="1" priority="1"/></body>
   <body pos="0 0 .1"><joint name="puck" type="slide" axis="1 0 0"/><joint type="slide" axis="0 0 1"/>
     <geom size=".1" mass="1"/></body></worldbody><actuator><motor joint="finger"/></actuator></mujoco>"""
-FORCE, STEPS, ROUNDS, FAR = 12.0, 40, 8, 0.5  # N, -, -, most change of the policy in a round
-TARGETS, OTHER = (0.25, 0.45, 0.65), 0.55  # m; the other one is not trained
-SEE = np.array([[0.0, -1.0, 0.0], [-1.0, 1.0, 0.0]])  # puck to target, finger to puck
+FORCE, STEPS, ROUNDS, FAR = 12.0, 40, 8, 0.5  # N, -, -, largest change of the policy per iteration
+TARGETS, OTHER = (0.25, 0.45, 0.65), 0.55  # m; the policy is not trained on the other target
+SEE = np.array([[0.0, -1.0, 0.0], [-1.0, 1.0, 0.0]])  # observations: puck to target, finger to puck
 
 
 def pushed(prepared, p, target):
-    """Miss of the puck at the end [m], its gradient by the policy, and its way [m], shape (steps,)."""
+    """Final error of the puck [m], its gradient by the policy, and the path of the puck, shape (steps,)."""
     W, b, w, c = p[:20].reshape(5, 4), p[20:25], p[25:30], p[30]
     robot, state, memory, tape = prepared.robot, prepared.robot.start, None, []
     for _ in range(STEPS):
@@ -36,45 +36,45 @@ def pushed(prepared, p, target):
         tape.append((d, seen, hidden, out))
     gradient, on_q, on_v = np.zeros(p.size), np.array([0.0, 1.0, 0.0]), np.zeros(3)
     for d, seen, hidden, out in reversed(tape):
-        back = d.vjp(q=on_q, v=on_v, by=("q", "v", "ctrl"))
-        on_out = back["ctrl"][0] * FORCE * (1.0 - out**2)
+        adjoint = d.vjp(q=on_q, v=on_v, by=("q", "v", "ctrl"))
+        on_out = adjoint["ctrl"][0] * FORCE * (1.0 - out**2)
         on_seen = W.T @ (on_hidden := on_out * w * (1.0 - hidden**2))
         gradient += np.concatenate([np.outer(on_hidden, seen).ravel(), on_hidden, on_out * hidden, [on_out]])
-        on_q, on_v = back["q"] + SEE.T @ on_seen[:2], back["v"] + 0.2 * np.append(on_seen[2:], 0.0)
+        on_q, on_v = adjoint["q"] + SEE.T @ on_seen[:2], adjoint["v"] + 0.2 * np.append(on_seen[2:], 0.0)
     return state.q[1] - target, gradient, np.array([d.step.state.q[1] for d, *_ in tape])
 
 
 def main():
-    """Misses of all rounds [m], shape (rounds, targets), ways of the puck in them, and the policy."""
+    """Errors of all iterations [m], shape (rounds, targets), paths of the puck in them, and the policy."""
     prepared, rng = ss.schemes.PreparedRobot(ss.Robot.load(MJCF)), np.random.default_rng(0)
     p = np.concatenate([rng.normal(size=20), np.zeros(5), 0.1 * rng.normal(size=5), [0.3]])
-    kept = []
+    records = []
     for _ in range(ROUNDS):
-        miss, J, way = (np.array(one) for one in zip(*(pushed(prepared, p, x) for x in TARGETS), strict=True))
-        kept.append((miss, way))
-        change = -np.linalg.lstsq(J, miss, rcond=1e-3)[0]
+        error, J, path = map(np.array, zip(*(pushed(prepared, p, x) for x in TARGETS), strict=True))
+        records.append((error, path))
+        change = -np.linalg.lstsq(J, error, rcond=1e-3)[0]
         p = p + change * min(1.0, FAR / np.linalg.norm(change))
-    return *(np.array(one) for one in zip(*kept, strict=True)), p
+    return *(np.array(part) for part in zip(*records, strict=True)), p
 
 
-def check(misses, ways, p):
-    """It hits, nearly so where it was not trained; the puck is only pushed; gradients are differences."""
-    assert np.abs(misses[-1]).max() < 0.01 < 0.1 * np.abs(misses[0]).max()
-    assert (np.diff(ways) > -1e-9).all()
+def check(errors, paths, p):
+    """It hits, also nearly the other target; the puck is only pushed; gradients equal finite differences."""
+    assert np.abs(errors[-1]).max() < 0.01 < 0.1 * np.abs(errors[0]).max()
+    assert (np.diff(paths) > -1e-9).all()
     prepared, change = ss.schemes.PreparedRobot(ss.Robot.load(MJCF)), np.random.default_rng(1).normal(size=31)
-    miss, gradient, _ = pushed(prepared, p, OTHER)
+    error, gradient, _ = pushed(prepared, p, OTHER)
     up, down = (pushed(prepared, p + sign * change, OTHER)[0] for sign in (1e-6, -1e-6))
-    assert abs(miss) < 0.05
+    assert abs(error) < 0.05
     assert abs((up - down) / 2e-6 / (gradient @ change) - 1.0) < 1e-5
 
 
 if __name__ == "__main__":
-    missed, courses, numbers = main()
-    check(missed, courses, numbers)
-    print(f"misses of {1e3 * missed[0]} mm at first, {1e3 * missed[-1]} mm after {ROUNDS} rounds")
+    errors, paths, policy = main()
+    check(errors, paths, policy)
+    print(f"errors of {1e3 * errors[0]} mm at first, {1e3 * errors[-1]} mm after {ROUNDS} iterations")
     if len(sys.argv) > 1:
-        t, number, own = 0.025 * np.arange(1, STEPS + 1), np.arange(1.0, ROUNDS + 1), list(enumerate(TARGETS))
-        shown = [Curve(f"round {k + 1}, to {x} m", t, courses[k, i]) for k in (0, ROUNDS - 1) for i, x in own]
-        falls = [Curve(f"to {x} m", number, 1e3 * np.abs(missed[:, i])) for i, x in own]
-        panels = [Panel("Puck", "t [s]", "x [m]", shown), Panel("Miss", "round", "[mm]", falls, log_y=True)]
+        t, k, aims = 0.025 * np.arange(1, STEPS + 1), np.arange(1.0, ROUNDS + 1), list(enumerate(TARGETS))
+        shown = [Curve(f"round {j + 1}, to {x} m", t, paths[j, i]) for j in (0, ROUNDS - 1) for i, x in aims]
+        falls = [Curve(f"to {x} m", k, 1e3 * np.abs(errors[:, i])) for i, x in aims]
+        panels = [Panel("Puck", "t [s]", "x [m]", shown), Panel("Error", "round", "[mm]", falls, log_y=True)]
         draw(Figure("A policy learns to push", panels), f"{sys.argv[1]}/train_policy.png")

@@ -1,9 +1,9 @@
-"""Simulate, save, and leave a page that plays in any browser, offline.
+"""Simulate, save, and export a page that plays in any browser, offline.
 
-Purpose: from bodies to something to look at. A loose heap of boxes, balls and capsules falls on the floor;
-the run is saved, read back bit for bit, and exported as one HTML file with shapes, contacts, forces and the
-certificate beside the time. `stickslip view heap.h5` opens the same run in the viewer. The still picture
-needs the extra `plots`. With a folder as argument the page and the picture are left there.
+Purpose: visualise a run. A loose heap of boxes, balls and capsules falls on the floor; the run is saved, read
+back bit for bit, and exported as one HTML file with shapes, contacts, forces and the certificate of each
+time. `stickslip view heap.h5` shows the same run in the viewer. The still picture requires the extra `plots`.
+With a folder as argument, the page and the picture are written to it.
 """
 
 import sys
@@ -17,7 +17,7 @@ from stickslip.view import draw_world, export_html
 
 
 def main(until=0.3):
-    """The run, the same read from its file, and the text of the page."""
+    """The run, the run read from its file, and the text of the page."""
     b = ss.WorldBuilder()
     b.material("default", mu=0.6, e=0.2)
     b.body("floor", ss.Plane(), fixed=True)
@@ -34,7 +34,7 @@ def main(until=0.3):
 
 
 def check(run, stored, page):
-    """Every step was certified, the file is the run, and the page is whole and small."""
+    """Every step is certified, the file equals the run, and the page is complete and small."""
     assert run.ok.all()
     assert np.abs(run.balance).max() < 1e-9 * run.energy[0]
     assert np.array_equal(stored.q, run.q)
@@ -45,9 +45,9 @@ def check(run, stored, page):
 
 
 if __name__ == "__main__":
-    found = main(until=1.0)
-    check(*found)
-    print(found[0])
+    run, stored, page = main(until=1.0)
+    check(run, stored, page)
+    print(run)
     if len(sys.argv) > 1:
-        Path(sys.argv[1], "heap.html").write_text(found[2], encoding="utf-8")
-        draw_world(found[0], Path(sys.argv[1], "view_it.png"), size=(4.0, 2.4))
+        Path(sys.argv[1], "heap.html").write_text(page, encoding="utf-8")
+        draw_world(run, Path(sys.argv[1], "view_it.png"), size=(4.0, 2.4))

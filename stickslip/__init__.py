@@ -18,8 +18,8 @@
     robot = ss.Robot.load("robot.xml")
     print(ss.simulate(robot, until=1.0, h=2e-3))
 
-What most models need is a name of this module; the rest stands in `ss.problem`, `ss.solvers`, `ss.schemes`,
-`ss.systems`, `ss.laws`, `ss.joints`, `ss.shapes`, ... Nothing heavy is imported until it is used.
+Most models need only names of this module; the others are in `ss.problem`, `ss.solvers`, `ss.schemes`,
+`ss.systems`, `ss.laws`, `ss.joints`, `ss.shapes`, ... Submodules are imported on first use.
 """
 
 from typing import TYPE_CHECKING, Any, overload
@@ -29,11 +29,11 @@ from stickslip.doors import door
 __version__ = "0.2.0"
 
 DEFAULT_SOLVER = "auto"
-"""The solver when none is named."""
+"""Default solver."""
 SYSTEM_TOLERANCE = 1e-10
-"""Tolerance of the steps of systems, unless given [-]."""
+"""Default tolerance of the steps of systems [-]."""
 WORLD_TOLERANCE = 1e-8
-"""Tolerance of the steps of worlds, unless given [-]."""
+"""Default tolerance of the steps of worlds [-]."""
 
 if TYPE_CHECKING:
     from stickslip import bench as bench

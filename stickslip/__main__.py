@@ -1,4 +1,4 @@
-"""`python -m stickslip`: the command line, where its script is not on the path."""
+"""`python -m stickslip`: the command line, for installations whose script is not on the path."""
 
 import sys
 

@@ -1,6 +1,6 @@
-"""What the public verbs are given in place of what they take: each such mistake has its advice.
+"""Checks of the main argument of public functions: wrong types raise errors with advice.
 
-The checks cost nothing where the argument is right; the rooms of the advice are imported where it is wrong.
+The checks are cheap for valid arguments; the modules needed for advice are imported only for invalid ones.
 """
 
 from pathlib import Path
@@ -10,22 +10,22 @@ from stickslip.names import suggestion
 from stickslip.state import ModelError
 
 
-def check_simulated(given: Any) -> None:
-    """A ModelError unless `given` can be carried through time."""
+def check_simulated(value: Any) -> None:
+    """Raise a ModelError unless `value` can be simulated."""
     from stickslip.mechanics.world import World
     from stickslip.systems.system import NonsmoothSystem
 
-    if isinstance(given, World | NonsmoothSystem):
+    if isinstance(value, World | NonsmoothSystem):
         return
     from stickslip.robots.robot import Robot
 
-    if not isinstance(given, Robot):
-        wanted = "a NonsmoothSystem, a World or a Robot"
-        raise ModelError(_moving_message("simulate", "system", given, wanted))
+    if not isinstance(value, Robot):
+        expected = "a NonsmoothSystem, a World or a Robot"
+        raise ModelError(_moving_message("simulate", "system", value, expected))
 
 
-def check_differentiated(verb: str, given: Any, wanted: str) -> None:
-    """A ModelError unless `given` has steps that can be differentiated; `wanted` says what the verb takes."""
+def check_differentiated(verb: str, value: Any, expected: str) -> None:
+    """Raise a ModelError unless the steps of `value` can be differentiated; `expected` lists valid types."""
     from stickslip.mechanics.world import World
     from stickslip.robots.robot import Robot
     from stickslip.schemes.body_world import PreparedWorld
@@ -35,58 +35,58 @@ def check_differentiated(verb: str, given: Any, wanted: str) -> None:
     from stickslip.systems.system import NonsmoothSystem
 
     steps = World | PreparedWorld | NonsmoothSystem | Family | PreparedSystem | Robot | PreparedRobot
-    if not isinstance(given, steps):
+    if not isinstance(value, steps):
         role = "thing" if verb == "differentiate" else "world"
-        raise ModelError(_moving_message(verb, role, given, wanted))
+        raise ModelError(_moving_message(verb, role, value, expected))
 
 
-def check_solved(given: Any) -> None:
-    """A TypeError if `given` is a known mistake in the place of a problem; solvers judge the rest."""
+def check_solved(value: Any) -> None:
+    """Raise a TypeError if `value` is a known mistake for a problem; solvers check other types."""
     from stickslip.problem.solution import AnyProblem
 
-    if isinstance(given, AnyProblem):
+    if isinstance(value, AnyProblem):
         return
-    advice = _problem_advice(given)
+    advice = _problem_advice(value)
     if advice:
-        raise TypeError(f"a problem is needed, not {_called(given)}: {advice}")
+        raise TypeError(f"a problem is needed, not {_called(value)}: {advice}")
 
 
-def _called(given: Any) -> str:
-    return f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
+def _called(value: Any) -> str:
+    return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
 
 
-def _moving_message(verb: str, role: str, given: Any, wanted: str) -> str:
-    advice = _moving_advice(verb, given)
-    return f"{role} is {_called(given)}, expected {wanted}" + (f": {advice}" if advice else "")
+def _moving_message(verb: str, role: str, value: Any, expected: str) -> str:
+    advice = _moving_advice(verb, value)
+    return f"{role} is {_called(value)}, expected {expected}" + (f": {advice}" if advice else "")
 
 
-def _moving_advice(verb: str, given: Any) -> str:
-    """What to do with something that is neither a world nor a system."""
+def _moving_advice(verb: str, value: Any) -> str:
+    """Return advice for an object that is neither a world nor a system."""
     from stickslip.mechanics.builder import WorldBuilder
     from stickslip.problem.solution import AnyProblem, Solution
     from stickslip.scenes.scenario import Scenario
     from stickslip.simulation.trajectory import Trajectory
     from stickslip.systems.dynamics import FirstOrderDynamics, SecondOrderDynamics
 
-    if isinstance(given, WorldBuilder):
+    if isinstance(value, WorldBuilder):
         return f"call .build() first, {verb}(builder.build(), ...)"
-    if isinstance(given, FirstOrderDynamics | SecondOrderDynamics):
-        return f"wrap it in a system, NonsmoothSystem([{given.name}], [interactions])"
-    if isinstance(given, list | tuple):
+    if isinstance(value, FirstOrderDynamics | SecondOrderDynamics):
+        return f"wrap it in a system, NonsmoothSystem([{value.name}], [interactions])"
+    if isinstance(value, list | tuple):
         return "combine the systems, NonsmoothSystem([systems], [interactions])"
-    if isinstance(given, Scenario):
+    if isinstance(value, Scenario):
         return f"pass its model, {verb}(scene.system, ...)"
-    if isinstance(given, Trajectory):
+    if isinstance(value, Trajectory):
         return "pass its model, run.source, and start=run.checkpoint() to continue from its end"
-    if isinstance(given, Solution | AnyProblem):
+    if isinstance(value, Solution | AnyProblem):
         return "a problem has no time; use solve(problem)"
-    if isinstance(given, str | Path):
-        return _name_advice(str(given), f"{verb}({{}}, ...)")
+    if isinstance(value, str | Path):
+        return _name_advice(str(value), f"{verb}({{}}, ...)")
     return ""
 
 
-def _problem_advice(given: Any) -> str:
-    """What to do with something that is no problem."""
+def _problem_advice(value: Any) -> str:
+    """Return advice for an object that is not a problem."""
     from stickslip.files.record import ProblemRecord
     from stickslip.mechanics.builder import WorldBuilder
     from stickslip.mechanics.world import World
@@ -95,33 +95,33 @@ def _problem_advice(given: Any) -> str:
     from stickslip.scenes.scenario import Scenario
     from stickslip.systems.system import NonsmoothSystem
 
-    if isinstance(given, World | NonsmoothSystem | Scenario):
-        model = "scene.system" if isinstance(given, Scenario) else "it"
+    if isinstance(value, World | NonsmoothSystem | Scenario):
+        model = "scene.system" if isinstance(value, Scenario) else "it"
         return f"simulate({model}, until=..., h=...) simulates it, with one problem in each step"
-    if isinstance(given, WorldBuilder):
+    if isinstance(value, WorldBuilder):
         return "call .build() and simulate the world: simulate(builder.build(), until=..., h=...)"
-    if isinstance(given, str | Path):
-        return _name_advice(str(given), "solve({})")
-    if isinstance(given, ProblemRecord):
+    if isinstance(value, str | Path):
+        return _name_advice(str(value), "solve({})")
+    if isinstance(value, ProblemRecord):
         return "pass its problem, solve(record.problem)"
-    if isinstance(given, Solution | ProgramSolution):
+    if isinstance(value, Solution | ProgramSolution):
         return "this is a solution; its problem is solution.problem"
-    if hasattr(given, "problem") and hasattr(given, "recover"):
+    if hasattr(value, "problem") and hasattr(value, "recover"):
         return "pass its problem, solve(conversion.problem), and convert the answer by conversion.recover"
-    if hasattr(given, "__array__"):
+    if hasattr(value, "__array__"):
         return "build one from the arrays, ContactProblem(W, u_free, coulomb(mu))"
     return ""
 
 
 def _name_advice(text: str, call: str) -> str:
-    """For a text: it names a scene, or a file that is to be read."""
+    """Return advice for a text, which may be the name of a scene or a file."""
     from stickslip import scenes
 
     solves = call.startswith("solve")
     known = scenes.names(scenes.PROBLEM if solves else scenes.RUN)
     if text in known:
-        made = f"scenes.make({text!r})" + ("" if solves else ".system")
-        return f"make the scene, {call.format(made)}"
+        example = f"scenes.make({text!r})" + ("" if solves else ".system")
+        return f"make the scene, {call.format(example)}"
     if not solves and Path(text).suffix.lower() in (".toml", ".json"):
         return f"load the model first, {call.format(f'load({text!r})')}"
     if Path(text).suffix:

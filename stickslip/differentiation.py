@@ -1,4 +1,4 @@
-"""The verbs that differentiate: here names of solvers become solvers, as `solve` and `simulate` have it."""
+"""Public functions that differentiate, with solvers created from their names as in `solve` and `simulate`."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from stickslip.schemes.step import Memory, Scheme
 
 TOLERANCE = 1e-10
-"""Of the steps that are differentiated, unless given [-]: a derivative is as good as the answer it is of."""
+"""Default tolerance of differentiated steps [-]: derivatives are as accurate as the solution."""
 
 MOVING = "a World, a NonsmoothSystem, a Family or a Robot"
-"""What has steps."""
+"""Models that have steps, for messages."""
 FRAMEWORKS = ("jax", "torch")
-"""Whose functions steps can be."""
+"""Frameworks for which steps can be converted to functions."""
 
 
 @overload
@@ -104,20 +104,22 @@ def differentiate(
     check_differentiated("differentiate", thing, f"a Solution, {MOVING}")
     if u_before is not None:
         raise ModelError("u_before applies to solutions; a step contains its velocities before")
-    made = made_solver(solver, TOLERANCE if tolerance is None else tolerance)
+    instance = made_solver(solver, TOLERANCE if tolerance is None else tolerance)
     if isinstance(thing, Robot | PreparedRobot):
         from stickslip.gradients.robot_step import robot_derivative
 
-        return robot_derivative(thing, state, h=h, solver=made, scheme=scheme, memory=memory, kappa=kappa)
+        return robot_derivative(thing, state, h=h, solver=instance, scheme=scheme, memory=memory, kappa=kappa)
     if h is None:
         raise ModelError("h is missing: differentiate(world, state, h=...)")
     if isinstance(thing, NonsmoothSystem | Family | PreparedSystem):
         from stickslip.gradients.system_step import system_derivative
 
-        return system_derivative(thing, state, h=h, solver=made, scheme=scheme, memory=memory, kappa=kappa)
+        return system_derivative(
+            thing, state, h=h, solver=instance, scheme=scheme, memory=memory, kappa=kappa
+        )
     from stickslip.gradients.step import step_derivative
 
-    return step_derivative(thing, state, h=h, solver=made, scheme=scheme, memory=memory, kappa=kappa)
+    return step_derivative(thing, state, h=h, solver=instance, scheme=scheme, memory=memory, kappa=kappa)
 
 
 def gradient(
@@ -152,8 +154,8 @@ def gradient(
     from stickslip.gradients.trajectory import trajectory_gradient
 
     check_differentiated("gradient", world, MOVING)
-    made = made_solver(solver, tolerance)
-    return trajectory_gradient(world, loss, until=until, h=h, solver=made, **how)
+    instance = made_solver(solver, tolerance)
+    return trajectory_gradient(world, loss, until=until, h=h, solver=instance, **how)
 
 
 def sensitivity(
@@ -182,8 +184,8 @@ def sensitivity(
     from stickslip.gradients.trajectory_sensitivity import trajectory_sensitivity
 
     check_differentiated("sensitivity", world, MOVING)
-    made = made_solver(solver, tolerance)
-    return trajectory_sensitivity(world, until=until, h=h, by=by, solver=made, **how)
+    instance = made_solver(solver, tolerance)
+    return trajectory_sensitivity(world, until=until, h=h, by=by, solver=instance, **how)
 
 
 def step_function(
@@ -218,15 +220,15 @@ def step_function(
         raise ModelError(f"unknown framework {framework!r}; {alternatives(framework, FRAMEWORKS)}")
     check_differentiated("step_function", world, MOVING)
     module = import_module(f"stickslip.bridges.{framework}_step")
-    made = made_solver(solver, tolerance)
+    instance = made_solver(solver, tolerance)
     function: Callable[..., tuple[Any, Any]] = getattr(module, f"{framework}_step")(
-        world, h, solver=made, **how
+        world, h, solver=instance, **how
     )
     return function
 
 
 def made_solver(solver: Any, tolerance: float) -> Any:
-    """The solver that a name stands for, made with `tolerance`; a solver as it is."""
+    """Return the solver of a name, created with `tolerance`; a solver object is returned as it is."""
     from stickslip.solvers import registry
 
     return registry.make(solver, tolerance=tolerance) if isinstance(solver, str) else solver

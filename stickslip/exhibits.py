@@ -12,37 +12,37 @@ import numpy as np
 from stickslip.problem.checks import Array
 
 Cell = str | int | float | bool | None
-"""What a table holds: text, a number, yes or no, or None where nothing was run."""
+"""Content of a table cell: text, a number, yes or no, or None if nothing was run."""
 
 NOT_RUN = "not run"
-"""How a cell without a value is shown."""
+"""Text of a cell without a value."""
 
 GUIDE = -1
-"""Colour of a curve that is no data: thin and grey, such as the bound that the others keep."""
+"""Colour of a curve that is not data, thin and grey, such as a bound."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: its heading, and how its numbers are written."""
+    """A column of a table: its heading, and the format of its numbers."""
 
     name: str
-    """Heading, with the unit in brackets where there is one."""
+    """Heading, with the unit in brackets if any."""
     form: str = ".4g"
     """Format of floating-point cells, as of `format`: ".10g" for ten digits; or "power", see `power`."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A titled table; a column may be given by its name alone."""
+    """A titled table; a column may be given as its name."""
 
     title: str
-    """What the table shows, one line."""
+    """Title of the table, one line."""
     columns: Sequence[Column | str]
     """Headings, from left to right."""
     rows: Sequence[Sequence[Cell]]
     """Cells of each row, as many as there are columns."""
     note: str = ""
-    """What a reader must know to read it; printed below."""
+    """Note below the table."""
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -51,8 +51,11 @@ class Table:
 
     @classmethod
     def of(cls, title: str, items: Iterable[Any], *columns: tuple[Any, ...], note: str = "") -> Table:
-        """A row for each item: of every column its heading, its format where it has one, and its cell, a
-        function of the item, or of the parts of one that is a tuple. NumPy's numbers become plain ones."""
+        """Return a table with one row per item.
+
+        Each column is (heading, cell) or (heading, format, cell), where cell is a function of the item, or of
+        its parts if it is a tuple. NumPy numbers are converted to plain ones.
+        """
         cells: list[Callable[..., Any]] = [column[-1] for column in columns]
         rows = [[cell(*item) if type(item) is tuple else cell(item) for cell in cells] for item in items]
         plain = [tuple(x.item() if isinstance(x, np.generic) else x for x in row) for row in rows]
@@ -65,7 +68,7 @@ class Table:
 
     @property
     def numeric(self) -> tuple[str, ...]:
-        """Names of the columns that hold numbers (and gaps) only."""
+        """Names of the columns with only numbers (and missing values)."""
         return tuple(
             column.name
             for k, column in enumerate(self._columns)
@@ -74,7 +77,7 @@ class Table:
         )
 
     def text(self) -> list[tuple[str, ...]]:
-        """The cells as they are shown."""
+        """Return the cells as text."""
         return [
             tuple(shown(cell, column.form) for cell, column in zip(row, self._columns, strict=True))
             for row in self.rows
@@ -90,7 +93,7 @@ class Curve:
     """One line of a panel."""
 
     name: str
-    """For the legend; curves of one name share an entry and a colour."""
+    """Name in the legend; curves of one name share an entry and a colour."""
     x: Array
     """Abscissae, in the unit of the panel [-], shape (points,)."""
     y: Array
@@ -98,7 +101,7 @@ class Curve:
     style: str = "-"
     """Line style of Matplotlib, or "o" or "x" for points alone."""
     colour: int | None = None
-    """Its number in the palette, or `GUIDE`; the next that is free if None."""
+    """Index in the palette, or `GUIDE`; None for the next free colour."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,13 +123,13 @@ class Panel:
     """One pair of axes."""
 
     title: str
-    """Above the axes."""
+    """Title above the axes."""
     x_label: str
     """Quantity and unit along x."""
     y_label: str
     """Quantity and unit along y."""
     curves: Sequence[Curve]
-    """What is drawn, in order."""
+    """Curves in drawing order."""
     log_x: bool = False
     """Whether x is logarithmic."""
     log_y: bool = False
@@ -134,11 +137,11 @@ class Panel:
     steps: bool = False
     """Whether the curves are step functions, constant to the right of each point."""
     level: float | None = None
-    """A dotted horizontal line, such as a tolerance, in the unit of y."""
+    """Ordinate of a dotted horizontal line, such as a tolerance, in the unit of y."""
     y_range: tuple[float, float] | None = None
-    """Ends of the y axis, in the unit of y; what the curves need if None."""
+    """Range of the y axis, in the unit of y; automatic if None."""
     equal: bool = False
-    """Whether a length along x is drawn as long as along y, in fine lines: for views of bodies."""
+    """Whether x and y have equal scales, with fine lines: for views of bodies."""
     heat: HeatMap | None = None
     """Numbers as colours, behind the curves."""
 
@@ -148,13 +151,13 @@ class Figure:
     """Panels in rows of `across`, under one title."""
 
     title: str
-    """Above all panels."""
+    """Title above all panels."""
     panels: Sequence[Panel]
-    """Row by row."""
+    """Panels, row by row."""
     across: int = 2
-    """Panels in a row."""
+    """Number of panels in a row."""
     note: str = ""
-    """What a reader must know to read it; below the panels."""
+    """Note below the panels."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,13 +169,13 @@ class Section:
     text: Sequence[str] = ()
     """Paragraphs, plain text."""
     tables: Sequence[Table] = ()
-    """In their order."""
+    """Tables of the section."""
     figures: Sequence[Figure] = ()
-    """In their order, after the tables."""
+    """Figures of the section, after the tables."""
     code: str = ""
     """Commands or settings, shown as they are."""
     folded: bool = False
-    """Whether it begins closed, where a medium can: long tables."""
+    """Whether it is initially folded, if the medium permits: for long tables."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,15 +183,15 @@ class Page:
     """A whole report: one file for a browser, or text for a paper."""
 
     title: str
-    """Of the page."""
+    """Title of the page."""
     summary: Sequence[str]
-    """What a hurried reader reads, a sentence each."""
+    """Summary, one sentence each."""
     sections: Sequence[Section]
-    """In their order."""
+    """Sections of the page."""
 
 
 def shown(cell: Cell, form: str = ".4g") -> str:
-    """A cell as text: None is "not run", an infinite or undefined number a dash."""
+    """Return a cell as text: None is "not run", an infinite or undefined number a dash."""
     if cell is None:
         return NOT_RUN
     if isinstance(cell, bool | np.bool_):
@@ -201,7 +204,7 @@ def shown(cell: Cell, form: str = ".4g") -> str:
 
 
 def power(number: float) -> str:
-    """A number such as a tolerance as it is typed: 1e-8; no digit is lost."""
+    """Return a number such as a tolerance in short form, 1e-8, without loss of digits."""
     mantissa, _, exponent = np.format_float_scientific(number, trim="-").partition("e")
     return f"{mantissa}e{int(exponent)}"
 

@@ -1,6 +1,6 @@
-"""Packages that not every user needs: imported on use, with one sentence that says what installs them.
+"""Optional packages: imported on use, with an error that contains the command to install them.
 
-`pyproject.toml` has the extras, and `EXTRA_OF` the packages that each of them brings.
+`pyproject.toml` defines the extras, and `EXTRA_OF` the packages that each of them installs.
 """
 
 from importlib import import_module
@@ -21,13 +21,13 @@ EXTRA_OF = {
 
 
 class MissingPackage(ImportError):  # noqa: N818 (an absent package is not an error of ours)
-    """A package that is not installed or cannot be used; the message says what to do."""
+    """Exception for a package that is not installed or cannot be used; the message contains the remedy."""
 
 
 def needed(module: str, what: str) -> Any:
-    """The module `module` of a package in `EXTRA_OF`.
+    """Import and return the module `module` of a package in `EXTRA_OF`.
 
-    what: what it is needed for, as the subject of the sentence of `MissingPackage`.
+    what: the feature that needs it, as the subject of the message of `MissingPackage`.
     """
     try:
         return import_module(module)
@@ -39,17 +39,17 @@ def needed(module: str, what: str) -> Any:
 
 
 def advice(package: str) -> str:
-    """What to do where a package of `EXTRA_OF` is missing."""
+    """Return the advice for a missing package of `EXTRA_OF`."""
     return f"install it with: {pip_command(package)}"
 
 
 def pip_command(package: str) -> str:
-    """The command that installs a package of `EXTRA_OF`."""
+    """Return the command that installs a package of `EXTRA_OF`."""
     return f'pip install "stickslip[{EXTRA_OF[package]}]"'
 
 
 def explained(error: ImportError, what: str) -> ImportError:
-    """`MissingPackage` for the failed import of a package in `EXTRA_OF`, any other error as it is."""
+    """Return `MissingPackage` for a failed import of a package in `EXTRA_OF`, other errors unchanged."""
     package = (error.name or "").split(".")[0]
     if not isinstance(error, ModuleNotFoundError) or package not in EXTRA_OF:
         return error

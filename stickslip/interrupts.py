@@ -1,15 +1,16 @@
-"""Signals during long work: none is lost, and none cuts work where that would do harm.
+"""Signals during long computations: none is lost, and none interrupts code that must not be interrupted.
 
-Python runs the handler of a signal between any two bytecodes of the main thread, and what it raises (the
-KeyboardInterrupt of Ctrl+C) goes up from there. Two places cannot bear that. Compiled code that calls Python
-functions back loses the exception: ctypes prints it and returns. Bookkeeping that is cut short is wrong. And
-an exception that does go up may be caught on its way, or be turned into another one by compiled code.
+Python runs the handler of a signal between any two bytecodes of the main thread, and an exception that it
+raises (the KeyboardInterrupt of Ctrl+C) propagates from there. Two places do not tolerate that. Compiled code
+with callbacks to Python loses the exception: ctypes prints it and returns. Interrupted bookkeeping is left
+inconsistent. Moreover, a propagating exception may be caught on the way, or be converted by compiled code.
 
-Within `Interrupts` every handler still runs at once, but what it raises is noted. It goes up at once from
-work that may be cut anywhere (`run`), and from the next `check` otherwise. It tells compiled code to stop.
+Within `Interrupts` handlers still run immediately, but their exceptions are stored, and compiled code is told
+to stop. A stored exception is raised immediately from code that may be interrupted anywhere (`run`),
+otherwise by the next `check`.
 
-Every solve is within one, so it must cost little: handlers are read and set by the functions behind those of
-`signal`, which turn numbers into enums, at ten times the cost.
+Every solve uses this class, so it must be fast: handlers are read and set by the functions behind those of
+`signal`, which convert numbers to enums and take ten times as long.
 """
 
 import ctypes
@@ -29,29 +30,29 @@ NAMES = (
     "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGBREAK", "SIGALRM", "SIGVTALRM", "SIGPROF", "SIGXCPU",
     "SIGUSR1", "SIGUSR2",
 )  # fmt: skip
-"""Signals that ask for an end, tell the time, or are the user's own: those whose handlers may raise."""
+"""Signals whose handlers may raise: termination, timers, and those reserved for users."""
 KNOWN = tuple(int(getattr(signal, name)) for name in NAMES if hasattr(signal, name))
-"""Numbers of those that this system has."""
+"""Numbers of these signals on this system."""
 CHECK_SIGNALS = ctypes.cast(ctypes.pythonapi.PyErr_CheckSignals, ctypes.c_void_p).value or 0
-"""Address of the function of CPython that runs handlers of signals that have arrived, in the main thread."""
+"""Address of the CPython function that runs the handlers of pending signals, in the main thread."""
 
 
 class Interrupts:
-    """Holds back what handlers of signals raise, while a `with` lasts.
+    """Context in which exceptions of signal handlers are stored instead of raised.
 
-    It changes only handlers written in Python, in the main thread, where they run: a signal that is ignored
-    stays ignored, and a handler that raises nothing ends nothing.
+    It replaces only handlers written in Python, in the main thread, where they run. An ignored signal stays
+    ignored, and a handler that raises nothing ends nothing.
     """
 
     __slots__ = ("_handlers", "_stop", "error", "hears", "open")
 
     def __init__(self, hears: bool = True) -> None:
-        """hears: whether compiled code asks for signals; it must not where it works without the lock."""
+        """hears: whether compiled code polls signals; it must not do so without the interpreter's lock."""
         self.hears = hears
         self.error: BaseException | None = None
-        """What ends the work: the first exception noted."""
+        """First stored exception."""
         self.open = False
-        """Whether what a handler raises may go up at once."""
+        """Whether exceptions of handlers may propagate immediately."""
         self._stop: np.ndarray | None = None
         self._handlers: dict[int, Callable[[int, FrameType | None], Any]] = {}
 
@@ -62,10 +63,10 @@ class Interrupts:
                 if callable(handler):
                     self._handlers[number] = handler
                     set_handler(number, self._arrived)
-        except BaseException as error:  # raised by a handler that is not held back yet
+        except BaseException as error:  # raised by a handler that is not replaced yet
             self.release()
             other = threading.current_thread() is not threading.main_thread()
-            if not (other and isinstance(error, ValueError)):  # no handler can be set, and none runs, there
+            if not (other and isinstance(error, ValueError)):  # other threads neither set nor run handlers
                 raise
         return self
 
@@ -75,13 +76,15 @@ class Interrupts:
         self.release()
         if error is None and self.error is None:
             return
-        found = interrupt_behind(error) if self.error is None else self.error
-        if found is not None and found is not error:
-            raise found from None
+        interrupt = interrupt_behind(error) if self.error is None else self.error
+        if interrupt is not None and interrupt is not error:
+            raise interrupt from None
 
     def release(self) -> None:
-        """Put the handlers back, save those that were replaced meanwhile. What they raise goes up from now
-        on, be it in the midst of this: all are put back first."""
+        """Restore the handlers, except those replaced meanwhile.
+
+        Their exceptions propagate from now on, also during this call, but only after all are restored.
+        """
         self.open = True
         try:
             for number, handler in self._handlers.items():
@@ -92,38 +95,41 @@ class Interrupts:
             raise
 
     def note(self, error: BaseException) -> None:
-        """Remember `error`, unless another came first, and stop compiled code."""
+        """Store `error`, unless another one is stored, and stop compiled code."""
         if self.error is None:
             self.error = error
         if self._stop is not None:
             self._stop[0] = 1
 
     def flag(self, into: np.ndarray | None = None) -> np.ndarray:
-        """For compiled code that begins (`kernels/callables.py`): whether to stop, and the address of a
-        function that runs handlers of signals [-], shape (2,); `into` an array of before, or a new one."""
+        """Return the array for compiled code (`kernels/callables.py`) [-], shape (2,), int.
+
+        It contains whether to stop, and the address of the function that runs pending handlers. `into` is an
+        earlier array to reuse.
+        """
         self._stop = np.empty(2, np.int64) if into is None else into
         self._stop[0], self._stop[1] = self.error is not None, CHECK_SIGNALS if self.hears else 0
         return self._stop
 
     def check(self) -> None:
-        """Raise what was noted, if anything was."""
+        """Raise the stored exception, if any."""
         if self.error is not None:
             raise self.error
 
     def taken(self) -> BaseException | None:
-        """What was noted, for the caller to raise; it is then no longer noted here."""
-        found, self.error = self.error, None
-        return found
+        """Return the stored exception and forget it; the caller raises it."""
+        error, self.error = self.error, None
+        return error
 
     def run(self, work: Callable[..., Result], *arguments: Any, **named: Any) -> Result:
-        """What `work` returns; signals may end it anywhere, and end it here if it caught what they raised."""
+        """Return the result of `work`, which signals may interrupt anywhere; raise an interrupt it caught."""
         try:
             self.open = True
-            found = work(*arguments, **named)
+            result = work(*arguments, **named)
         finally:
             self.open = False
         self.check()
-        return found
+        return result
 
     def _arrived(self, number: int, frame: FrameType | None) -> None:
         try:
@@ -135,7 +141,7 @@ class Interrupts:
 
 
 def interrupt_behind(error: BaseException | None) -> KeyboardInterrupt | None:
-    """The interrupt that compiled code made a SystemError of, if it did."""
+    """Return the KeyboardInterrupt behind a SystemError of compiled code, if any."""
     cause: BaseException | None = error if isinstance(error, SystemError) else None
     while cause is not None and not isinstance(cause, KeyboardInterrupt):
         cause = cause.__cause__ or cause.__context__

@@ -1,4 +1,4 @@
-"""Joints: kinds of those of worlds, and relations that hold Newton–Euler bodies together."""
+"""Joints: kinds of joints of worlds, and relations that constrain Newton–Euler bodies."""
 
 from typing import TYPE_CHECKING
 

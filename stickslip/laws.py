@@ -1,18 +1,17 @@
-"""Nonsmooth laws: which set the multipliers live in, and what an impact prescribes.
+"""Nonsmooth laws: the set of the multipliers, and the impact law.
 
 A law relates the outputs y of a relation and its multipliers lam: -y lies in the normal cone of the
-set K at lam. `K` says all of it for complementarity (lam >= 0), equality (lam free), relay and box
-(lam in an interval). Contact laws add friction cones, and what the velocity after an impact owes to the
-velocity before it:
+set K at lam. `K` defines the law completely for complementarity (lam >= 0), equality (lam free), relay and
+box (lam in an interval). Contact laws add friction cones, and an impact law for the normal velocity:
 
 - Newton: u_N⁺ = -e u_N⁻. The law is stated on u_N⁺ + e u_N⁻.
-- Poisson: two phases. Compression ends with u_N = 0 and the impulse r_N^c; the expansion gives back
+- Poisson: two phases. Compression ends with u_N = 0 and the impulse r_N^c; expansion returns
   at least e r_N^c: r = r^c + r^e with r_N^e >= e r_N^c (Pfeiffer & Glocker 1996, chapter 8).
 
 Systems name a law for each interaction. In worlds every pair of materials has one, `world.law(one, other)`:
-steps read its coefficients from a table (`Materials.law`) and make K and the bias of their contacts from them
-(`kernels/bodies/assembly.py`). Compiled solvers evaluate the law in `kernels/local.py` (one contact solved
-exactly), `kernels/contact_law.py` (how far an impulse is from it) and `kernels/cones.py` (projection on K).
+steps read its coefficients from a table (`Materials.law`), from which they compute K and the bias of their
+contacts (`kernels/bodies/assembly.py`). Compiled solvers evaluate the law in `kernels/local.py` (exact
+one-contact solves), `kernels/contact_law.py` (residuals) and `kernels/cones.py` (projection onto K).
 """
 
 from abc import ABC, abstractmethod
@@ -33,11 +32,11 @@ __all__ = ["Box", "Complementarity", "Equality", "Law", "Mixed", "NewtonImpact",
 
 Coefficients = float | Sequence[float]
 COEFFICIENTS = ("mu", "mu_roll", "mu_spin", "e")
-"""What a contact law is made of, in the order in which tables have it."""
+"""Coefficients of a contact law, in the order of their tables."""
 
 
 def coefficient_fault(name: str, value: Array, thing: str = "contact") -> str:
-    """What is wrong with one of `COEFFICIENTS`, of one contact or several; empty where nothing is."""
+    """Return what is wrong with values of one of `COEFFICIENTS`; empty if they are valid."""
     bad = ~((value >= 0.0) & ((value <= 1.0) if name == "e" else (value < np.inf)))
     if not bad.any():
         return ""
@@ -48,15 +47,17 @@ def coefficient_fault(name: str, value: Array, thing: str = "contact") -> str:
 
 
 def groups(coefficients: Array) -> BoolArray:
-    """Which `COEFFICIENTS` of contacts in space, shape (nc, 4), have a group of friction: that of sliding
-    always, those of rolling and spinning where they are not 0 [-], shape (nc, 4), bool."""
+    """Return which groups of friction contacts have, from `COEFFICIENTS` of shape (nc, 4) [-], (nc, 4), bool.
+
+    Sliding friction is always present, rolling and torsional friction if their coefficient is not 0.
+    """
     has = coefficients > 0.0
     has[:, 0], has[:, 3] = True, False
     return has
 
 
 def components(coefficients: Array) -> BoolArray:
-    """Which of N, T1, T2, rolling about t1, t2, torsion about n they have [-], shape (nc, 6), bool."""
+    """Return which of N, T1, T2, rolling about t1, t2, torsion about n they have [-], shape (nc, 6), bool."""
     return np.repeat(groups(coefficients)[:, [0, 1, 2]], (3, 2, 1), axis=1)
 
 
@@ -64,7 +65,7 @@ class Law(ABC):
     """Base class of laws."""
 
     impact: ClassVar[str] = ""
-    """`newton`, `poisson`, or nothing for a law without impacts."""
+    """`newton`, `poisson`, or empty for a law without impacts."""
 
     def __post_init__(self) -> None:
         try:
@@ -74,12 +75,12 @@ class Law(ABC):
             raise ProblemError(f"{type(self).__name__}: {error}") from None
 
     def _check(self) -> None:  # noqa: B027 (most laws are checked by making their set)
-        """Refuse fields that make no law."""
+        """Raise a ProblemError for invalid fields."""
 
     @property
     @abstractmethod
     def K(self) -> ProductSet:
-        """The set of the multipliers."""
+        """Set of the multipliers."""
 
     @property
     def size(self) -> int:
@@ -97,12 +98,12 @@ class Law(ABC):
         return self.K.offset[:-1][self.unilateral]
 
     def impulses(self, h: float) -> ProductSet:
-        """The set of the impulses over a step h [s]: bounds are forces and grow with h, cones do not."""
+        """Return the set of the impulses over a step h [s]: bounds, which are forces, scale with h."""
         K = self.K
         if not self._bounded:
             return K
         if h not in self._scaled:
-            self._scaled.clear()  # steps are mostly of one length
+            self._scaled.clear()  # only the last step length is cached
             self._scaled[h] = replace(K, lower=h * K.lower, upper=h * K.upper)
         return self._scaled[h]
 
@@ -120,9 +121,9 @@ class Law(ABC):
         return np.asarray(frozen(np.zeros(len(self.K))))
 
     def bias(self, u_before: Array) -> Array:
-        """Bias added to the velocity after the impact [m/s], shape (m,): e min(u_N⁻, 0) on the normals.
+        """Return the bias added to the velocity after the impact [m/s], (m,): e min(u_N⁻, 0) on the normals.
 
-        A contact that is already separating owes nothing (Siconos Developer's Notes 2017, (11.47)).
+        A contact that is already separating has no bias (Siconos Developer's Notes 2017, (11.47)).
         """
         bias = np.zeros(self.size)
         if self.impact == "newton":
@@ -131,12 +132,12 @@ class Law(ABC):
 
     @property
     def has_own_bias(self) -> bool:
-        """Whether `bias` is written anew, so that `restitution` alone does not tell what an impact owes."""
+        """Whether a subclass overrides `bias`, so that `restitution` does not determine the impact law."""
         return type(self).bias is not Law.bias
 
     @cached_property
     def _returned(self) -> Array:
-        """e of each normal [-]."""
+        """Restitution e of each normal [-]."""
         return self.restitution[self.unilateral]
 
 
@@ -240,27 +241,24 @@ class Relay(Law):
 
 @dataclass(frozen=True)
 class _Impact(Law):
-    """Unilateral contact with restitution, alone, with Coulomb friction, and with friction against rolling
-    and spinning."""
+    """Unilateral contact with restitution, optionally with Coulomb, rolling and torsional friction."""
 
     e: Coefficients = 0.0
     """Restitution [-], in [0, 1]; one number, or one per contact."""
     mu: Coefficients | None = None
     """Sliding friction [-]; None for a contact without friction, which has one component."""
     mu_roll: Coefficients | None = None
-    """Rolling friction [m]; with it a contact has two components more."""
+    """Rolling friction [m]; adds two components to a contact."""
     dimension: int = 3
     """2 or 3: components of a contact with sliding friction."""
     contacts: int = 1
     """Number of contacts that share the law and the relation."""
     mu_spin: Coefficients | None = None
-    """Torsional friction, against spinning about the normal [m]; with it a contact has one component more,
-    the last."""
+    """Torsional friction against spinning about the normal [m]; adds one component to a contact, the last."""
 
     @classmethod
     def of(cls, coefficients: ArrayLike) -> Self:
-        """The law of a contact in space with these `COEFFICIENTS`; friction against rolling and spinning is
-        left out where it is 0."""
+        """Return the law of a contact in 3D with these `COEFFICIENTS`, without rolling and torsion of 0."""
         mu, mu_roll, mu_spin, e = (float(x) for x in np.asarray(coefficients))
         return cls(e=e, mu=mu, mu_roll=mu_roll or None, mu_spin=mu_spin or None)
 
@@ -276,17 +274,17 @@ class _Impact(Law):
                 raise ProblemError(fault)
         if self.dimension not in (2, 3):
             raise ProblemError(f"dimension is {self.dimension}; it must be 2 or 3")
-        for name, what in (("mu_roll", "rolling"), ("mu_spin", "torsional")):
+        for name, adjective in (("mu_roll", "rolling"), ("mu_spin", "torsional")):
             if getattr(self, name) is None:
                 continue
             if self.mu is None:
                 raise ProblemError(f"{name} needs mu as well (0 for no sliding friction)")
             if self.dimension != 3:
-                raise ProblemError(f"{what} friction requires three dimensions")
+                raise ProblemError(f"{adjective} friction requires three dimensions")
 
     @cached_property
     def coefficients(self) -> Array:
-        """`COEFFICIENTS` of each contact, 0 where it has none [-, m, m, -], shape (nc, 4)."""
+        """`COEFFICIENTS` of each contact, 0 if absent [-, m, m, -], shape (nc, 4)."""
         table = np.zeros((self.contacts, len(COEFFICIENTS)))
         for k, name in enumerate(COEFFICIENTS):
             value = getattr(self, name)
@@ -322,9 +320,7 @@ class NewtonImpact(_Impact):
 
 @dataclass(frozen=True)
 class PoissonImpact(_Impact):
-    """Unilateral contact with Poisson's impact law: a second phase returns e times the impulse of the
-    compression.
-    """
+    """Unilateral contact with Poisson's impact law: expansion returns e times the impulse of compression."""
 
     impact: ClassVar[str] = "poisson"
 
@@ -333,11 +329,11 @@ IMPACTS: dict[str, type[NewtonImpact] | type[PoissonImpact]] = {
     "newton": NewtonImpact,
     "poisson": PoissonImpact,
 }
-"""Contact laws by what an impact owes."""
+"""Contact laws by the name of their impact law."""
 
 
 def _settle(law: Law, *names: str) -> None:
-    """Make the coefficients of a law numbers and tuples: what a user's list becomes later does not matter."""
+    """Convert coefficients of a law to numbers and tuples, so that later changes of a list have no effect."""
     for name in names:
         value = getattr(law, name)
         if value is not None:

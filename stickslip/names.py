@@ -1,23 +1,23 @@
-"""Names that are not known: what a message says instead of them."""
+"""Unknown names: suggestions and lists of known names for messages."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 from itertools import islice
 
 LONGEST = 100
-"""Letters of a name that are compared; what is longer is no slip of the keyboard."""
+"""Largest length of a name for which suggestions are made."""
 SHORTEST = 3
-"""Letters from which on a part of a name stands for the whole."""
+"""Smallest length of a part of a name that matches the whole name."""
 LISTED = 12
-"""Names of bodies and the like that a message lists; there may be thousands of them."""
+"""Number of names of bodies and the like in a message; there may be thousands."""
 COMPARED = 10_000
-"""Most known names that are compared: a world may have a million bodies."""
+"""Largest number of known names that are compared: a world may have a million bodies."""
 
 
 def alternatives(name: object, names: Iterable[str], before: str = "known:", most: int | None = None) -> str:
-    """`known: admm, ...; did you mean 'nsgs'?`, without the question where no known name is close.
+    """Return `known: admm, ...; did you mean 'nsgs'?`, without the question if no known name is close.
 
-    before: words in front of the list of known names. most: how many of them it shows; None for all.
+    before: text before the list of known names. most: largest number of names listed; None for all.
     """
     known = list(names)
     close = suggestion(name, known)
@@ -25,18 +25,18 @@ def alternatives(name: object, names: Iterable[str], before: str = "known:", mos
 
 
 def listing(names: Iterable[str], most: int | None = None) -> str:
-    """The first `most` of the names, all for None, with commas between."""
+    """Return the first `most` names (None: all), separated by commas."""
     known = list(names)
-    more = ", ..." if most is not None and len(known) > most else ""
-    return (", ".join(known[:most]) or "none") + more
+    ellipsis = ", ..." if most is not None and len(known) > most else ""
+    return (", ".join(known[:most]) or "none") + ellipsis
 
 
 def suggestion(name: object, names: Iterable[str]) -> str:
-    """`did you mean 'nsgs'?` if a known name is close to `name`, otherwise nothing.
+    """Return `did you mean 'nsgs'?` if a known name is close to `name`, otherwise an empty text.
 
-    Case does not count, nor whether words are joined by `-`, `_` or a space. The measure and the limit of
-    closeness (0.6) are those of `difflib` (Ratcliff and Obershelp). Where nothing is that close, the first
-    known name that begins with `name`, or contains it, is taken, if `name` has at least SHORTEST letters.
+    Case and the separators `-`, `_` and space are ignored. The measure and threshold of similarity (0.6) are
+    those of `difflib` (Ratcliff and Obershelp). If no name is that close, the first known name that begins
+    with `name`, or contains it, is suggested, if `name` has at least SHORTEST letters.
     """
     if not isinstance(name, str) or len(name) > LONGEST:
         return ""

@@ -1,7 +1,7 @@
-"""Options of solvers and schemes: typed fields with a unit, a default, a range and a sentence.
+"""Options of solvers and schemes: typed fields with a unit, a default, a range and a description.
 
-`Options` checks every field against its range when it is made, so that an absurd value is a
-`ValueError` that names it, and a misspelt name a `TypeError`, before any computation.
+`Options` checks every field against its range on construction: an invalid value raises a `ValueError` that
+names it, and an unknown name a `TypeError`, before any computation.
 """
 
 import math
@@ -16,16 +16,16 @@ from stickslip.names import alternatives, suggestion
 from stickslip.renames import OPTIONS, current
 
 LARGEST_INT = 2**63 - 1
-"""Largest integer that kernels can count to."""
+"""Largest integer of kernels (64 bits)."""
 TRUTH = dict.fromkeys(("true", "yes", "on", "1"), True) | dict.fromkeys(("false", "no", "off", "0"), False)
-"""How a yes or no may be written."""
+"""Accepted spellings of true and false."""
 
 
 def option(
     default: Any, doc: str, *, unit: str = "-", low: float = -math.inf, high: float = math.inf,
     open_low: bool = False, open_high: bool = False, choices: tuple[str, ...] = (),
 ) -> Any:  # fmt: skip
-    """A field of options: default, sentence, unit, and the range or the choices it must keep."""
+    """Return a dataclass field of options with default, description, unit, and range or choices."""
     metadata = {
         "doc": doc, "unit": unit, "low": low, "high": high,
         "open_low": open_low, "open_high": open_high, "choices": choices,
@@ -34,18 +34,18 @@ def option(
 
 
 def tolerance_option(default: float = 1e-8) -> Any:
-    """The tolerance every solver has."""
+    """Return the option `tolerance` of solvers."""
     doc = "tolerance on the judge's natural and natural_scaled"
     return option(default, doc, low=0.0, high=1.0, open_low=True, open_high=True)
 
 
 def iterations_option(default: int, what: str = "iterations") -> Any:
-    """The iteration limit every solver has."""
+    """Return the option `max_iterations` of solvers."""
     return option(default, f"largest number of {what}", low=1)
 
 
 def kappa_option() -> Any:
-    """How smooth the law is that solvers of whole steps solve."""
+    """Return the option `kappa` of solvers of whole steps: smoothing of the law."""
     doc = (
         "point of the central path of a step of a world by scheme='variational' to stop at: γ s of gaps,"
         " β∘η of friction in N s m/s; 0 is its end"
@@ -57,9 +57,9 @@ def kappa_option() -> Any:
 class Options:
     """Base of every solver and scheme: a frozen set of checked options."""
 
-    def __new__(cls, *_: Any, **given: Any) -> Self:
-        """Refuse an unknown option before `__init__` does, which would not list the known ones."""
-        check_names(cls.__name__, given, fields(cls))
+    def __new__(cls, *_: Any, **values: Any) -> Self:
+        """Reject an unknown option before `__init__` does, whose message would not list the known ones."""
+        check_names(cls.__name__, values, fields(cls))
         return object.__new__(cls)
 
     def __post_init__(self) -> None:
@@ -73,16 +73,16 @@ class Options:
             check(type(self).__name__, spec, value)
 
 
-def check_names(owner: str, given: Iterable[str], known: Iterable[Field[Any]]) -> None:
-    """Refuse an option that `owner` does not have."""
-    names = [spec.name for spec in known]
-    for name in given:
-        if name not in names:
-            raise TypeError(f"{owner} has no option {name!r}; {alternatives(name, names, 'it has:')}")
+def check_names(owner: str, names: Iterable[str], known: Iterable[Field[Any]]) -> None:
+    """Raise a TypeError for an option that `owner` does not have."""
+    known_names = [spec.name for spec in known]
+    for name in names:
+        if name not in known_names:
+            raise TypeError(f"{owner} has no option {name!r}; {alternatives(name, known_names, 'it has:')}")
 
 
 def check(owner: str, spec: Field[Any], value: Any) -> None:
-    """Refuse a value of the wrong type or outside its range, naming option, value and range."""
+    """Raise a ValueError for a value of the wrong type or outside its range."""
     kind, meta = type(spec.default), spec.metadata
     wrong = isinstance(value, bool) != (kind is bool)
     if kind is float:
@@ -98,8 +98,8 @@ def check(owner: str, spec: Field[Any], value: Any) -> None:
     if meta["choices"]:
         if value not in meta["choices"]:
             close = suggestion(value, meta["choices"])
-            more = f"; {close}" if close else ""
-            raise ValueError(f"{owner}: {spec.name} must be one of {allowed(spec)}, got {value!r}{more}")
+            hint = f"; {close}" if close else ""
+            raise ValueError(f"{owner}: {spec.name} must be one of {allowed(spec)}, got {value!r}{hint}")
     elif kind in (int, float):
         low = meta["low"] < value if meta["open_low"] else meta["low"] <= value
         high = value < meta["high"] if meta["open_high"] else value <= meta["high"]
@@ -108,7 +108,7 @@ def check(owner: str, spec: Field[Any], value: Any) -> None:
 
 
 def allowed(spec: Field[Any]) -> str:
-    """The range of an option as text: `(0, 1)`, `[1, inf)`, `a, b`, `True, False`."""
+    """Return the range of an option as text: `(0, 1)`, `[1, inf)`, `a, b`, `True, False`."""
     meta = spec.metadata
     if meta["choices"]:
         return ", ".join(meta["choices"])
@@ -120,9 +120,10 @@ def allowed(spec: Field[Any]) -> str:
 
 
 def parsed(what: str, text: str, default: Any, within: str = "") -> Any:
-    """`text` as a value of the type of `default`: yes or no, a number, numbers between commas, or text.
+    """Convert `text` to the type of `default`: yes or no, a number, numbers separated by commas, or text.
 
-    Without a default a number where it is one. A ValueError names `what` it is and its range `within`.
+    Without a default, return a number if possible. A ValueError names the quantity `what` and its range
+    `within`.
     """
     kind = type(default)
     try:
@@ -133,11 +134,11 @@ def parsed(what: str, text: str, default: Any, within: str = "") -> Any:
         if kind in (tuple, list):
             return kind(float(part) for part in text.split(","))
     except (KeyError, ValueError):
-        wanted = {bool: "yes or no", int: "a whole number", float: "a number"}.get(
+        expected = {bool: "yes or no", int: "a whole number", float: "a number"}.get(
             kind, "numbers separated by commas"
         )
         within = f" in {within}" if within and kind is not bool else ""
-        raise ValueError(f"{what} takes {wanted}{within}, got {text!r}") from None
+        raise ValueError(f"{what} takes {expected}{within}, got {text!r}") from None
     if default is None:
         with suppress(ValueError):
             return float(text)
@@ -146,25 +147,25 @@ def parsed(what: str, text: str, default: Any, within: str = "") -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A line of a table: the name of a class of options, and where it is; it is imported on use."""
+    """Entry of a registry: name and location of a class of options, which is imported on use."""
 
     name: str
-    """As users call it, everywhere the same."""
+    """Public name."""
     module: str
     """Module of the class."""
     cls: str
     """Name of the class."""
 
     def load(self) -> Any:
-        """The class."""
+        """Import and return the class."""
         return getattr(import_module(self.module), self.cls)
 
-    def make(self, **given: Any) -> Any:
-        """An object of the class; an unknown option is a `TypeError` that lists the known."""
+    def make(self, **values: Any) -> Any:
+        """Return an object of the class; an unknown option raises a `TypeError` that lists the known ones."""
         renamed = OPTIONS.get(self.name, {})
-        given = {current(f"option of {self.name}", key, renamed): value for key, value in given.items()}
-        check_names(self.name, given, self.options)
-        return self.load()(**given)
+        values = {current(f"option of {self.name}", key, renamed): value for key, value in values.items()}
+        check_names(self.name, values, self.options)
+        return self.load()(**values)
 
     @property
     def summary(self) -> str:

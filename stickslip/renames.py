@@ -1,4 +1,4 @@
-"""What is called otherwise now. Old names work for one version, with a warning that says the new one."""
+"""Renamed public names: old names work for one version, with a warning that contains the new one."""
 
 import sys
 import warnings
@@ -36,7 +36,7 @@ MOVED = {
         "PointOnPlane", "Rheonomous", "SpherePlane", "SphereSphere", "Touch", "relative_degree",
     ),
 }  # fmt: skip
-"""Names that stood in `stickslip` itself, by the module of `stickslip` that they stand in now."""
+"""Names that were in `stickslip` itself, by the module that contains them."""
 RENAMED = {
     "stickslip.BodyStep": "stickslip.schemes.Step",
     "stickslip.WorldCheckpoint": "stickslip.simulation.Checkpoint",
@@ -47,11 +47,11 @@ RENAMED = {
     "stickslip.first_order": "stickslip.systems.to_first_order",
     "stickslip.overlaps": "stickslip.detection.find_overlaps",
 }
-"""Names that are others now."""
+"""Renamed names."""
 PLACES = {
     f"stickslip.{name}": f"stickslip.{place}.{name}" for place, names in MOVED.items() for name in names
 } | RENAMED
-"""Old public names of Python, and the new ones."""
+"""Old public Python names, and the new ones."""
 
 SCHEMES_OF_WORLDS = {"moreau-jean-bodies": "moreau-jean-semi-explicit"}
 """Old names of schemes for worlds."""
@@ -62,15 +62,15 @@ OPTIONS = {"pgs": {"omega": "relaxation"}}
 ARGUMENTS = {"omega": "spin"}
 """Old names of arguments of forces on bodies."""
 
-HOUSE = str(Path(__file__).parent)
+PACKAGE = str(Path(__file__).parent)
 
 
 class RenamedWarning(DeprecationWarning):
-    """An old name was used, which is gone in the next version."""
+    """Warning about an old name, which the next version removes."""
 
 
 def current(what: str, name: str, renamed: Mapping[str, str]) -> str:
-    """The name of today, with a warning where `name` is one of before; `what` it names: scene, scheme."""
+    """Return the current name, with a warning if `name` is an old one; `what`: scene, scheme, ..."""
     if name not in renamed:
         return name
     warn(f"the {what} {name!r}", repr(renamed[name]))
@@ -78,9 +78,9 @@ def current(what: str, name: str, renamed: Mapping[str, str]) -> str:
 
 
 def warn(old: str, new: str) -> None:
-    """Warn the caller outside of stickslip that `old` is `new` now."""
+    """Warn the caller outside stickslip that `old` was renamed to `new`."""
     frame = sys._getframe(1)
-    while frame.f_back and frame.f_code.co_filename.startswith((HOUSE, "<frozen importlib")):
+    while frame.f_back and frame.f_code.co_filename.startswith((PACKAGE, "<frozen importlib")):
         frame = frame.f_back
     warnings.warn_explicit(
         f"{old} is now {new}; the next version removes the old name", RenamedWarning,

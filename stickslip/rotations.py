@@ -1,9 +1,9 @@
-"""Rotations and quaternions in NumPy, of single ones or of many at once; the formulas are those of kernels.
+"""Rotations and quaternions in NumPy, single or vectorised; the formulas are those of the kernels.
 
-Unit quaternions p have their scalar first; R(p) takes coordinates in the turned frame to those outside, and
-ṗ = Ψ(p) Ω with Ω the angular velocity in the turned frame (Siconos Developer's Notes 2017, (11.10) to
-(11.34)). There Ψ'Ψ and ΨΨ' are misprinted: of a unit quaternion Ψ'Ψ = I/4 and ΨΨ' = (I - p p')/4, so
-Ω = 4 Ψ' ṗ. Arrays may be complex, for derivatives by complex steps.
+Unit quaternions p have their scalar part first. R(p) maps coordinates in the body frame to the inertial
+frame, and ṗ = Ψ(p) Ω with the angular velocity Ω in the body frame (Siconos Developer's Notes 2017, (11.10)
+to (11.34)). There Ψ'Ψ and ΨΨ' are misprinted: for a unit quaternion Ψ'Ψ = I/4 and ΨΨ' = (I - p p')/4, so Ω =
+4 Ψ' ṗ. Arrays may be complex, for derivatives by complex steps.
 """
 
 from typing import Any
@@ -66,16 +66,16 @@ def rates(p: Numbers) -> Numbers:
 
 
 def turned_dp(p: Array, a: Array) -> Array:
-    """∂(R(p) a)/∂p of one quaternion [unit of a], shape (3, 4): of a + 2 p0 w × a + 2 (w w'a - a w'w)."""
+    """Return ∂(R(p) a)/∂p [unit of a], shape (3, 4): of a + 2 p0 w × a + 2 (w w'a - a w'w), p = (p0, w)."""
     out = np.empty(12)
     _TURN_SLOPE(*p, a, out)
     return out.reshape(3, 4)
 
 
 def turned_back_dp(p: Array, a: Array) -> Array:
-    """∂(R(p)' a)/∂p of one quaternion [unit of a], shape (3, 4): R' is R of the conjugate.
+    """Return ∂(R(p)' a)/∂p of one quaternion [unit of a], shape (3, 4): R' is R of the conjugate.
 
-    What a moment in the inertial frame needs, R'm; (11.73) to (11.76) differentiate R m, with misprints.
+    Used for a moment given in the inertial frame, R'm; (11.73) to (11.76) differentiate R m, with misprints.
     """
     return conjugate(turned_dp(conjugate(p), a))
 
@@ -105,7 +105,7 @@ def between(p: Array, q: Array) -> Array:
 
 
 def exponential_slope(r: Array) -> Array:
-    """Rotation in the frame of `exponential(r)` by a change of r [-], shape (3, 3): I - b [r]× + c [r]×²."""
+    """Return dΩ/dr of `exponential(r)`, in its own frame: I - b [r]× + c [r]×² [-], shape (3, 3)."""
     x, angle = skew(r), float(np.linalg.norm(r))
     half = np.sinc(0.5 * angle / np.pi)
     b = 0.5 * half**2  # (1 - cos) / angle²
@@ -123,7 +123,7 @@ def frame(axis: Array) -> Array:
 
 
 def units(p: Array) -> tuple[Array, BoolArray]:
-    """Quaternions made unit ones [-], shape (n, 4), and which could be, shape (n,); others do not turn."""
+    """Normalise quaternions, shape (n, 4); also return which could be, shape (n,); others become identity."""
     with np.errstate(all="ignore"):
         length = np.linalg.norm(p, axis=1)
         good = (length > 0.0) & np.isfinite(length)
@@ -131,13 +131,13 @@ def units(p: Array) -> tuple[Array, BoolArray]:
 
 
 def _parts(a: Numbers) -> Any:
-    """The components of vectors, along the last axis."""
+    """Return the components of vectors, along the last axis."""
     a = np.asarray(a)
     return a.tolist() if a.ndim == 1 else np.moveaxis(a, -1, 0)
 
 
 def _stacked(parts: tuple[Any, ...]) -> Numbers:
-    """Vectors of these components."""
+    """Return the vectors with these components."""
     first = parts[0]
     if not isinstance(first, np.ndarray):
         return np.array(parts)

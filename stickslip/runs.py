@@ -1,4 +1,4 @@
-"""`simulate`, `live` and `Batch`: runs of any model, where names of solvers become solvers."""
+"""`simulate`, `live` and `Batch`: runs of models, with solvers created from their names."""
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -108,7 +108,7 @@ def simulate(
         from stickslip.bench.collections.recording import listened
 
         how["solver"], progress = listened(record_problems, model, how, scheme, h, start, progress)
-    # Written out: a call by ** is one of C, after which a signal may take the run that was returned.
+    # Explicit arguments: during a call by **, which is one of C, a signal could lose the returned run.
     return carry(
         model, until=until, h=stride(h, grid, adaptive), record=record, on_failure=on_failure, start=start,
         progress=progress, watch=watch, scheme=scheme, solver=how["solver"], solver_name=how["solver_name"],
@@ -155,7 +155,7 @@ def live(
 
 
 ON_FAILURE_OF_BATCH = ("hold", "accept", "halve")
-"""What a batch may do about a step that misses its tolerance."""
+"""Actions of a batch when a step misses its tolerance."""
 
 
 class Batch(Members):
@@ -188,7 +188,7 @@ class Batch(Members):
         compiled_only: bool = False,
         **how: Any,
     ):
-        """h, start and what else `live` takes of scheme, solver, solver_options and tolerance are as there.
+        """Create n members; h, scheme, solver, solver_options and tolerance are those of `live`.
 
         model          a world, a robot, a system, or a `Family` of systems, whose numbers are its parameters
         n              number of members
@@ -203,18 +203,20 @@ class Batch(Members):
         compiled_only  hold a member whose step the compiled code leaves; by default Python makes that step,
                        as in a single run
         """
-        one = model.system if isinstance(model, Family) else model
+        system = model.system if isinstance(model, Family) else model
         known = ("scheme", "solver", "solver_options", "tolerance")
         for name in how:
             if name not in known:
                 raise TypeError(f"Batch has no argument {name!r}; {alternatives(name, known)}")
         scheme, options = how.pop("scheme", None), how.pop("solver_options", None)
         first = start[0] if isinstance(start, list | tuple) and start else start
-        made = _how(one, how.pop("solver", None), options, first, how.pop("tolerance", None), "solver", None)
+        stepper = _how(
+            system, how.pop("solver", None), options, first, how.pop("tolerance", None), "solver", None
+        )
         failing = choice("on_failure", on_failure, ON_FAILURE_OF_BATCH)
         stepping = How(
-            None if h is None else length("h", h), scheme, made["solver"], made["solver_name"],
-            made["tolerance"], "raise" if failing == "hold" else failing, bool(compiled_only),
+            None if h is None else length("h", h), scheme, stepper["solver"], stepper["solver_name"],
+            stepper["tolerance"], "raise" if failing == "hold" else failing, bool(compiled_only),
         )  # fmt: skip
         super().__init__(
             model, n, how=stepping, threads=threads, start=start, parameters=dict(parameters or {}), seed=seed
@@ -225,7 +227,7 @@ def _how(
     model: Any, solver: Any, options: Mapping[str, Any] | None, start: Any, tolerance: float | None,
     forces: str, out: str | PathLike[str] | None,
 ) -> dict[str, Any]:  # fmt: skip
-    """The solver made from its name, and what else a run needs."""
+    """Return the solver made from its name, and the other settings of a run."""
     check_simulated(model)
     if tolerance is None:
         default = SYSTEM_TOLERANCE if isinstance(model, NonsmoothSystem) else WORLD_TOLERANCE
@@ -236,7 +238,7 @@ def _how(
     if solver is None:
         solver, before = registry.remade(getattr(start, "solver", DEFAULT_SOLVER))
         usual |= before
-    made = registry.chosen(solver, options, **usual)
+    instance = registry.chosen(solver, options, **usual)
     select: Any = None
     if choice("forces", forces, FORCES) == "least":
         from stickslip.solvers.selection import least_of_many as select
@@ -246,13 +248,13 @@ def _how(
 
         sink = Journal(out, start)
     return {
-        "solver": made, "solver_name": registry.described(made),
-        "tolerance": getattr(made, "tolerance", tolerance), "select": select, "sink": sink,
+        "solver": instance, "solver_name": registry.described(instance),
+        "tolerance": getattr(instance, "tolerance", tolerance), "select": select, "sink": sink,
     }  # fmt: skip
 
 
 def is_known(run: Trajectory) -> bool:
-    """Whether scheme and solver of a run are made again from their names and options."""
+    """Whether scheme and solver of a run can be recreated from their names and options."""
     try:
         _scheme(run)
         registry.remade(run.solver)
@@ -262,13 +264,12 @@ def is_known(run: Trajectory) -> bool:
 
 
 def parts_of(run: Trajectory) -> tuple[Any, Any, Any, Any]:
-    """The model of a run from a file, prepared, its scheme and its solver, made again, and what chooses
-    impulses."""
+    """Return model (prepared), scheme, solver and selection of impulses of a run from a file."""
     from stickslip.solvers.selection import least_of_many
 
     solver, options = registry.remade(run.solver)
-    made = registry.chosen(solver, None, tolerance=run.tolerance, **options)
-    return _prepared(run.model.source), _scheme(run), made, least_of_many
+    instance = registry.chosen(solver, None, tolerance=run.tolerance, **options)
+    return _prepared(run.model.source), _scheme(run), instance, least_of_many
 
 
 def _scheme(run: Trajectory) -> Any:
@@ -278,5 +279,5 @@ def _scheme(run: Trajectory) -> Any:
 
 @lru_cache(maxsize=4)
 def _prepared(stored: Any) -> Any:
-    """The model in a file, made once: who follows a run opens its file every second."""
+    """Return the prepared model of a file, cached because viewers read a growing file every second."""
     return prepared_model(stored())

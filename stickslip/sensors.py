@@ -1,4 +1,4 @@
-"""Sensors of a world: what is measured along a run."""
+"""Sensors of a world: quantities measured along a run."""
 
 from typing import TYPE_CHECKING
 

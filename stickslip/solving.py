@@ -1,4 +1,4 @@
-"""The public verb `solve`: names of solvers become solvers, and signals are watched during long work."""
+"""Implementation of `stickslip.solve`: creates solvers from names, and handles signals during long solves."""
 
 from typing import Any
 
@@ -13,30 +13,30 @@ from stickslip.solvers import registry
 def solve(
     problem: Any, solver: str | Any, guess: ArrayLike | None, select: str, options: dict[str, Any]
 ) -> Any:
-    """What `stickslip.solve` gives."""
-    made: Any = registry.make(solver, **options) if isinstance(solver, str) else _given(solver, options)
+    """Implement `stickslip.solve`."""
+    instance: Any = registry.make(solver, **options) if isinstance(solver, str) else _given(solver, options)
     if select != "any":
         from stickslip.solvers.impulses import least_impulses
 
         check_solved(problem)
         check_selection(problem, select)
-        return least_impulses(solve(problem, made, guess, "any", {}))
+        return least_impulses(solve(problem, instance, guess, "any", {}))
     first = None
-    if isinstance(problem, Problem) and hasattr(made, "begin"):
-        # One compiled call, which calls nothing back: signals need not be held back for it.
-        first = made.begin(problem, guess)
+    if isinstance(problem, Problem) and hasattr(instance, "begin"):
+        # One compiled call without callbacks, so signals need no handling.
+        first = instance.begin(problem, guess)
         if first.solution is not None:
             return first.solution
     else:
         check_solved(problem)
     with Interrupts() as interrupts:
         if first is not None:
-            return interrupts.run(made.go_on, first, problem)
-        return interrupts.run(made.solve, problem, guess=guess)
+            return interrupts.run(instance.go_on, first, problem)
+        return interrupts.run(instance.solve, problem, guess=guess)
 
 
 def _given(solver: Any, options: dict[str, Any]) -> Any:
-    """A solver given in the place of a name, which has its options already."""
+    """Check a solver that is passed instead of a name, and so has its options already."""
     if isinstance(solver, type) or not callable(getattr(solver, "solve", None)):
         raise TypeError(
             f"solver is {solver!r}; expected a name, such as 'auto', or a solver with a method solve"

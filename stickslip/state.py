@@ -1,4 +1,4 @@
-"""What models, schemes and trajectories share: the state and its check, and the errors of a bad model."""
+"""State of a model and its check, and the errors of invalid models."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -34,10 +34,10 @@ class UnknownNameError(ModelError, KeyError):
 
 
 def kept(value: Any) -> Any:
-    """What a user gave, to be looked at later: arrays and lists, which may change, are copied."""
+    """Return a value of a user for later use: arrays and lists, which may change, are copied."""
     if isinstance(value, np.ndarray):
         return value.copy()
-    return tuple(kept(one) for one in value) if isinstance(value, list) else value
+    return tuple(kept(item) for item in value) if isinstance(value, list) else value
 
 
 def _none() -> Array:
@@ -74,7 +74,7 @@ _set_t, _set_q, _set_v, _set_z = (vars(State)[name].__set__ for name in ("t", "q
 
 
 def state_of(t: float, q: Array, v: Array, z: Array) -> State:
-    """`State(t, q, v, z)` in half the time, for loops that make many."""
+    """Return `State(t, q, v, z)`, in half the time of the constructor, for loops that create many."""
     state: State = _new(State)
     _set_t(state, t)
     _set_q(state, q)
@@ -84,9 +84,10 @@ def state_of(t: float, q: Array, v: Array, z: Array) -> State:
 
 
 def check_numbers(state: State, sizes: Mapping[str, int], owner: Callable[[str, int], str]) -> None:
-    """Refuse a state whose time or arrays are not finite numbers of these sizes.
+    """Raise a ModelError for a state whose time or arrays are not finite numbers of these sizes.
 
-    sizes: of `q`, `v` and where it counts `z`; owner: of the entry of that number, such as "body 'ball'".
+    sizes: of `q`, `v` and optionally `z`; owner: function that names the owner of an entry, such as "body
+    'ball'".
     """
     if not isinstance(state.t, Real) or not math.isfinite(state.t):
         raise ModelError(f"state.t is {state.t!r}; expected a finite time in seconds")

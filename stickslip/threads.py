@@ -1,11 +1,11 @@
-"""Threads: how many a computation may use, a team of them, and one thread of BLAS.
+"""Threads: the number that a computation may use, teams of threads, and the limit of BLAS.
 
-Kernels of large problems work without the interpreter's lock on parts of the problem. The parts follow from
-the problem alone and never from the number of threads, so the same input gives the same bytes on any number.
+Kernels of large problems process parts of the problem without the interpreter's lock. The parts depend only
+on the problem, never on the number of threads, so results have the same bits for any number.
 
-BLAS is held to one thread meanwhile. Several lose more by waiting for each other than they win on matrices
-of a hundred rows, thirty times as much on a busy machine, and their sums round differently. Setting the
-limit takes 16 µs.
+BLAS is limited to one thread meanwhile. On matrices of a hundred rows, several threads lose more by
+synchronisation than they gain (a factor of thirty on a busy machine), and their sums round differently.
+Setting the limit takes 16 µs.
 """
 
 import os
@@ -20,14 +20,14 @@ from threading import Lock, Thread
 from types import TracebackType
 from typing import Any, Generic, ParamSpec, Self, TypeVar
 
-Given = ParamSpec("Given")
-Found = TypeVar("Found")
+Parameters = ParamSpec("Parameters")
+Returned = TypeVar("Returned")
 Result = TypeVar("Result")
 
 DEFAULT = 1
-"""Threads unless `use_threads` says otherwise: programs that run many processes lose nothing."""
+"""Default number of threads: one, so that programs with many processes do not oversubscribe."""
 MOST = 1024
-"""Most threads that may be asked for."""
+"""Largest accepted number of threads."""
 
 _allowed: ContextVar[int] = ContextVar("stickslip_threads", default=DEFAULT)
 
@@ -56,38 +56,38 @@ def use_threads(number: int) -> Iterator[None]:
 
 
 def checked_number(number: Any) -> int:
-    """A number of threads, checked."""
+    """Return a number of threads; raise a ValueError if it is invalid."""
     if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= MOST:
         raise ValueError(f"threads is {number!r}; expected a whole number from 1 to {MOST}")
     return number
 
 
 def allowed_threads() -> int:
-    """Threads that a computation may use here."""
+    """Return the number of threads that a computation may use in this context."""
     return _allowed.get()
 
 
 def ranges(size: int, parts: int) -> list[tuple[int, int]]:
-    """`size` things in consecutive parts of about equal size: first and end of each; none is empty."""
+    """Divide `size` items into consecutive nonempty parts of similar size: first and end of each."""
     parts = max(1, min(parts, size))
     bounds = [size * k // parts for k in range(parts + 1)]
     return list(pairwise(bounds))
 
 
 class Team:
-    """The calling thread and others that work with it while a `with` lasts.
+    """The calling thread and helper threads, within a `with` block.
 
         with Team() as team:
             results = team.run([partial(kernel, arrays, first, end) for first, end in ranges(n, 8)])
 
-    size: threads in all; those allowed here (`use_threads`) unless given. A team of one starts none. Threads
-    stay for the next team. BLAS is on one thread meanwhile, and tasks are allowed one thread, whatever the
-    size of the team.
+    size: number of threads, by default that of `use_threads`. A team of one starts no helpers. Helpers are
+    reused by later teams. Meanwhile BLAS is limited to one thread, and tasks may use one thread, whatever the
+    size.
     """
 
     def __init__(self, size: int | None = None):
         self.size = allowed_threads() if size is None else checked_number(size)
-        """Threads, with the one that calls."""
+        """Number of threads, including the calling one."""
         self._helpers: list[_Helper] = []
         self._round: _Round[Any] | None = None
 
@@ -106,15 +106,17 @@ class Team:
 
     @property
     def is_stopping(self) -> bool:
-        """Whether a task has failed or the calling thread was interrupted: long tasks ask, and end early."""
+        """Whether a task has failed or the calling thread was interrupted; polled by long tasks."""
         return self._round is not None and self._round.is_stopping
 
     def run(self, tasks: Sequence[Callable[[], Result]]) -> list[Result]:
-        """What the tasks return, in their order; each is called once. Every thread begins with a part of
-        its own, the same for equally many tasks, whose data are still near it, and goes on with others.
+        """Run each task once and return the results in order.
 
-        After an exception, or an interrupt of the calling thread, no further task begins, and it goes up as
-        soon as those that have begun are over; among several exceptions that of the first task.
+        Every thread starts with its own part of the tasks, the same for equal numbers of tasks, so that their
+        data may still be in its cache, and then takes tasks of other parts.
+
+        After an exception, or an interrupt of the calling thread, no further task starts. The exception is
+        raised once the running tasks have ended; of several exceptions, that of the first task.
         """
         helpers = min(self.size, len(tasks)) - 1
         if helpers <= 0:
@@ -127,7 +129,7 @@ class Team:
         interrupt: BaseException | None = None
         try:
             current.work(0)
-        except BaseException as error:  # between two tasks: those are over whatever happens here
+        except BaseException as error:  # an interrupt between two tasks
             current.is_stopping, interrupt = True, error
         for _ in range(helpers):
             interrupt = self._wait(current) or interrupt
@@ -137,26 +139,26 @@ class Team:
         return current.results()
 
     def _wait(self, current: "_Round[Any]") -> BaseException | None:
-        """Wait for one helper, whatever signals arrive; the last exception that their handlers raised."""
-        found: BaseException | None = None
+        """Wait for one helper despite signals; return the last exception raised by their handlers."""
+        interrupt: BaseException | None = None
         while True:
             try:
                 current.over.get()
-                return found
+                return interrupt
             except BaseException as error:
-                current.is_stopping, found = True, error
+                current.is_stopping, interrupt = True, error
 
 
 class _Helper:
-    """A thread that works for one team after the other: to begin one takes as long as many small tasks."""
+    """A thread that is reused by teams, because starting one takes as long as many small tasks."""
 
     def __init__(self) -> None:
         self.orders: SimpleQueue[tuple[Context, _Round[Any], int]] = SimpleQueue()
-        """Rounds that it is to work on, each in a context of the team, and its number there."""
+        """Rounds to work on: context of the team, round, and number of the thread in it."""
         Thread(target=self._work, name="stickslip", daemon=True).start()
 
     def _work(self) -> None:
-        """What the thread does as long as the process lives: it keeps nothing between two rounds."""
+        """Process rounds for the lifetime of the process; keep no references between them."""
         while True:
             context, current, number = self.orders.get()
             try:
@@ -167,13 +169,13 @@ class _Helper:
 
 
 _idle: list[_Helper] = []
-"""Threads that work for no team."""
+"""Helpers that belong to no team at present."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_idle.clear)  # a child process has none of these threads
 
 
 def _helper() -> _Helper:
-    """A thread that is idle, or a new one."""
+    """Return an idle helper, or a new one."""
     try:
         return _idle.pop()
     except IndexError:
@@ -185,7 +187,7 @@ class _Round(Generic[Result]):
 
     def __init__(self, tasks: Sequence[Callable[[], Result]], threads: int):
         self.over: SimpleQueue[None] = SimpleQueue()
-        """One item for each helper that has no more to do."""
+        """Queue with one item for each helper that has finished."""
         self.is_stopping = False
         self._tasks = tasks
         self._parts = [deque(range(*part)) for part in ranges(len(tasks), threads)]
@@ -193,32 +195,31 @@ class _Round(Generic[Result]):
         self._errors: dict[int, BaseException] = {}
 
     def work(self, thread: int) -> None:
-        """Take tasks as long as there are any: those of the part of a thread in their order, then the last
-        ones of other parts."""
+        """Run tasks while there are any: the thread's own part in order, then others from their ends."""
         for part in (self._parts[thread], *self._parts):
             take = part.popleft if part is self._parts[thread] else part.pop
             while not self.is_stopping:
                 try:
                     k = take()
-                except IndexError:  # another thread has the last one
+                except IndexError:  # another thread has taken the last one
                     break
                 try:
                     self._results[k] = self._tasks[k]()
-                except BaseException as error:  # told by the calling thread
+                except BaseException as error:  # raised by the calling thread
                     self._errors[k], self.is_stopping = error, True
 
     def results(self) -> list[Result]:
-        """All results, or the exception of the first task that has one."""
+        """Return all results, or raise the exception of the first task that failed."""
         if self._errors:
             raise self._errors[min(self._errors)]
         return self._results
 
 
-def single_threaded(function: Callable[Given, Found]) -> Callable[Given, Found]:
-    """The same function with BLAS on one thread while it runs."""
+def single_threaded(function: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
+    """Decorate a function so that BLAS uses one thread while it runs."""
 
     @wraps(function)
-    def limited(*arguments: Given.args, **named: Given.kwargs) -> Found:
+    def limited(*arguments: Parameters.args, **named: Parameters.kwargs) -> Returned:
         _blas.hold()
         try:
             return function(*arguments, **named)
@@ -229,14 +230,13 @@ def single_threaded(function: Callable[Given, Found]) -> Callable[Given, Found]:
 
 
 class _Blas:
-    """The limit on threads of BLAS, which is one of the process: the first who needs it sets it, and the last
-    one puts back what was."""
+    """Reference-counted limit on the threads of BLAS; the last release restores the previous number."""
 
     def __init__(self) -> None:
         self._lock, self._holders, self._limit = Lock(), 0, None
 
     def hold(self) -> None:
-        """One thread from here on."""
+        """Limit BLAS to one thread."""
         with self._lock:
             if not self._holders:
                 controller = _controller()
@@ -246,7 +246,7 @@ class _Blas:
             self._holders += 1
 
     def release(self) -> None:
-        """As many as before, where nobody else needs one."""
+        """Restore the number of threads of BLAS once no other user needs the limit."""
         with self._lock:
             self._holders -= 1
             if not self._holders and self._limit is not None:
@@ -259,8 +259,7 @@ _blas = _Blas()
 
 
 def _take_control() -> None:
-    """Let this thread set the limit: threadpoolctl from 3.8 on hears one thread alone, the first that did,
-    and the others' limits have no effect."""
+    """Let this thread set the limit: from 3.8 on threadpoolctl accepts limits from the first thread only."""
     for library in _controller().lib_controllers:
         clear = getattr(library, "clear_controlling_thread", None)
         if clear is not None:

@@ -4,9 +4,9 @@
     python -m benchmarks.attack --solves 5000 --only nsgs
     python -m benchmarks.attack --replay out/attack/nsgs-0-17.npz
 
-SOLVED, RELAXED, INFEASIBLE, `existence`, `ok` of runs, `exists` of derivatives and what interrupts leave are
-checked by formulas that import nothing of stickslip (`laws`, `proofs`, `motions`, `systems`). Every false
-claim is written to a file that --replay takes. The exit code is 1 if there is any.
+The claims SOLVED, RELAXED, INFEASIBLE, `existence`, `ok` of runs, `exists` of derivatives, and interrupted
+runs are checked by formulas that do not import stickslip (`laws`, `proofs`, `motions`, `systems`). Every
+false claim is written to a file for --replay. The exit code is 1 if there are false claims.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from benchmarks.attack.campaign import summary, table, tasks, work
 
 
 def main() -> int:
-    """Read the command line, attack, and tell."""
+    """Parse the command line, run the attack, and print the results."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,4 +1,4 @@
-"""Random blocks of impulses, and impulses and velocities on them that obey the law."""
+"""Random blocks of impulses, with impulses and velocities that obey the contact law."""
 
 import numpy as np
 

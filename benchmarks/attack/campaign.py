@@ -1,4 +1,4 @@
-"""The attack as tasks for several processes, and what they counted as tables."""
+"""Tasks of the attack for several processes, and tables of their counts."""
 
 from collections import Counter
 from collections.abc import Iterable

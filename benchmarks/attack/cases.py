@@ -1,6 +1,6 @@
-"""One problem of the attack as plain arrays, what is known of it, and its file.
+"""Cases of the attack: problems as plain arrays, with known properties, and their files.
 
-Nothing here imports stickslip: a case is what the formulas of `laws.py` and `proofs.py` read.
+This module does not import stickslip; cases are the input of the formulas of `laws.py` and `proofs.py`.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Random steps, differentiated: where `exists` is claimed, differences from both sides must agree with it.
+"""Derivatives of random steps: if `exists` is claimed, finite differences from both sides must agree.
 
 The step is made again from states moved along one direction of velocities and places, forwards and backwards,
 by 1e-4 to 1e-8 of it. The claim is false where no length agrees: the slope of one side misses the derivative

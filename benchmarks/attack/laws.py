@@ -1,4 +1,4 @@
-"""The law of contact in formulas of its own: what SOLVED at a tolerance implies, block by block.
+"""The contact law in independent formulas: consequences of SOLVED at a tolerance, block by block.
 
 A solver claims |e| <= tol S, where e = x - P_K(x - y_hat) is the natural map in the scaled impulses x and
 velocities y, y_hat = y + (sum_k mu_k |y_k|) e_N, and S the largest of |x|, |y| and |y_free|. No projection is

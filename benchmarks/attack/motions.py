@@ -1,4 +1,4 @@
-"""What a run of bodies must show, from its recorded states and impulses alone.
+"""Conditions that a run of bodies must satisfy, from its recorded states and impulses alone.
 
 Nothing here imports stickslip. With m, J the given masses and inertias, x, v, Ω the recorded states and p_c
 the recorded impulse of contact c on the first of its bodies, in inertial axes:

@@ -1,4 +1,4 @@
-"""Random degenerate problems, and what is known of them by construction.
+"""Random degenerate problems with properties known by construction.
 
 `made` problems come from impulses and velocities that obey the law, so they have a solution. Others
 have none: normal impulses in equilibrium by themselves (H y = 0, y >= 0) against velocities that close. Of

@@ -1,4 +1,4 @@
-"""Claims that there is no solution, and that there is one, in formulas of its own.
+"""Independent checks of claims that no solution exists, and that one exists.
 
 INFEASIBLE comes with weights y of the contact velocities (z of joints) in directions in which impulses may
 grow without end, without friction. Exact arithmetic over the rationals gives

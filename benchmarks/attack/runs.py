@@ -1,4 +1,4 @@
-"""Random worlds and systems at every scheme, some of them interrupted; `ok` against `motions` and `systems`.
+"""Random worlds and systems with every scheme, some interrupted; `ok` is checked by `motions` and `systems`.
 
 An interrupt is a SIGINT at a random time of a second run. It must end in a KeyboardInterrupt that carries a
 prefix of the first run, bit for bit, or come too late and change nothing.

@@ -1,4 +1,4 @@
-"""Random problems at every solver, and every claim against the formulas of `laws` and `proofs`."""
+"""Random problems with every solver; all claims are checked by the formulas of `laws` and `proofs`."""
 
 import warnings
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Random linear systems written as equations, as plain numbers, and what a run of them must show.
+"""Random linear systems of equations as plain numbers, and conditions that their runs must satisfy.
 
 Mechanics: M v̇ = F - K q + H lam with gaps y = C q, H = C'; one contact of `blocks` after another, each with
 its normal first. First order: ẋ = A x + b + B lam, y = C x + D lam + e. Nothing here imports stickslip. The

@@ -1,4 +1,4 @@
-"""Comparing solvers on collections of problems; nothing is imported until it is used.
+"""Compare solvers on collections of problems. Modules are imported on use.
 
 results = run_campaign(Collection.of([folder]), contestants("nsgs,auto"), [1e-4, 1e-8],
                        Limits(timeout=5.0), executor("processes"), Path("results.h5"))

@@ -1,4 +1,4 @@
-"""Where runs were made: versions of what computes, and the machine."""
+"""Environment of runs: versions of software, and the machine."""
 
 import hashlib
 import os
@@ -14,29 +14,29 @@ import stickslip
 from stickslip.bench.json_data import Stored
 
 PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "qdldl", "clarabel", "mujoco-core")
-"""Packages whose versions every environment names; those of other solvers are in their records."""
+"""Packages whose versions are part of every environment; versions of other solvers are in their records."""
 
 
 @dataclass(frozen=True)
 class Environment(Stored):
-    """Versions and machine; equal ones give times that may stand in one table."""
+    """Versions and machine; times of equal environments are comparable."""
 
     python: str
     """Implementation and version: `CPython 3.11.7`."""
     stickslip: str
     """Version of stickslip."""
     code: str
-    """First twelve digits of the hash of all its Python files: two states of one version differ in it."""
+    """First twelve digits of the hash of all Python files of stickslip; it identifies states of a version."""
     packages: tuple[tuple[str, str], ...]
-    """Name and version of the packages that compute, in alphabetical order."""
+    """Names and versions of numerical packages, in alphabetical order."""
     system: str
     """Operating system and architecture: `Linux x86_64`."""
     processor: str
     """Model of the processor, as the system names it."""
     cores: int
-    """Cores that processes may use [-]."""
+    """Number of cores that processes may use [-]."""
     memory: float
-    """Memory of the machine [GiB], rounded to whole ones."""
+    """Memory of the machine, rounded [GiB]."""
 
 
 @cache
@@ -64,7 +64,7 @@ def here() -> Environment:
 
 
 def version_of(package: str) -> str:
-    """Version of an installed distribution, empty if there is none."""
+    """Version of an installed distribution; empty if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:

@@ -1,7 +1,7 @@
-"""Dataclasses as JSON and back; what comes back is checked field by field.
+"""Convert dataclasses to JSON and back; parsed data are checked field by field.
 
-An enumeration is the name of a member, a tuple of pairs an object, an array a list of rows of three numbers.
-Numbers that are not finite are the texts 'nan', 'inf' and '-inf', for JSON has no others.
+Enumerations are names of members, tuples of pairs are objects, arrays are lists of rows of three numbers.
+Non-finite numbers are the texts 'nan', 'inf' and '-inf', as JSON has none.
 """
 
 import json
@@ -17,41 +17,41 @@ import numpy as np
 from stickslip.files.errors import shown
 
 DEEPEST, LONGEST = 6, 100_000
-"""Levels of nesting of an option, and characters of a text, that are believed."""
+"""Largest nesting of an option, and largest number of characters of a text."""
 LARGEST = 2**63 - 1
-"""Largest integer that columns hold."""
+"""Largest integer of columns."""
 
 Fail = Callable[[str, str, str], NoReturn]
-"""Refuses data: the place in it, what was expected there, and what was found."""
+"""Function that refuses data; arguments: position, what was expected, what was found."""
 
 
 def refuse(place: str, expected: str, found: str) -> NoReturn:
-    """Refuse data by a ValueError."""
+    """Raise a ValueError for data."""
     raise ValueError(f"{place}: expected {expected}, found {found}")
 
 
 class Stored:
-    """A dataclass that goes into files and to other processes."""
+    """Base class of dataclasses that are stored in files and sent to other processes."""
 
     def as_json(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """Convert to JSON data."""
         data: dict[str, Any] = plain(self)
         return data
 
     @classmethod
     def from_json(cls, data: Any, place: str = "JSON", fail: Fail = refuse) -> Self:
-        """The inverse of `as_json`; `fail` refuses what is not such."""
+        """Make an object from JSON data, the inverse of `as_json`; `fail` refuses invalid data."""
         made: Self = checked(cls, data, place, fail)
         return made
 
 
 def written(value: Any) -> str:
-    """`value` as one line of JSON; equal values give equal texts."""
+    """Convert `value` to one line of JSON; equal values give equal texts."""
     return json.dumps(plain(value), allow_nan=False, sort_keys=True, separators=(",", ":"))
 
 
 def parsed(text: str | bytes, place: str, fail: Fail) -> Any:
-    """What a text says in JSON."""
+    """Parse JSON."""
     try:
         return json.loads(text, parse_constant=lambda name: refuse(place, "JSON", name))
     except (ValueError, RecursionError):
@@ -59,7 +59,7 @@ def parsed(text: str | bytes, place: str, fail: Fail) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """`value` as JSON holds it, however solvers wrote it: NumPy's numbers, tuples, anything else by name."""
+    """Convert `value` to JSON data: also NumPy's numbers and tuples; other objects become text."""
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
     if isinstance(value, bool | int | str | None):
@@ -69,15 +69,15 @@ def plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.name
     if is_dataclass(value):
-        held = ((spec, getattr(value, spec.name)) for spec in fields(value))
-        return {spec.name: plain(dict(x) if _is_pairs(spec.type) else x) for spec, x in held}
+        items_ = ((spec, getattr(value, spec.name)) for spec in fields(value))
+        return {spec.name: plain(dict(x) if _is_pairs(spec.type) else x) for spec, x in items_}
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     return [plain(item) for item in value] if isinstance(value, list | tuple) else str(value)
 
 
 def checked(kind: Any, data: Any, place: str, fail: Fail) -> Any:
-    """`data` of JSON as a value of the type `kind` of a field, or of a dataclass."""
+    """Convert JSON data to a value of the type `kind`, of a field or a dataclass; refuse invalid data."""
     if isinstance(kind, UnionType):
         if data is None and NoneType in get_args(kind):
             return None
@@ -111,7 +111,7 @@ def checked(kind: Any, data: Any, place: str, fail: Fail) -> Any:
 
 
 def _simple(kind: type, data: Any, place: str, fail: Fail) -> Any:
-    """A text, a number, or yes and no."""
+    """Check a text, a number or a boolean."""
     number = isinstance(data, int | float) and not isinstance(data, bool)
     if kind is float and (number or data in ("nan", "inf", "-inf")):
         try:
@@ -126,7 +126,7 @@ def _simple(kind: type, data: Any, place: str, fail: Fail) -> Any:
 
 
 def _table(kind: Any, data: Any, place: str, fail: Fail) -> Any:
-    """A dataclass from an object with its fields; those with defaults may be absent."""
+    """Make a dataclass from an object with its fields; fields with defaults may be absent."""
     if isinstance(data, kind):
         return data
     specs = {spec.name: spec for spec in fields(kind)}
@@ -143,19 +143,19 @@ def _table(kind: Any, data: Any, place: str, fail: Fail) -> Any:
 
 
 def _is_pairs(kind: Any) -> bool:
-    """Whether this is the type of a tuple of names and values."""
+    """Whether a type is a tuple of pairs of names and values."""
     return get_origin(kind) is tuple and get_origin(get_args(kind)[0]) is tuple
 
 
 def _as(kind: type, data: Any, place: str, fail: Fail) -> Any:
-    """Data that must be an object or a list."""
+    """Check that data are an object or a list."""
     if not isinstance(data, kind):
         fail(place, "an object" if kind is dict else "a list", shown(str(data)[:200]))
     return data
 
 
 def _depth(value: Any) -> int:
-    """Levels of nesting, counted to one more than are allowed."""
+    """Levels of nesting, counted up to one more than allowed."""
     level, depth = [value], 0
     while level and depth <= DEEPEST:
         inside = [

@@ -1,4 +1,4 @@
-"""A solver of the user's own in the place of one of ours: in a solve, and in every step of a run."""
+"""Users' solvers in place of solvers of stickslip: in a single solve, and in every step of a run."""
 
 import time
 from dataclasses import dataclass, field
@@ -18,27 +18,27 @@ from stickslip.solvers.registry import Progress
 
 
 class OwnSolverError(ValueError):
-    """A solver of the user's own cannot be used, or failed; the message names it and says why."""
+    """A user's solver cannot be used or has failed; the message names it and the reason."""
 
 
 @dataclass(frozen=True, eq=False)
 class OwnSolver:
     """A class with `solve(problem)` that returns impulses r or a `Solution`, certified like every solver.
 
-    Each call is made on a new object, so that no answer depends on an earlier one. The judge's word is the
-    status, whatever the class says of itself.
+    Each call uses a new object, so that solutions do not depend on earlier calls. The judge determines the
+    status, not the class.
     """
 
     contestant: Contestant = field(repr=False)
-    """Where the class is, its name and its options."""
+    """Place of the class, its name and its options."""
     tolerance: float = 1e-8
-    """On the judge's measures [-]; given to the class if it takes one."""
+    """Tolerance of the judge's residuals [-]; passed to the class if it accepts one."""
 
     @classmethod
     def of(cls, text: str, options: list[str] | None = None, tolerance: float | None = None) -> "OwnSolver":
-        """The class at `file.py:Class`, `package.module:Class`, or one of these behind `NAME=`.
+        """Load the class at `file.py:Class` or `package.module:Class`, optionally preceded by `NAME=`.
 
-        options: texts `name=value` for its `__init__`; they are checked now.
+        options: texts `name=value` for its `__init__`; they are checked immediately.
         """
         name, equals, place = text.partition("=")
         if not equals:
@@ -53,13 +53,13 @@ class OwnSolver:
 
     @property
     def label(self) -> str:
-        """Name in reports and in files of runs, with the options that are not defaults."""
+        """Name in reports and in files of runs, with the options that differ from the defaults."""
         return self.contestant.label
 
     def solve(
         self, problem: AnyProblem, *, guess: ArrayLike | None = None, progress: Progress | None = None
     ) -> Solution:
-        """Solve `problem`; the class gets the guess and the progress if it takes them."""
+        """Solve `problem`; the class gets `guess` and `progress` if it accepts them."""
         how = {"progress": progress}
 
         def method(seen: AnyProblem, start: Array | None, tolerance: float) -> tuple[Attempt, Answer]:
@@ -78,7 +78,7 @@ class OwnSolver:
         return certified_as_given(self.label, method, problem, guess, self.tolerance)
 
     def _called(self, problem: AnyProblem, how: dict[str, Any]) -> GivenAnswer:
-        """What the class gives back, as data; `OwnSolverError` for whatever goes wrong in it."""
+        """Call the class and convert its answer; its exceptions become an `OwnSolverError`."""
         name = self.contestant.name
         try:
             solver = make(self.contestant, self.tolerance)

@@ -1,7 +1,7 @@
-"""Runs as data: one to be made, its limits and who makes it; and one made, which describes itself.
+"""Items of work and their records as data, and the limits of runs.
 
-`Work` is what campaigns of every kind run: solves of problems (`Job`), simulations of a sweep
-(`stickslip.sweeps`). Executors, processes and journals know work and its records by these two classes alone.
+`Work` is the base class of the work of all campaigns: solves of problems (`Job`), and simulations of a sweep
+(`stickslip.sweeps`). Executors, processes and journals use only the interfaces `Work` and `Record`.
 """
 
 import math
@@ -22,30 +22,30 @@ from stickslip.options import Options, option
 from stickslip.problem.checks import Array
 
 Key = tuple[str, str, str, float]
-"""What makes two runs the same one: problem hash, label of the contestant, hash of its source, tolerance."""
+"""Key of a run: hash of the problem, label of the contestant, source of the contestant, tolerance."""
 
 
 class Outcome(Enum):
     """Outcome of a run. The value is the word shown in tables."""
 
     SOLVED = "solved"
-    """The judge finds the answer within the tolerance."""
+    """The judge's residuals of the answer are within the tolerance."""
     MISSED = "missed"
-    """There is an answer, and the judge does not."""
+    """The judge's residuals of the answer exceed the tolerance."""
     TIMEOUT = "timeout"
-    """The time limit was reached first."""
+    """The time limit was reached."""
     MEMORY = "memory"
-    """The memory limit was reached first."""
+    """The memory limit was reached."""
     CRASHED = "crashed"
-    """The process ended under it."""
+    """The process crashed."""
     RAISED = "raised"
-    """It ended with an exception, or its answer is no answer: a wrong shape, NaN."""
+    """The solver raised an exception, or its answer is invalid: wrong shape, NaN."""
     REFUSED = "refused"
-    """It does not take problems of this kind; no failure of the method, and no success either."""
+    """The solver does not accept problems of this kind, which is neither success nor failure."""
 
 
 class Record(Protocol):
-    """What became of one item of work."""
+    """Record of one item of work."""
 
     @property
     def key(self) -> Hashable:
@@ -53,88 +53,87 @@ class Record(Protocol):
 
     @property
     def outcome(self) -> Outcome:
-        """What became of it."""
+        """Outcome of the work."""
 
     @property
     def environment(self) -> Environment | None:
-        """Where it ran; of the campaign's own where None."""
+        """Environment of the run; None for that of the campaign."""
 
     def as_json(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """Convert to JSON data."""
 
 
 class JobError(ValueError):
-    """Work that cannot be done as it is described, such as a file that has changed: nobody has failed."""
+    """Work cannot be done as described, for example because a file has changed; not a failure of a solver."""
 
 
 @dataclass(frozen=True)
 class Work(Stored, ABC):
-    """One item of work, as data that goes to any process."""
+    """One item of work, as data for any process."""
 
     maker: ClassVar[str]
-    """What does it, `module:Class` of a `Maker`."""
+    """Class of the `Maker` that does the work, `module:Class`."""
     together: ClassVar[int] = 1
-    """How many go to a process in one message, at most."""
+    """Largest number of items sent to a process in one message."""
 
     @classmethod
     def place(cls) -> str:
-        """Where the class is, `module:Class`, for another process."""
+        """Place of the class, `module:Class`, for another process."""
         return f"{cls.__module__}:{cls.__qualname__}"
 
     @property
     @abstractmethod
     def key(self) -> Hashable:
-        """What makes two items the same one: that of the record."""
+        """Key that identifies the item and its record."""
 
     @property
     @abstractmethod
     def group(self) -> Hashable:
-        """Items of one group are best done by one worker, one after the other."""
+        """Group of the item; items of a group are preferably done by one worker."""
 
     @property
     @abstractmethod
     def own(self) -> bool:
-        """Whether it calls code of the user, which may leave threads and processes behind."""
+        """Whether it calls users' code, which may leave threads and processes behind."""
 
     @property
     @abstractmethod
     def files(self) -> Mapping[str, str]:
-        """Paths of the files that it reads, by what identifies their content."""
+        """Paths of the files that it reads, by identifiers of their content."""
 
     def contents(self, path: str) -> dict[str, bytes]:
-        """What another machine needs in the place of one of these files: contents by their names in its
-        folder."""
+        """Contents that another machine needs in place of one of these files, by names in its folder."""
         return {Path(path).name: Path(path).read_bytes()}
 
     @abstractmethod
     def placed(self, files: Mapping[str, str]) -> Self:
-        """The same work with these paths."""
+        """Return the same work with these paths."""
 
     @abstractmethod
     def blank(self, outcome: Outcome, options: dict[str, Any] | None = None, **fields: Any) -> Any:
-        """A record of it with that outcome. fields: `reason`, `seconds`, `compile_seconds`, `memory`."""
+        """Make a record with an outcome; fields: `reason`, `seconds`, `compile_seconds`, `memory`."""
 
     @classmethod
     @abstractmethod
     def record(cls, data: Any, place: str = "JSON", fail: Fail = refuse) -> Any:
-        """The record that JSON holds; `fail` refuses what is not one."""
+        """Make a record from JSON data; `fail` refuses invalid data."""
 
 
 class Maker(Protocol):
     """Does work of one kind, in a process that lives longer than a run."""
 
     def read(self, job: Any) -> Any:
-        """What `make` needs of files; `JobError` where they are not what the work says."""
+        """Read the files for `make`; raise a `JobError` if they do not agree with the work."""
 
     def make(self, job: Any, limits: "Limits", given: Any, tell: Callable[..., None]) -> Any:
-        """The record; `given` is what `read` gave."""
+        """Do the work and return the record; given: result of `read`."""
 
     def forget(self) -> None:
-        """Keep nothing of what was read: code of the user has failed and may have changed it."""
+        """Discard data that were read, which failed users' code may have changed."""
 
 
 FIGURES = ("natural", "natural_scaled", "error", "impulse", "velocity", "work")
-"""What a record takes over from the judge's residuals."""
+"""Residuals of the judge that are fields of a record."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,12 +145,12 @@ class RunRecord(Stored):
     solver: str
     """Label of the contestant."""
     options: dict[str, Any]
-    """All its options, defaults too; a peer's as it calls them."""
+    """All options of the solver, including defaults; options of a peer by its own names."""
     source: str
     """Version of the solver: `clarabel 0.11.1`, `siconos 4.4.0`, the hash of a user's own file; empty for our
     own."""
     tolerance: float
-    """Tolerance of the campaign, on the judge's measures [-]."""
+    """Tolerance of the campaign, for the judge's residuals [-]."""
     outcome: Outcome
     """Outcome of the run, decided by the judge."""
     status: str = ""
@@ -159,11 +158,11 @@ class RunRecord(Stored):
     reason: str = ""
     """Reason of the outcome, where needed."""
     natural: float = math.nan
-    """The judge's natural of the answer [-]; NaN where there is none."""
+    """Residual natural of the answer by the judge [-]; NaN without an answer."""
     natural_scaled: float = math.nan
-    """The judge's natural_scaled [-]."""
+    """Residual natural_scaled by the judge [-]."""
     error: float = math.nan
-    """The largest of the judge's relative measures, equilibrium and joints too [-]."""
+    """Largest of the judge's relative residuals, including equilibrium and joints [-]."""
     impulse: float = math.nan
     """Largest distance of r to K [N s]."""
     velocity: float = math.nan
@@ -171,26 +170,26 @@ class RunRecord(Stored):
     work: float = math.nan
     """Largest |r·u_hat| [J]."""
     iterations: int = 0
-    """Counted the solver's own way."""
+    """Number of iterations, as counted by the solver."""
     seconds: float = math.nan
-    """Shortest wall time of the whole call, compilation apart [s]; at a timeout the time after which it was
+    """Shortest wall time of the whole call without compilation [s]; for a timeout the time at which it was
     stopped."""
     cpu_seconds: float = math.nan
-    """Shortest processor time of the whole call, compilation apart [s]."""
+    """Shortest processor time of the whole call without compilation [s]."""
     median_seconds: float = math.nan
-    """Median wall time of the calls that were timed [s]; NaN where that was not kept."""
+    """Median wall time of the timed calls [s]; NaN if it was not stored."""
     longest_seconds: float = math.nan
-    """Longest wall time of them [s]; NaN where that was not kept."""
+    """Longest wall time of the timed calls [s]; NaN if it was not stored."""
     median_cpu_seconds: float = math.nan
-    """Median processor time of them [s]; NaN where that was not kept."""
+    """Median processor time of the timed calls [s]; NaN if it was not stored."""
     longest_cpu_seconds: float = math.nan
-    """Longest processor time of them [s]; NaN where that was not kept."""
+    """Longest processor time of the timed calls [s]; NaN if it was not stored."""
     compile_seconds: float = 0.0
-    """Compiling, or loading what was compiled, before the first of the calls [s]."""
+    """Time to compile kernels, or to load compiled ones, before the first timed call [s]."""
     repetitions: int = 0
-    """Calls that were timed."""
+    """Number of timed calls."""
     memory: float = math.nan
-    """Most memory of the process during the run above what it had before [MiB]."""
+    """Largest memory of the process during the run, above that before the run [MiB]."""
     history: Array = field(default_factory=lambda: np.zeros((0, 3)))
     """Iteration, natural, natural_scaled at each check [-], shape (checks, 3)."""
     environment: Environment | None = None
@@ -208,7 +207,7 @@ class RunRecord(Stored):
 
 
 def timings(wall: Sequence[float], cpu: Sequence[float]) -> dict[str, Any]:
-    """Fields of a record from the wall and processor times of all calls that were timed [s]."""
+    """Fields of a record from the wall and processor times of all timed calls [s]."""
     return {
         "seconds": min(wall), "median_seconds": median(wall), "longest_seconds": max(wall),
         "cpu_seconds": min(cpu), "median_cpu_seconds": median(cpu), "longest_cpu_seconds": max(cpu),
@@ -233,48 +232,48 @@ class Limits(Options):
 
 @dataclass(frozen=True)
 class Job(Work):
-    """One solve to be made: a problem, a contestant, a tolerance."""
+    """One solve: a problem, a contestant, a tolerance."""
 
     maker = "stickslip.bench.running.attempt:Attempts"
 
     problem: str
-    """Fingerprint that the problem must have when it is read."""
+    """Fingerprint of the problem, which is checked when the file is read."""
     path: str
-    """The file."""
+    """File of the problem."""
     kind: str | None
-    """What a text file holds where its name leaves it open, as `read` takes it."""
+    """Kind of the problem in an ambiguous text file, an argument of `read`."""
     contestant: Contestant
     source: str
-    """What exactly is to run beside stickslip, as `RunRecord.source` says it."""
+    """Source of the contestant, see `RunRecord.source`."""
     tolerance: float
-    """On the judge's measures [-]."""
+    """Tolerance of the judge's residuals [-]."""
 
     @property
     def key(self) -> Key:
-        """What makes two runs the same one: that of the record."""
+        """Key that identifies the run and its record."""
         return self.problem, self.contestant.label, self.source, self.tolerance
 
     @property
     def group(self) -> Hashable:
-        """The problem, which is then read once."""
+        """File and fingerprint of the problem, which is then read once."""
         return self.path, self.problem
 
     @property
     def own(self) -> bool:
-        """Whether the solver is the user's own."""
+        """Whether the solver is a user's own solver."""
         return bool(self.contestant.place)
 
     @property
     def files(self) -> Mapping[str, str]:
-        """The file of the problem."""
+        """File of the problem by fingerprint."""
         return {self.problem: self.path}
 
     def placed(self, files: Mapping[str, str]) -> Self:
-        """The same job on another file."""
+        """Return the same job for another file."""
         return replace(self, path=files[self.problem])
 
     def blank(self, outcome: Outcome, options: dict[str, Any] | None = None, **fields: Any) -> RunRecord:
-        """A record of that outcome; options that are not given are those that the job names."""
+        """Make a record with an outcome; options are by default those of the contestant."""
         contestant = self.contestant
         return RunRecord(
             self.problem, contestant.label, dict(contestant.options) if options is None else options,
@@ -283,7 +282,7 @@ class Job(Work):
 
     @classmethod
     def record(cls, data: Any, place: str = "JSON", fail: Fail = refuse) -> RunRecord:
-        """The record that JSON holds."""
+        """Make a record from JSON data."""
         return RunRecord.from_json(data, place, fail)
 
 
@@ -292,10 +291,10 @@ Told = Callable[[str, Any], None]
 
 
 class Executor(Protocol):
-    """Does work somewhere. Whatever an item does, it costs one record and never the campaign."""
+    """Does work in processes. A failing item gives a record and does not affect the campaign."""
 
     workers: int
-    """Items that are done side by side."""
+    """Number of simultaneous items."""
 
     def run(self, jobs: Sequence[Any], limits: Limits, told: Told | None = None) -> Iterator[Any]:
-        """The record of every item, as they end; closing the iterator ends all processes at once."""
+        """Yield the records of all items as they end; closing the iterator ends all processes immediately."""

@@ -1,4 +1,4 @@
-"""The table of a campaign: conditions, problems and runs, and what may stand in one table."""
+"""The table of a campaign: conditions, problems and runs; and combinations of tables."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,16 +11,16 @@ from stickslip.exhibits import power
 from stickslip.names import alternatives
 
 MEASURE = "natural and natural_scaled"
-"""What the judge's success rests on; `stickslip.problem.residuals` says how they are computed."""
+"""Residuals that decide success; see `stickslip.problem.residuals`."""
 
 
-class Mixed(ValueError):  # noqa: N818 (it says what is)
+class Mixed(ValueError):  # noqa: N818 (describes a state)
     """Exception for records that cannot be combined; the message names the difference."""
 
 
 @dataclass(frozen=True)
 class Conditions(Stored):
-    """What all runs of a table have in common."""
+    """Common conditions of all runs of a table."""
 
     tolerances: tuple[float, ...]
     """Tolerances of the campaign, descending [-]."""
@@ -29,9 +29,9 @@ class Conditions(Stored):
     memory: float
     """Memory limit of a run [MiB]."""
     best_of: int
-    """Calls that are timed."""
+    """Number of timed calls."""
     workers: int
-    """Jobs that run side by side."""
+    """Number of simultaneous jobs."""
     environment: Environment
     measure: str = MEASURE
 
@@ -41,21 +41,21 @@ class Entry(Stored):
     """One problem of a collection."""
 
     name: str
-    """As people know it, unique in a collection: `stack/boxes-20-t0.31`."""
+    """Name, unique in a collection: `stack/boxes-20-t0.31`."""
     family: str
-    """Problems that belong together, such as those of one scene."""
+    """Family of related problems, such as those of one scene."""
     hash: str
     """Fingerprint of its numbers."""
     features: Features
     recipe: str = ""
-    """The command that makes it anew, where there is one."""
+    """Command that makes the problem, if there is one."""
     title: str = ""
-    """What the file says that it is."""
+    """Title in the file."""
 
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Results of a campaign so far. A run that is missing was not made: it has not failed."""
+    """Results of a campaign so far. A missing run was not made, which is not a failure."""
 
     conditions: Conditions
     problems: tuple[Entry, ...]
@@ -63,11 +63,11 @@ class Results:
     runs: tuple[RunRecord, ...] = ()
     """Runs in the order of problems, then solvers, then tolerances."""
     command: str = ""
-    """The command that made it."""
+    """Command of the campaign."""
 
     @property
     def done(self) -> dict[Key, RunRecord]:
-        """The runs by what makes them the same one."""
+        """The runs by their keys."""
         return {run.key: run for run in self.runs}
 
     @property
@@ -85,7 +85,7 @@ class Results:
         return replace(self, runs=runs)
 
     def in_order(self) -> "Results":
-        """The same table, its runs by problem, then by solver in alphabetical order, then by tolerance."""
+        """Return the table with its runs sorted by problem, solver (alphabetically) and tolerance."""
         place = {entry.hash: k for k, entry in enumerate(self.problems)}
 
         def order(run: RunRecord) -> tuple[int, str, str, float]:
@@ -97,15 +97,15 @@ class Results:
 DIFFERENCES = (
     "precision", "timeout", "memory", "best-of", "workers", "machine", "measure", "versions", "code"
 )  # fmt: skip
-"""What all records of a table share, as `combine` takes it in `allow`; `code` is that of stickslip."""
+"""Kinds of differences between tables, the values of `allow` of `combine`; `code` is that of stickslip."""
 
 
 Difference = tuple[str, str, str]
-"""One of `DIFFERENCES`, and what each of the two has."""
+"""A kind of `DIFFERENCES`, and the values of both tables."""
 
 
 def differences(first: Conditions, second: Conditions) -> Iterator[Difference]:
-    """What two conditions differ in."""
+    """Yield the differences of two conditions."""
 
     def said(of: Conditions) -> list[tuple[str, str]]:
         return [
@@ -122,7 +122,7 @@ def differences(first: Conditions, second: Conditions) -> Iterator[Difference]:
 
 
 def environment_differences(first: Environment, second: Environment) -> Iterator[Difference]:
-    """What two environments differ in."""
+    """Yield the differences of two environments."""
     packages = sorted({name for environment in (first, second) for name, _ in environment.packages})
 
     def said(of: Environment) -> list[tuple[str, str]]:
@@ -139,7 +139,7 @@ def environment_differences(first: Environment, second: Environment) -> Iterator
 
 
 def _exact(number: float) -> str:
-    """A number as text, short where that is exact: two texts are equal if the numbers are."""
+    """Format a number, short if that is exact, so that texts are equal only for equal numbers."""
     return f"{number:g}" if float(f"{number:g}") == number else repr(number)
 
 
@@ -152,7 +152,7 @@ def _unlike(first: list[tuple[str, str]], second: list[tuple[str, str]]) -> Iter
 def refuse_mixture(
     found: Iterable[Difference], names: tuple[str, str], allow: Collection[str] = (), advice: str = ""
 ) -> None:
-    """`Mixed` with all differences named, and which of the two has what, unless they are allowed."""
+    """Raise `Mixed` if there are differences that are not allowed; the message names all of them."""
     left = [difference for difference in found if difference[0] not in allow]
     if left:
         kinds = ", ".join(dict.fromkeys(kind for kind, _, _ in left))
@@ -167,14 +167,14 @@ def combine(
     results: Sequence[Results],
     allow: Collection[str] = (),
     names: Sequence[str] = (),
-    told: Callable[[str], None] | None = None,
+    report: Callable[[str], None] | None = None,
 ) -> Results:
-    """Several tables as one, under the conditions of the first.
+    """Combine several tables, under the conditions of the first.
 
-    Raises `Mixed` where they differ in something of `DIFFERENCES` that `allow` does not name, and where one
-    run is in two of them with different records. A problem that has two names or families keeps the first,
-    and two problems of one name get their hash behind it; `told` hears of that. `names`: what the tables are
-    called in messages, such as their files.
+    Raises `Mixed` if they differ in one of `DIFFERENCES` that is not in `allow`, or if they have different
+    records of the same run. A problem with two names or families keeps the first, and problems of equal names
+    get their hash as suffix. report: receives a sentence on each such change. names: names of the tables in
+    messages.
     """
     if not results:
         raise ValueError("no results to combine")
@@ -201,14 +201,14 @@ def combine(
     tolerances = {tolerance for table in results for tolerance in table.conditions.tolerances}
     return Results(
         replace(first, tolerances=tuple(sorted(tolerances, reverse=True))),
-        _problems(results, told or (lambda _: None)),
+        _problems(results, report or (lambda _: None)),
         tuple(run for _, run in runs.values()),
         "\n".join(dict.fromkeys(table.command for table in results if table.command)),
     ).in_order()
 
 
 def _one_source(runs: Collection[tuple[str, RunRecord]], allow: Collection[str]) -> None:
-    """Refuse two versions of a contestant, and in any case two runs that only the version tells apart."""
+    """Refuse two versions of a contestant unless allowed, and runs that differ only in their version."""
     sources: dict[str, tuple[str, str]] = {}
     cells: dict[tuple[str, str, float], tuple[str, str]] = {}
     for name, run in runs:
@@ -220,8 +220,8 @@ def _one_source(runs: Collection[tuple[str, RunRecord]], allow: Collection[str])
         cells[cell] = name, run.source
 
 
-def _problems(results: Sequence[Results], told: Callable[[str], None]) -> tuple[Entry, ...]:
-    """The problems of all tables, each once and each with a name of its own."""
+def _problems(results: Sequence[Results], report: Callable[[str], None]) -> tuple[Entry, ...]:
+    """The problems of all tables, each once and with a unique name."""
     found: dict[str, Entry] = {}
     taken: set[str] = set()
     for entry in (entry for table in results for entry in table.problems):
@@ -229,11 +229,11 @@ def _problems(results: Sequence[Results], told: Callable[[str], None]) -> tuple[
         if known is None:
             name = entry.name if entry.name not in taken else f"{entry.name} [{entry.hash[:12]}]"
             if name != entry.name:
-                told(f"two problems are called {entry.name}; the second is now {name}")
+                report(f"two problems are called {entry.name}; the second is now {name}")
             found[entry.hash] = replace(entry, name=name)
             taken.add(name)
         elif (entry.name, entry.family) != (known.name, known.family):
-            told(
+            report(
                 f"{known.name} of {known.family} is also called {entry.name} of {entry.family}; "
                 "the first names are kept"
             )

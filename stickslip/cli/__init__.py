@@ -1,1 +1,1 @@
-"""The command line: one file per verb, and what the verbs share in printing and refusing."""
+"""The command line: one module per verb, and modules for printing, errors and parameters."""

@@ -1,4 +1,4 @@
-"""`stickslip bench collect`: the standard collection of problems, made anew from recipes."""
+"""`stickslip bench collect`: build the standard collection of problems from its recipes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from stickslip.bench.results import Entry
 
 MANY = 5
-"""Problems that are named one by one; more are counted."""
+"""Largest number of names in one line of output; the others are counted."""
 
 
 def collect(
@@ -30,14 +30,13 @@ def collect(
     again: Flag = False,
     list_: Annotated[bool, Parameter(name="--list", show_default=False)] = False,
 ) -> int:
-    """Make the standard collection of about a hundred contact problems.
+    """Build the standard collection of about a hundred contact problems.
 
-    Scenes are simulated with given parameters, and the problems of given steps are
-    written as DIR/FAMILY/NAME.hdf5 in FCLIB's layout. DIR/collection.json has the
-    recipe, the hash and the features of each problem. On one machine the files are
-    reproduced bit for bit. Problems whose hashes differ from the published ones, because
-    another machine or version rounds differently, are listed. Existing problems are
-    kept.
+    Each recipe simulates a scene and writes the problems of selected steps to
+    DIR/FAMILY/NAME.hdf5 in FCLIB's layout. DIR/collection.json contains the recipe,
+    the hash and the features of each problem. On one machine the files are reproduced
+    bit for bit. Problems whose hashes differ from the published ones, because another
+    machine or version rounds differently, are listed. Existing problems are kept.
 
     Exit status 1: a recipe failed.
 
@@ -52,13 +51,13 @@ def collect(
     out
         Folder for the problems; created if it does not exist.
     families
-        Families to make, separated by commas; all by default.
+        Families to build, separated by commas; all by default.
     small
-        Make only about twenty small problems, in seconds.
+        Build only about twenty small problems, which takes seconds.
     again
-        Make existing problems again.
+        Rebuild existing problems.
     list_
-        List the recipes without making problems.
+        List the recipes without building problems.
     """
     from stickslip.bench.collections import standard
 
@@ -80,54 +79,57 @@ def collect(
         raise InputError("--out is empty or the current folder; give the name of a folder for the problems")
     make_folder(out)
     with usable(out), watch_parts("collect") as progress:
-        found = standard.collect(out, recipes, again=again, progress=progress)
-    if found.made:
+        collection = standard.collect(out, recipes, again=again, progress=progress)
+    if collection.made:
         by_family: dict[str, list[Entry]] = {}
-        for one in found.made:
+        for one in collection.made:
             by_family.setdefault(one.entry.family, []).append(one.entry)
         headings = ("family", "problems", "contacts", "rolling", "mass ratio", "rank missing", "conditioning")
         table(headings, [_row(*item) for item in by_family.items()], numbers=headings[1:])
         print()
-    kept = sum(one.kept for one in found.made)
-    there = f", {kept} of them existed already" if kept else ""
-    print(f"{len(found.made)} problems in {printable(str(out))}{there}")
-    for verdict, said in (
+    kept = sum(one.kept for one in collection.made)
+    note = f", {kept} of them existed already" if kept else ""
+    print(f"{len(collection.made)} problems in {printable(str(out))}{note}")
+    for verdict, phrase in (
         (
             standard.DIFFERS,
             "differ from the published ones (another machine or version rounds differently)",
         ),
         (standard.NEW, "were never published"),
     ):
-        if names := [one.entry.name for one in found.made if one.verdict == verdict]:
-            print(f"{len(names)} of them {said}: {_some(names)}")
-    same = found.identity == found.published
-    told = ", the published one" if same else f"; published: {found.published or 'none'}"
-    print(f"identity {found.identity}{told}")
-    if found.strangers:
-        names = [str(path) for path in found.strangers]
+        if names := [one.entry.name for one in collection.made if one.verdict == verdict]:
+            print(f"{len(names)} of them {phrase}: {_some(names)}")
+    same = collection.identity == collection.published
+    suffix = ", the published one" if same else f"; published: {collection.published or 'none'}"
+    print(f"identity {collection.identity}{suffix}")
+    if collection.strangers:
+        names = [str(path) for path in collection.strangers]
         complain(f"in the folder, but not part of this collection: {_some(names)}")
-    for failure in found.failures:
+    for failure in collection.failures:
         complain(f"{failure.recipe.place}: {failure.reason}")
-    return ExitCode.MISSED if found.failures else ExitCode.FINE
+    return ExitCode.MISSED if collection.failures else ExitCode.FINE
 
 
 def _some(names: Sequence[str]) -> str:
-    """The first of them, and how many more there are."""
-    more = f" and {len(names) - MANY} more" if len(names) > MANY else ""
-    return ", ".join(map(printable, names[:MANY])) + more
+    """Return the first `MANY` names, and the number of the others."""
+    rest = f" and {len(names) - MANY} more" if len(names) > MANY else ""
+    return ", ".join(map(printable, names[:MANY])) + rest
 
 
 def _row(family: str, entries: Sequence[Entry]) -> tuple[str, ...]:
+    """One row of the table of families: ranges of the features of its problems."""
     features = [entry.features for entry in entries]
-    contacts = [one.contacts for one in features]
-    ratios = [one.mass_ratio for one in features if one.mass_ratio is not None]
-    missing = [(one.size - one.rank) / one.size for one in features if one.rank is not None and one.size]
-    numbers = [one.conditioning for one in features if one.conditioning is not None]
+    contacts = [item.contacts for item in features]
+    ratios = [item.mass_ratio for item in features if item.mass_ratio is not None]
+    missing = [
+        (item.size - item.rank) / item.size for item in features if item.rank is not None and item.size
+    ]
+    numbers = [item.conditioning for item in features if item.conditioning is not None]
     return (
         family,
         str(len(entries)),
         f"{min(contacts)}–{max(contacts)}",
-        str(sum(one.rolling for one in features)),
+        str(sum(item.rolling for item in features)),
         f"≤ {max(ratios):.3g}" if ratios else "",
         f"{100 * min(missing):.0f}–{100 * max(missing):.0f} %" if missing else "",
         f"{min(numbers):.1e}–{max(numbers):.1e}" if numbers else "",

@@ -1,4 +1,4 @@
-"""`stickslip bench record`: the contact problems that a scene meets, as files."""
+"""`stickslip bench record`: write the contact problems of a simulated scene to files."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def record(
 
     Each problem becomes an HDF5 file, in FCLIB's layout where possible. The file
     contains the problem, its origin (scene, parameters, step, time, contacts, mass
-    ratio, rank, conditioning, and this command), the answer, and the impulses that
-    the solver started from. The same command writes the same bytes.
+    ratio, rank, conditioning, and this command), the solution, and the initial
+    guess of the solver. The same command writes the same bytes.
 
     Parameters of the scene are options of this command, as for `stickslip run`.
     Scenes that are single problems (chute, incline, packing, wall) can be recorded too.
@@ -58,7 +58,7 @@ def record(
     scene
         Scene (`stickslip run` lists them), or file.py:function.
     every
-        Number of steps with contacts from one recorded step to the next.
+        Record every N-th step that has contacts.
     out
         Folder for the files, created if it does not exist; by default named after the scene.
     start
@@ -75,16 +75,16 @@ def record(
     folder, failure = Path(scene.rpartition(":")[2]) if out is None else out, ""
     rows: list[tuple[str, ...]] = []
     with refused(KeyError, TypeError, ValueError), usable(folder):
-        known, alone = models.parameters_of(scene), models.is_problem(scene)
+        known, single = models.parameters_of(scene), models.is_problem(scene)
         options = solver_options(solver, solver_option)
         texts = with_options(read_settings(settings or []), given)
         check_known(f"{scene} has no such parameter", texts, tuple(known), signature(record).parameters)
-        parameters = ({"h": h} if alone and h is not None else {}) | chosen(known, texts)
+        parameters = ({"h": h} if single and h is not None else {}) | chosen(known, texts)
         if not start >= 0.0:
             raise InputError(f"--from is {start:g}; it must be a time of at least 0 s")
-        if alone and (until is not None or start):
+        if single and (until is not None or start):
             raise InputError(f"{scene} is a single problem; --from and --until do not apply")
-        if every is None and not alone:
+        if every is None and not single:
             raise InputError(
                 f"--every is missing; give the number of steps of {scene} between two recorded ones"
             )
@@ -93,13 +93,13 @@ def record(
             try:
                 recording.record(
                     scene, parameters, folder, every=1 if every is None else every, start=start, until=until,
-                    h=None if alone else h, most=most, solver=solver, solver_options=options,
-                    progress=progress, told=lambda path, one: rows.append(_row(path, one)),
+                    h=None if single else h, most=most, solver=solver, solver_options=options,
+                    progress=progress, report=lambda path, one: rows.append(_row(path, one)),
                 )  # fmt: skip
             except SimulationFailure as error:
                 failure = str(error).partition("; on_failure=")[0]
             except ModelError as error:
-                if getattr(error, "trajectory", None) is None:  # it never began
+                if getattr(error, "trajectory", None) is None:  # raised before the first step
                     raise
                 failure = str(error)
     if rows:
@@ -107,8 +107,8 @@ def record(
         table(headings, rows, numbers=headings[1:])
         print(f"\nwrote {len(rows)} file{'' if len(rows) == 1 else 's'} into {folder}")
     if failure:
-        kept = f"; the {len(rows)} problems before that are kept" if rows else ""
-        complain(f"{scene}: {failure}{kept}")
+        note = f"; the {len(rows)} problems before that are kept" if rows else ""
+        complain(f"{scene}: {failure}{note}")
         return ExitCode.MISSED
     if not rows:
         span = (f" from {start:g} s" if start else "") + ("" if until is None else f" until {until:g} s")
@@ -118,7 +118,7 @@ def record(
 
 
 def _check_folder(folder: Path) -> None:
-    """Refuse a place that clearly cannot become a folder with files in it."""
+    """Raise an error if `folder` cannot be created or written to."""
     above = folder
     while not above.exists() and above != above.parent:
         above = above.parent
@@ -128,9 +128,17 @@ def _check_folder(folder: Path) -> None:
         raise InputError(f"{above}: permission denied")
 
 
-def _row(path: Path, one: Recorded) -> tuple[str, ...]:
-    features = one.features
+def _row(path: Path, recorded: Recorded) -> tuple[str, ...]:
+    """One row of the table of recorded problems; `~` marks estimates."""
+    features = recorded.features
     sign = "~" if features.estimated else ""
     ratio = "" if features.mass_ratio is None else f"{features.mass_ratio:.4g}"
     condition = f"{sign}{features.conditioning:.4g}" if features.conditioning else ""
-    return path.name, f"{one.time:.6g}", f"{features.contacts}", ratio, f"{sign}{features.rank}", condition
+    return (
+        path.name,
+        f"{recorded.time:.6g}",
+        f"{features.contacts}",
+        ratio,
+        f"{sign}{features.rank}",
+        condition,
+    )

@@ -1,4 +1,4 @@
-"""`stickslip bench report`: what a campaign found, for readers and for machines."""
+"""`stickslip bench report`: the results of campaigns as a page, as text or as data."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from stickslip.bench.results import Results
 
 Format = PageFormat | Literal["csv", "json"]
-"""A page, a line per run, the findings as data."""
+"""Formats of a report: a page, a table with one line per run, or the findings as JSON."""
 
 Names = Annotated[str, Parameter(show_default=False)]
-"""Names with commas between them; empty where none are given."""
+"""Names separated by commas; empty by default."""
 
 ENDINGS: dict[str, Format] = {**PAGE_ENDINGS, ".csv": "csv", ".json": "json"}
-"""What the ending of a file name asks for."""
+"""Format of a report by the suffix of its file."""
 
 
 def report(
@@ -80,14 +80,14 @@ def report(
     time
         Time to compare: wall time or processor time.
     ours
-        Solvers whose losses are listed one by one, separated by commas; by default those of --own,
-        otherwise auto.
+        Solvers whose losses are listed one by one, separated by commas; by default the solvers of
+        --own, or auto if there are none.
     allow
         Differences between files to accept, separated by commas.
     versions
-        Compare each solver of the first file with the same solver of the others, for example of two
-        releases: in separate tables, and elsewhere as nsgs@old and nsgs@new, by the names of the
-        files.
+        Compare each solver of the first file with the same solver of the other files, for example of
+        two releases. Separate tables compare them; elsewhere they are named after the files, such as
+        nsgs@old and nsgs@new.
     solvers
         Solvers to show, by label or name, separated by commas; all by default.
     families
@@ -98,7 +98,7 @@ def report(
     from stickslip.bench.reports.versions import versions_section
 
     chosen = _format(out, format)
-    if out is not None:  # refused before the work begins
+    if out is not None:  # check the paths before the work begins
         check_writable(out, list(ENDINGS) if format is None else [out.suffix.lower()])
         for path in files:
             check_not_itself(path, out)
@@ -107,17 +107,17 @@ def report(
         tags = _versions(files) if versions else []
         gathered = _gathered(files, names_in(allow), notes, tags)
         results = _chosen(gathered, names_in(solvers), names_in(families), notes)
-    told = _told(results, ours)
+    ours_shown = _told(results, ours)
     if chosen == "csv":
-        found = runs_table(results)
-        cells = ([finite(cell) for cell in row] for row in found.rows)  # what is not there is empty
+        listing = runs_table(results)
+        cells = ([finite(cell) for cell in row] for row in listing.rows)  # missing values are empty
         fields = ([str(x).lower() if isinstance(x, bool) else x for x in row] for row in cells)
-        put(csv_text(found.headings, fields), out)
+        put(csv_text(listing.headings, fields), out)
     elif chosen == "json":
-        put(json_text({"notes": notes} | findings(results, time, told)) + "\n", out)
+        put(json_text({"notes": notes} | findings(results, time, ours_shown)) + "\n", out)
     else:
         with watch("drawing figures"):
-            page = compose(results, time, notes=notes, ours=told)
+            page = compose(results, time, notes=notes, ours=ours_shown)
             if versions:
                 page = replace(page, sections=[versions_section(results, tags, time), *page.sections])
             write_figures(page, data, DATA)
@@ -129,14 +129,15 @@ def report(
     return ExitCode.FINE
 
 
-def _format(out: Path | None, given: Format | None) -> Format:
+def _format(out: Path | None, requested: Format | None) -> Format:
+    """Format of the report: the one requested, else by the suffix of `out`."""
     if out == Path():
         raise InputError("--out is empty; give the name of a file")
-    if out is None and given in (None, "html", "pdf"):
-        kind = given or "html"
+    if out is None and requested in (None, "html", "pdf"):
+        kind = requested or "html"
         raise InputError(f"a report in the format {kind} needs --out, for example --out report.{kind}")
-    if given is not None:
-        return given
+    if requested is not None:
+        return requested
     assert out is not None
     if out.suffix.lower() not in ENDINGS:
         raise InputError(f"--out {out}: the suffix must be one of {', '.join(ENDINGS)}, or give --format")
@@ -144,7 +145,7 @@ def _format(out: Path | None, given: Format | None) -> Format:
 
 
 def _versions(files: Sequence[Path]) -> list[str]:
-    """What the versions are called: the names of the files without their endings."""
+    """Names of the versions: the names of the files without suffixes."""
     tags = [path.stem for path in files]
     if len(files) < 2 or len(set(tags)) < len(tags):
         raise InputError("--versions compares results files with different names; give at least two")
@@ -154,7 +155,7 @@ def _versions(files: Sequence[Path]) -> list[str]:
 def _gathered(
     files: Sequence[Path], allow: Sequence[str], notes: list[str], tags: Sequence[str] = ()
 ) -> Results:
-    """All files as one table; a difference that was accepted becomes a note."""
+    """Combine all files into one table of results; accepted differences become notes."""
     from stickslip.bench.campaigns.results_file import read_results
     from stickslip.bench.reports.versions import tagged
     from stickslip.bench.results import DIFFERENCES, Mixed, combine
@@ -170,7 +171,7 @@ def _gathered(
         tables = [tagged(table, tag) for table, tag in zip(tables, tags, strict=True)]
         allow = [*allow, *(kind for kind in ("versions", "code") if kind not in allow)]
     with refused(Mixed):
-        results = combine(tables, allow, names=[str(path) for path in files], told=notes.append)
+        results = combine(tables, allow, names=[str(path) for path in files], report=notes.append)
     if allow and len(files) > 1:
         notes.append(f"Differences between the files in {', '.join(allow)} were accepted.")
     if not results.runs:
@@ -183,22 +184,22 @@ def _gathered(
 def _check_known(
     option: str, wrong: str, names: Sequence[str], known: Sequence[str], before: str = "there are runs of"
 ) -> None:
-    """Refuse a name that is none of the known, nor the first part of a label."""
+    """Raise an error if a name matches none of the known labels."""
     for name in names:
         if not any(_means(name, label) for label in known):
             raise InputError(f"{option} {name}: {wrong}; {alternatives(name, known, before)}")
 
 
 def _chosen(results: Results, solvers: Sequence[str], families: Sequence[str], notes: list[str]) -> Results:
-    """The runs of some solvers, where a name stands for all its variants, on problems of some families."""
+    """Select the runs of some solvers on problems of some families; a name selects all its variants."""
     known, problems, runs = results.solvers, results.problems, results.runs
     if solvers:
         _check_known("--solvers", "no run of it", solvers, known)
-        kept = [label for label in known if any(_means(name, label) for name in solvers)]
+        labels = [label for label in known if any(_means(name, label) for name in solvers)]
         notes.append(
-            f"Only some solvers are compared here: {', '.join(kept)} of {len(known)} in the results."
+            f"Only some solvers are compared here: {', '.join(labels)} of {len(known)} in the results."
         )
-        runs = tuple(run for run in runs if run.solver in kept)
+        runs = tuple(run for run in runs if run.solver in labels)
     if families:
         _check_known("--families", "no problem of it", families, results.families, "there are")
         notes.append(f"Only some families are in here: {', '.join(families)} of {len(results.families)}.")
@@ -209,18 +210,19 @@ def _chosen(results: Results, solvers: Sequence[str], families: Sequence[str], n
 
 
 def _told(results: Results, ours: str) -> list[str]:
-    """Whose losses are told: those named, else the solvers of one's own, else the default one."""
+    """Solvers whose losses are listed: those named, else the user's own solvers, else the default solver."""
     from stickslip.bench.reports.subject import base, is_peer
     from stickslip.solvers import registry
 
     names = names_in(ours)
     if not names:
-        own = [label for label in results.solvers if base(label) not in registry.names()]
-        return [label for label in own if not is_peer(label)] or [DEFAULT_SOLVER]
+        user_solvers = [label for label in results.solvers if base(label) not in registry.names()]
+        return [label for label in user_solvers if not is_peer(label)] or [DEFAULT_SOLVER]
     _check_known("--ours", "no run of it", names, results.solvers)
     return names
 
 
 def _means(name: str, label: str) -> bool:
-    known = label.partition(":")[0]
-    return name in (label, known, known.partition("@")[0])
+    """Whether a name selects a label `solver@version:options`, with or without its options and version."""
+    solver = label.partition(":")[0]
+    return name in (label, solver, solver.partition("@")[0])

@@ -1,4 +1,7 @@
-"""`stickslip bench run`: problems to solvers, under limits, into one file that can be gone on with."""
+"""`stickslip bench run`: solve problems by several solvers, under limits, into one results file.
+
+An interrupted campaign is continued from its results file.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +38,9 @@ GROUPS = {
     "crashed": ("MEMORY", "CRASHED", "RAISED"),
     "refused": ("REFUSED",),
 }
-"""Columns, and the outcomes that are counted in each."""
+"""Columns of the table of outcomes, each with the names of the outcomes that it counts."""
 SHOWN = 4
-"""Jobs under way that are shown one by one."""
+"""Largest number of running jobs that are shown one by one."""
 
 
 def run(
@@ -105,7 +108,7 @@ def run(
     most
         Largest number of problems; the smallest ones are used.
     """
-    given = dict(locals())
+    arguments = dict(locals())
     from stickslip.bench.campaigns.campaign import run_campaign
     from stickslip.bench.campaigns.contestants import contestants
     from stickslip.bench.campaigns.results_file import read_results
@@ -116,9 +119,9 @@ def run(
     tolerances = _tolerances(tolerance)
     try:
         limits = Limits(timeout=timeout, memory=memory, best_of=best_of)
-    except ValueError as error:  # the sentence begins with the name of the class
-        said = str(error).removeprefix("Limits: ").replace("best_of", "best-of")
-        raise InputError(f"--{said}") from None
+    except ValueError as error:  # the message begins with the name of the class
+        message = str(error).removeprefix("Limits: ").replace("best_of", "best-of")
+        raise InputError(f"--{message}") from None
     with refused(ValueError), redirect_stdout(sys.stderr):  # a user's module may print when it is imported
         entrants = contestants(solvers or "", own or ())
     if workers < 1:
@@ -127,10 +130,10 @@ def run(
         executing = executors.executor(executor, workers)
     collection = _collection(problems, kind, families or "", most, out)
     try:
-        # Other conditions, a changed file, an executor that is gone.
+        # Refused: other conditions than those of the file, a changed file, a lost executor.
         with refused(ValueError, RuntimeError), campaign_table(quiet=json) as shown:
             results = run_campaign(
-                collection, entrants, tolerances, limits, executing, out, shown, _command(given)
+                collection, entrants, tolerances, limits, executing, out, shown, _command(arguments)
             )
     except KeyboardInterrupt as stop:
         safe = "no run was made"
@@ -140,15 +143,15 @@ def run(
         return stop_code(stop)
     if json:
         counts = {"problems": len(results.problems), "runs": len(results.runs)}
-        more = {"standings": standings(results), "conditions": results.conditions.as_json()}
-        print_json({"out": str(out), "command": results.command, **counts, **more})
+        tables = {"standings": standings(results), "conditions": results.conditions.as_json()}
+        print_json({"out": str(out), "command": results.command, **counts, **tables})
     else:
         _close(results, out)
     return ExitCode.FINE
 
 
 def _tolerances(text: str) -> list[float]:
-    found = []
+    values = []
     for word in text.split(","):
         try:
             value = float(word)
@@ -156,51 +159,51 @@ def _tolerances(text: str) -> list[float]:
             raise InputError(f"--tolerance takes numbers separated by commas, got {word.strip()!r}") from None
         if not 0.0 < value < 1.0:
             raise InputError(f"--tolerance must lie in (0, 1), got {word.strip()}")
-        if value in found:
+        if value in values:
             raise InputError(f"--tolerance {word.strip()} is given twice")
-        found.append(value)
-    return found
+        values.append(value)
+    return values
 
 
 def _collection(
     problems: Sequence[Path], kind: str | None, families: str, most: int | None, out: Path
 ) -> Collection:
-    """The chosen problems; what was left out of the folders is said."""
+    """Read and select the problems; report on stderr how many files are left out."""
     from stickslip.bench.campaigns.campaign import chosen
     from stickslip.bench.collections.collection import Collection
 
     if most is not None and most < 1:
         raise InputError(f"--most must be at least 1, got {most}")
     with refused(ValueError, OSError):
-        with watch_parts("reading") as told:
-            found = Collection.of(problems, kind, told)
-        picked = chosen(found, names_in(families), most)
-    skipped = [file for file in found.skipped if file.path.resolve() != out.resolve()]
+        with watch_parts("reading") as report:
+            everything = Collection.of(problems, kind, report)
+        picked = chosen(everything, names_in(families), most)
+    skipped = [file for file in everything.skipped if file.path.resolve() != out.resolve()]
     if skipped:
         complain(f"{len(skipped)} file{'s' if len(skipped) > 1 else ''} left out; {skipped[0].reason}")
     return picked
 
 
-def _command(given: dict[str, Any]) -> str:
-    """The command that makes the same campaign, from the arguments of `run`; defaults are left out."""
+def _command(arguments: dict[str, Any]) -> str:
+    """The command that repeats this campaign, from the arguments of `run`; defaults are omitted."""
     words = ["stickslip", "bench", "run"]
-    for name, one in signature(run).parameters.items():
-        value = given[name]
-        if name != "json" and value and value != one.default:
-            for each in value if isinstance(value, list) else [value]:
-                text = repr(each).removesuffix(".0") if isinstance(each, float) else str(each)
+    for name, parameter in signature(run).parameters.items():
+        value = arguments[name]
+        if name != "json" and value and value != parameter.default:
+            for item in value if isinstance(value, list) else [value]:
+                text = repr(item).removesuffix(".0") if isinstance(item, float) else str(item)
                 words += [f"--{name.replace('_', '-')}", text]
     return shlex.join(words)
 
 
 def _close(results: Results, out: Path) -> None:
-    """The closing table, where everything is, and what to do next."""
+    """Print the final table, the place of the results, and the commands to continue."""
     from stickslip.exhibits import power
 
     columns = ("solver", "tolerance", *GROUPS, "of", "fastest on", "total time")
     rows = []
     for line in standings(results):
-        seconds = line["seconds"]  # zero where nothing came to an end
+        seconds = line["seconds"]  # zero if no run ended
         total = clock(seconds) if seconds >= 60.0 else duration(seconds) if seconds else ""
         numbers = (str(line[name]) for name in (*GROUPS, "runs", "fastest"))
         rows.append((line["solver"], power(line["tolerance"]), *numbers, total))
@@ -213,13 +216,13 @@ def _close(results: Results, out: Path) -> None:
 
 
 def outcomes(runs: Sequence[RunRecord]) -> dict[str, int]:
-    """How many of the runs ended how, by the names of `GROUPS`."""
+    """Number of runs in each group of outcomes of `GROUPS`."""
     count = Counter(run.outcome.name for run in runs)
     return {name: sum(count[outcome] for outcome in group) for name, group in GROUPS.items()}
 
 
 def standings(results: Results) -> list[dict[str, Any]]:
-    """Per solver and tolerance: what became of its runs, on how many it was fastest, and its time [s]."""
+    """For each solver and tolerance: outcomes, the number of problems it was fastest on, total time [s]."""
     lines: dict[tuple[str, float], list[RunRecord]] = {}
     best: dict[tuple[str, float], float] = {}
     for run in results.runs:
@@ -239,7 +242,7 @@ def standings(results: Results) -> list[dict[str, Any]]:
 
 @contextmanager
 def campaign_table(quiet: bool = False) -> Iterator[CampaignTable | None]:
-    """The live table of a campaign on stderr; None when `quiet`, or where that is no terminal."""
+    """Show the live table of a campaign on stderr; yield None if `quiet` or if stderr is not a terminal."""
     console = None if quiet else progress.terminal()
     if console is None:
         yield None
@@ -252,7 +255,7 @@ def campaign_table(quiet: bool = False) -> Iterator[CampaignTable | None]:
 
 
 class CampaignTable:
-    """Hears how a campaign goes on, and draws it."""
+    """Progress display of a campaign: receives its events and draws a table of them."""
 
     def __init__(self) -> None:
         self._runs: dict[str, list[RunRecord]] = {}
@@ -262,7 +265,7 @@ class CampaignTable:
         self._start = time.monotonic()
 
     def planned(self, jobs: Sequence[Job], results: Results) -> None:
-        """What is to be done, and what was done before."""
+        """Receive the planned jobs and the results that exist already."""
         self._names = {entry.hash: entry.name for entry in results.problems}
         self._runs = {job.contestant.label: [] for job in jobs}
         for run in results.runs:
@@ -270,11 +273,11 @@ class CampaignTable:
         self._planned, self._start = len(jobs), time.monotonic()
 
     def started(self, worker: str, job: Job) -> None:
-        """A job begins."""
+        """Receive the start of a job on a worker."""
         self._under_way[worker] = job, time.monotonic()
 
     def ended(self, record: RunRecord) -> None:
-        """A run is in the journal."""
+        """Receive a run that was written to the journal."""
         self._runs.setdefault(record.solver, []).append(record)
         self._done += 1
         for worker, (job, _) in list(self._under_way.items()):
@@ -282,7 +285,7 @@ class CampaignTable:
                 del self._under_way[worker]
 
     def drawn(self) -> Any:
-        """The table as rich draws it."""
+        """The table and the lines below it, as objects that rich draws."""
         from rich.box import SIMPLE_HEAD
         from rich.console import Group
         from rich.table import Table
@@ -300,7 +303,7 @@ class CampaignTable:
         return Group(shown, *(Text(line, no_wrap=True, overflow="ellipsis") for line in self._lines()))
 
     def _lines(self) -> Iterator[str]:
-        """What runs now, and how far everything is."""
+        """Yield lines on the running jobs, the number of runs made and the time left."""
         from stickslip.exhibits import power
 
         now = time.monotonic()
@@ -311,18 +314,18 @@ class CampaignTable:
             yield f"now: {label}, {clock(now - since)}"
         if len(under_way) > SHOWN:
             yield f"     and {len(under_way) - SHOWN} more"
-        passed = now - self._start
-        line = f"{self._done} of {self._planned} runs, {clock(passed)} passed"
+        elapsed = now - self._start
+        line = f"{self._done} of {self._planned} runs, {clock(elapsed)} passed"
         if self._done:
-            line += f", about {clock(passed * (self._planned - self._done) / self._done)} left"
+            line += f", about {clock(elapsed * (self._planned - self._done) / self._done)} left"
         yield line
 
 
 def clock(seconds: float) -> str:
-    """A time for people who wait: `12 s`, `3 min 05 s`, `2 h 10 min`."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    """Format a waiting time [s]: `12 s`, `3 min 05 s`, `2 h 10 min`."""
+    rounded = round(seconds)
+    if rounded < 60:
+        return f"{rounded} s"
+    if rounded < 3600:
+        return f"{rounded // 60} min {rounded % 60:02d} s"
+    return f"{rounded // 3600} h {rounded % 3600 // 60:02d} min"

@@ -1,4 +1,4 @@
-"""`stickslip bifurcation`: what a driven scene settles to, over one of its parameters."""
+"""`stickslip bifurcation`: the steady motion of a driven scene as a function of one parameter."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from stickslip.names import alternatives
 if TYPE_CHECKING:
     from stickslip.scenes.scenario import Scenario
 
-OWN = re.compile(r"([qv])(\d+)")
-"""A number of the state: q0, v1, ..."""
+COMPONENT = re.compile(r"([qv])(\d+)")
+"""Pattern of a component of the state: q0, v1, ..."""
 
 
 def bifurcation(
@@ -44,9 +44,10 @@ def bifurcation(
 ) -> int:
     """Vary a parameter of a scene, and show its steady motion at each value.
 
-    At each value the scene is simulated over --transient periods, which are dropped,
-    and over --samples periods, which are kept. Prints after how many periods the motion
-    repeats, and the range of the observed quantities at the end of each period.
+    At each value the scene is simulated over --transient periods, which are discarded,
+    and over --samples periods, which are observed. Prints the number of periods after
+    which the motion repeats, and the range of the observed quantities at the end of
+    each period.
 
     For example:
       stickslip bifurcation cam --vary rpm=300:800:101 --plot cam.png
@@ -55,23 +56,26 @@ def bifurcation(
 
     Parameters
     ----------
+    name
+        Scene to simulate; `stickslip scenes` lists them.
     vary
         Parameter and its values: name=first:last:count, or name=a,b,c.
     observe
-        Observed quantity: one that the scene defines, or a coordinate such as q0 or v1. By default all
-        that the scene defines, or q0 if it defines none.
+        Observed quantity: one defined by the scene, or a component of the state such as q0 or v1; may
+        be repeated. By default all quantities of the scene, or q0 if it defines none.
     period
         Time between sections [s]; by default the period of the excitation.
     transient
-        Number of periods dropped at each value.
+        Number of discarded periods at each value.
     samples
-        Number of periods kept at each value.
+        Number of observed periods at each value.
     scheme
         Time scheme; by default that of the scene.
     solver
         Solver of the contact problems; `stickslip solvers` lists them.
     anew
-        Start each value from the start of the scene instead of the end of the previous value.
+        Start at each value from the initial state of the scene, not from the final state at the
+        previous value.
     out
         File (.csv) for all observations.
     plot
@@ -95,14 +99,14 @@ def bifurcation(
             raise InputError(f"{parameter} is both varied and given; remove one of the two")
         if scenes.kind_of(name) != scenes.RUN:
             raise InputError(f"{name} is a problem and does not run; `stickslip scenes` lists those that do")
-        whole = isinstance(known[parameter], int) and not isinstance(known[parameter], bool)
+        is_integer = isinstance(known[parameter], int) and not isinstance(known[parameter], bool)
         fixed = chosen(known, texts)
 
-        def made(value: float) -> Scenario:
-            scene: Scenario = scenes.make(name, **fixed, **{parameter: int(value) if whole else value})
+        def make_scene(value: float) -> Scenario:
+            scene: Scenario = scenes.make(name, **fixed, **{parameter: int(value) if is_integer else value})
             return scene
 
-        first = made(values[0])
+        first = make_scene(values[0])
         check_known(f"{name} has no such parameter", texts, [*known], signature(bifurcation).parameters)
         if period is None and first.period is None:
             raise InputError(
@@ -115,9 +119,9 @@ def bifurcation(
         with watch_parts(f"bifurcation {name}") as progress:
             try:
                 diagram = diagram_of(
-                    lambda value: made(value).system, values, observe=looks, transient=transient,
+                    lambda value: make_scene(value).system, values, observe=looks, transient=transient,
                     samples=samples, steps=max(1, round(time / step)), follow=not anew,
-                    period=lambda value: made(value).period or time if period is None else time,
+                    period=lambda value: make_scene(value).period or time if period is None else time,
                     scheme=scenes.scheme_of(first, scheme), solver=solver, name=parameter, progress=progress,
                 )  # fmt: skip
             except SimulationFailure as failure:
@@ -126,7 +130,7 @@ def bifurcation(
     written, unwritten = [], ""
     try:
         if out is not None:
-            rows = [row for each in diagram.observed for row in diagram.rows(each)]
+            rows = [row for quantity in diagram.observed for row in diagram.rows(quantity)]
             from stickslip.files.problems import replace_file
 
             replace_file(out, csv_text((parameter, "observed", "period", "value"), rows).encode())
@@ -150,7 +154,7 @@ def bifurcation(
 
 
 def read_values(text: str) -> tuple[str, list[float]]:
-    """Name and values of `name=first:last:count` or `name=a,b,c`."""
+    """Parse `name=first:last:count` or `name=a,b,c` into a name and values."""
     name, equals, rest = (part.strip() for part in text.partition("="))
     try:
         if not equals or not name:
@@ -165,27 +169,28 @@ def read_values(text: str) -> tuple[str, list[float]]:
 
 
 def _looks(scene: Scenario, names: list[str] | None) -> dict[str, Any]:
-    """What is observed, by name."""
-    own = dict(scene.observe)
-    found: dict[str, Any] = {}
-    for name in names or (own or ["q0"]):
-        number = OWN.fullmatch(name)
-        close = [each for each in own if each == name or each.startswith(f"{name} ")]
-        if number:
-            state, k = number[1], int(number[2])
+    """Observed quantities by name: functions of a trajectory."""
+    quantities = dict(scene.observe)
+    observed: dict[str, Any] = {}
+    for name in names or (quantities or ["q0"]):
+        match = COMPONENT.fullmatch(name)
+        matches = [quantity for quantity in quantities if quantity == name or quantity.startswith(f"{name} ")]
+        if match:
+            state, k = match[1], int(match[2])
             size = _size(scene, state)
             if k >= size:
                 raise InputError(f"--observe {name}: {scene.name} has {state}0 to {state}{size - 1}")
-            found[name] = _component(state, k)
-        elif close:
-            found[close[0]] = own[close[0]]
+            observed[name] = _component(state, k)
+        elif matches:
+            observed[matches[0]] = quantities[matches[0]]
         else:
-            known = ", ".join([*own, "q0, v0, ..."])
+            known = ", ".join([*quantities, "q0, v0, ..."])
             raise InputError(f"--observe {name}: {scene.name} has {known}")
-    return found
+    return observed
 
 
 def _size(scene: Scenario, state: str) -> int:
+    """Number of components of q or v of a scene."""
     from stickslip.mechanics.world import World
 
     model = scene.system
@@ -194,4 +199,5 @@ def _size(scene: Scenario, state: str) -> int:
 
 
 def _component(state: str, k: int) -> Any:
+    """Return a function that reads component k of q or v from the last record of a run."""
     return lambda run: getattr(run, state)[-1, k]

@@ -1,4 +1,4 @@
-"""`stickslip cache`: where compiled kernels are kept, and how to remove them."""
+"""`stickslip cache`: show or clear the store of compiled kernels."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def cache(
     if json:
         print_json(facts)
         return 0
-    came = ", ".join(f"{number} for {level}" for level, number in facts["shipped with the package"].items())  # type: ignore[attr-defined]
+    packs = ", ".join(f"{number} for {level}" for level, number in facts["shipped with the package"].items())  # type: ignore[attr-defined]
     pairs(
         "compiled kernels",
         [
             ("folder", str(store.folder)),
             ("removed" if action == "clear" else "files", f"{count:,} ({size / 2**20:.1f} MiB)"),
             ("at most", f"{MOST_BYTES / 2**20:,.0f} MiB"),
-            ("shipped", came or "none: kernels of this installation are compiled when they are first used"),
+            ("shipped", packs or "none: kernels of this installation are compiled when they are first used"),
         ],
     )
     return 0

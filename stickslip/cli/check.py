@@ -1,4 +1,4 @@
-"""`stickslip check`: what is wrong with a file of a model, place by place."""
+"""`stickslip check`: validate model files and list their errors."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def check(
     reports: list[dict[str, Any]] = []
     for path in files:
         summary, faults = _checked(path)
-        reports.append({"file": str(path), "fine": not faults, "faults": [asdict(one) for one in faults]})
+        reports.append({"file": str(path), "fine": not faults, "faults": [asdict(item) for item in faults]})
         if not json:
             lines = [f"{path}: {fault}" for fault in faults] or [f"{path}: fine", *summary.split("\n")]
             print("\n".join(map(printable, lines)))
@@ -63,7 +63,7 @@ def check(
 
 
 def _checked(path: Path) -> tuple[str, tuple[Fault, ...]]:
-    """What a file holds in words, and all that is wrong with it."""
+    """Return a summary of a model file, and its faults."""
     from stickslip.files.errors import FormatError
     from stickslip.files.model_faults import Fault, ModelFileError
     from stickslip.files.models import read_model

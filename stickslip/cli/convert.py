@@ -1,4 +1,4 @@
-"""`stickslip convert`: the same problem in another file format, storage or form."""
+"""`stickslip convert`: write a problem in another file format, storage or form."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from stickslip.problem.contact import ContactProblem
 
 DATA = (".gdx",)
-"""Endings of data for GAMS."""
+"""Suffixes of data files of GAMS."""
 TEXT = (".dat",)
-"""Endings of text files, which hold a problem and nothing beside it."""
+"""Suffixes of text files, which contain a problem without solution or guesses."""
 
 
 def convert(
@@ -79,7 +79,7 @@ def convert(
 
 
 def reduced(source: Path, record: ProblemRecord) -> tuple[ProblemRecord, list[str]]:
-    """The local problem of a global one with its answers, and which of their parts are dropped."""
+    """Reduce a global problem to a local one; return its record and the dropped parts of the answers."""
     from stickslip.problem.contact import ContactProblem, GlobalProblem
     from stickslip.problem.convert import reduce_to_contacts
 
@@ -98,9 +98,9 @@ def reduced(source: Path, record: ProblemRecord) -> tuple[ProblemRecord, list[st
 
 
 def carry(answer: StoredSolution, local: ContactProblem) -> StoredSolution:
-    """An answer of a global problem for its local form, where v has no place.
+    """Convert an answer of a global problem to its local form, which has no velocities v.
 
-    Joints that were not eliminated follow the contacts as free blocks: lam goes there.
+    Joints that were not eliminated follow the contacts as free blocks; their impulses are lam.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""`stickslip demo`: a column of spheres collapses; what is certified about it, and a page that plays it."""
+"""`stickslip demo`: simulate a collapsing column of spheres, certify the run, and write a page of it."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from stickslip.simulation.trajectory import Trajectory
 
 SOLVER, TOLERANCE = "nsgs", 1e-4
-"""What solves every step, and to what [-]. Sweeps alone: they take the least to compile, and from the last
-step's impulses they come to an end where much slides."""
+"""Solver of every step, and its tolerance [-]. Gauss-Seidel sweeps compile fastest, and with warm starts they
+converge even where many contacts slide."""
 STEP, UNTIL, RECORD = 1.0 / 240.0, 1.8, 8
-"""Time step and end of the run [s], and how many steps there are for one that is kept."""
+"""Time step and end time of the run [s], and the number of steps per record."""
 RADIUS = 0.1
-"""Mean of the spheres' [m]."""
+"""Mean radius of the spheres [m]."""
 FEW, SHORT = 8, 0.3
-"""Spheres and end [s] of the run that compiles everything before the one that is timed."""
+"""Number of spheres and end time [s] of the run that compiles all kernels before the timed run."""
 ROUNDING = 1e-12
-"""Error of the balance of energy that rounding may leave in a thousand steps [of the largest energy]."""
+"""Allowed rounding error of the energy balance in a thousand steps [of the largest energy]; heuristic."""
 
 
 def demo(
@@ -38,9 +38,9 @@ def demo(
     """Simulate a column of spheres that collapses around boulders, and certify the run.
 
     Every step solves Coulomb's exact law, for thousands of contacts at the end. Prints
-    the certified results: residuals, penetration, energy. Writes demo.html, a page that
-    plays the run in a browser, and demo.h5, the run for `stickslip view`
-    and `stickslip plot`. Exit status 1: a certificate was missed.
+    the certificates: residuals, penetration, energy balance. Writes demo.html, a page
+    that plays the run in a browser, and demo.h5, the run for `stickslip view` and
+    `stickslip plot`. Exit status 1: a certificate was missed.
 
     For example:
       stickslip demo
@@ -51,7 +51,7 @@ def demo(
     out
         Directory for demo.html and demo.h5; created if it does not exist.
     bodies
-        Number of spheres; the time grows slightly faster than this number.
+        Number of spheres; the computing time grows slightly faster than this number.
     no_html
         Do not write the page.
     """
@@ -65,7 +65,7 @@ def demo(
     if not no_html:
         check_writable(page, (".html",))
     with watch("compiling, once per installation"):
-        _, failure, code, first = _collapse(FEW, SHORT)
+        _, failure, code, warm_up = _collapse(FEW, SHORT)
     if code in (ExitCode.INTERRUPTED, ExitCode.TERMINATED):
         complain(failure.split()[0])  # nothing to show yet
         return code
@@ -79,19 +79,19 @@ def demo(
             ("sweeps", f"{trajectory.iterations.sum() / steps:.0f} a step"),
             ("contacts", f"{contacts.max()} at most, {contacts[-1]} at the end"),
             ("time", f"{duration(seconds)}, {duration(seconds / steps)} a step"),
-            ("before it", f"{duration(first)} to compile, or to load what was compiled"),
+            ("warm-up", f"{duration(warm_up)} to compile the kernels, or to load compiled ones"),
         ],
     )
     print()
-    found = certificates(trajectory, 2.0 * RADIUS)
-    rows = [(*one.row, "yes" if one.ok else "NO", one.note) for one in found]
+    bounds = certificates(trajectory, 2.0 * RADIUS)
+    rows = [(*bound.row, "yes" if bound.ok else "NO", bound.note) for bound in bounds]
     table(("certificate", "measured", "allowed", "ok", ""), rows, numbers=("measured", "allowed"))
     print()
     show_energy(trajectory)
     print()
     with usable(file):
         trajectory.save(file)
-    wrote(file, f"; stickslip view {printable(str(file))} shows it with all that can be clicked")
+    wrote(file, f"; stickslip view {printable(str(file))} shows it in the full viewer")
     if not no_html:
         from stickslip.view.browser.export import export_html
         from stickslip.view.browser.server import ViewerError
@@ -100,47 +100,47 @@ def demo(
             with watch("writing the page"):
                 export_html(trajectory, page, title=title)
             wrote(page, "; open it in a browser")
-        except ViewerError as error:  # all else is done
+        except ViewerError as error:  # the run is saved already
             complain(f"{page} was not written: {error}")
     if failure:
         complain(failure)
-    return code if all(one.ok for one in found) else max(code, ExitCode.MISSED)
+    return code if all(bound.ok for bound in bounds) else max(code, ExitCode.MISSED)
 
 
 def _collapse(bodies: int, until: float, progress: Time | None = None) -> tuple[Any, str, ExitCode, float]:
-    """The run as far as it went, why it ended early, what the process is to return then, and its time [s]."""
+    """Simulate a collapse; return the trajectory, the reason of an early end, exit code and time [s]."""
     from stickslip.scenes.grains import column_collapse
 
-    world, begun = column_collapse(bodies=bodies, radius=RADIUS), time.perf_counter()
-    found = simulated(
+    world, start = column_collapse(bodies=bodies, radius=RADIUS), time.perf_counter()
+    result = simulated(
         world, h=STEP, until=until, solver=SOLVER, tolerance=TOLERANCE, record=RECORD, on_failure="halve",
         progress=progress, forces="solver",
     )  # fmt: skip
-    return *found, time.perf_counter() - begun
+    return *result, time.perf_counter() - start
 
 
 class Bound(NamedTuple):
-    """A line of the table: something that must not be more than it may be."""
+    """A certificate: a measured number and its upper bound."""
 
     claim: str
-    """What was measured, in words."""
+    """Name of the measured quantity."""
     measured: float
-    """The number."""
+    """The measured number."""
     allowed: float
-    """The most that it may be."""
+    """Upper bound of the measured number."""
     unit: str = ""
-    """Of both numbers."""
+    """Unit of both numbers."""
     note: str = ""
-    """The same in other words, or why it may be so much."""
+    """Explanation of the number or of the bound."""
 
     @property
     def ok(self) -> bool:
-        """Whether it holds; not for what is not a number."""
+        """Whether the bound holds; False for NaN."""
         return self.measured <= self.allowed
 
     @property
     def row(self) -> tuple[str, str, str]:
-        """The claim and both numbers as they are shown."""
+        """The claim and both numbers as text."""
         measured, allowed = (
             f"{x:.0f} {self.unit}" if float(x).is_integer() and abs(x) < 1e6 else f"{x:.1e} {self.unit}"
             for x in (self.measured, self.allowed)
@@ -149,7 +149,7 @@ class Bound(NamedTuple):
 
 
 def certificates(trajectory: Trajectory, size: float) -> list[Bound]:
-    """Of a run whose bodies are about `size` [m] wide; all steps count, recorded or not."""
+    """Certificates of a run with bodies of diameter `size` [m]; all steps count, recorded or not."""
     import numpy as np
 
     run, depth = trajectory, float(trajectory.penetration.max())
@@ -160,11 +160,11 @@ def certificates(trajectory: Trajectory, size: float) -> list[Bound]:
         Bound("steps above the tolerance", float(run.missed), 0.0, note=f"of {run.steps}"),
         Bound("natural residual, worst step", float(run.natural.max()), run.tolerance),
         Bound(
-            "the same, independent of units", float(run.natural_scaled.max()), run.tolerance,
+            "scaled natural residual, worst step", float(run.natural_scaled.max()), run.tolerance,
         ),
         Bound(
             "deepest penetration", depth, 2.0 * float(speed * run.h.max()), "m",
-            f"{depth / size:.3f} diameters; allowed: two of the fastest meet within a step",
+            f"{depth / size:.3f} diameters; allowed: approach of two bodies at top speed in one step",
         ),
         Bound(
             "error of the energy balance", balance, ROUNDING * max(1.0, run.steps / 1000.0),
@@ -174,7 +174,7 @@ def certificates(trajectory: Trajectory, size: float) -> list[Bound]:
 
 
 def show_energy(trajectory: Trajectory) -> None:
-    """Print where energy was at the start and at the end, and where it went."""
+    """Print the energies at the start and at the end, and the terms of the energy balance."""
     run = trajectory
     rows = [
         (f"{name}, at the {when}", float(values[k]))
@@ -183,8 +183,8 @@ def show_energy(trajectory: Trajectory) -> None:
     ]
     rows += [
         ("dissipated by contacts", float(run.dissipated[-1])),
-        ("given by what moves or pushes", float(run.work[-1])),
-        ("lifted by the correction of overlaps", float(run.lifted[-1])),
-        ("left over: the error of the balance", float(run.balance[-1])),
+        ("work of moving bodies and of forces", float(run.work[-1])),
+        ("added by the correction of overlaps", float(run.lifted[-1])),
+        ("error of the balance", float(run.balance[-1])),
     ]
     table(("energy", "J"), [(name, f"{value:.6g}") for name, value in rows if value], numbers=("J",))

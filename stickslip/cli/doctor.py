@@ -1,4 +1,4 @@
-"""`stickslip doctor`: what an installation consists of, whether it works, and what to do if it does not."""
+"""`stickslip doctor`: report on an installation, test it, and name the remedies of faults."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from stickslip.cli.parameters import Json
 from stickslip.cli.tables import duration, pairs, print_json
 
 CORE = ("numpy", "scipy", "numba", "llvmlite", "qdldl", "threadpoolctl", "mujoco-core", "h5py", "pydantic")
-"""Distributions that every installation has."""
+"""Distributions that every installation requires."""
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-"""Variables that bound numbers of threads."""
+"""Environment variables that limit numbers of threads."""
 PROBE = "d0" * 32
-"""Key of a record that is written to the store of kernels, read back and removed."""
+"""Key of a test record that is written to the store of kernels, read back and removed."""
 SPEED, FRICTION, GRAVITY, STEP = 1.0, 0.5, 9.81, 1e-3
-"""Of the box that slides in the self-test [m/s], [-], [m/s²], and the time step [s]."""
+"""Initial speed [m/s], coefficient of friction [-], gravity [m/s²] and time step [s] of the self-test."""
 
 
 class Finding(NamedTuple):
@@ -33,10 +33,11 @@ class Finding(NamedTuple):
     name: str
     value: str
     fault: bool = False
-    """Whether something is broken that `solve` or `simulate` needs."""
+    """Whether the finding prevents `solve` or `simulate` from working."""
 
 
 Section = Callable[[], list[Finding]]
+"""A section of the report: a function that returns its lines."""
 
 
 def doctor(*, json: Json = False) -> int:
@@ -64,16 +65,21 @@ def doctor(*, json: Json = False) -> int:
         "solvers": _solvers,
         "self-test": _self_test,
     }
-    found = {title: _guarded(section) for title, section in sections.items()}
-    faults = [each for findings in found.values() for each in findings if each.fault]
+    report = {title: _guarded(section) for title, section in sections.items()}
+    faults = [finding for findings in report.values() for finding in findings if finding.fault]
     if json:
-        said = {title: {each.name: each.value for each in findings} for title, findings in found.items()}
-        print_json(said | {"faults": [f"{each.name}: {each.value}" for each in faults]})
+        data = {
+            title: {finding.name: finding.value for finding in findings} for title, findings in report.items()
+        }
+        print_json(data | {"faults": [f"{finding.name}: {finding.value}" for finding in faults]})
     else:
-        for title, findings in found.items():
+        for title, findings in report.items():
             pairs(
                 title,
-                [(each.name, f"FAULT: {each.value}" if each.fault else each.value) for each in findings],
+                [
+                    (finding.name, f"FAULT: {finding.value}" if finding.fault else finding.value)
+                    for finding in findings
+                ],
             )
             print()
         print(f"faults: {len(faults)}" if faults else "no faults")
@@ -81,10 +87,10 @@ def doctor(*, json: Json = False) -> int:
 
 
 def _guarded(section: Section) -> list[Finding]:
-    """What a section finds, or the error that ended it as a fault."""
+    """Evaluate a section; an exception becomes a fault."""
     try:
         return section()
-    except Exception as error:  # a report about a broken installation does not break
+    except Exception as error:  # a broken installation must still give a report
         return [Finding("error", f"{type(error).__name__}: {error}", fault=True)]
 
 
@@ -102,20 +108,20 @@ def _installation() -> list[Finding]:
 def _packages() -> list[Finding]:
     findings = []
     for name in CORE:
-        found = _version(name)
+        installed = _version(name)
         absent = f'not installed: pip install "{name}"'
-        findings.append(Finding(name, found or absent, fault=not found))
+        findings.append(Finding(name, installed or absent, fault=not installed))
     from stickslip.detection.mujoco_library import MujocoError, load_mujoco
 
     try:
         load_mujoco()
-    except MujocoError as error:  # a mixture of its two packages
+    except MujocoError as error:  # for example a mixture of its two packages
         findings.append(Finding("MuJoCo", str(error), fault=True))
     return findings
 
 
 def _extras() -> list[Finding]:
-    """For each extra that is no solver's, the versions of its packages or the command that installs them."""
+    """For each extra but those of solvers, the versions of its packages or the command that installs them."""
     from importlib.metadata import packages_distributions
     from importlib.util import find_spec
 
@@ -153,21 +159,23 @@ def _kernels() -> list[Finding]:
 
     store = user_store()
     store.write(PROBE, b"probe")
-    kept = store.read(PROBE) == b"probe"
+    writable = store.read(PROBE) == b"probe"
     for _, _, path in store.files():
         if path.stem == PROBE:
             with suppress(OSError):
                 path.unlink()
     files = store.files()
     size = sum(each for _, each, _ in files) / 2**20
-    usable = (
-        "" if kept else "; the folder cannot be written, so that every process compiles; set NUMBA_CACHE_DIR"
+    remedy = (
+        ""
+        if writable
+        else "; the folder cannot be written, so that every process compiles; set NUMBA_CACHE_DIR"
     )
     packs = ", ".join(f"{len(pack)} for {pack.level}" for pack in shipped())
     levels = ", ".join(target.levels_of_host()) or "no level"
-    processor = " ".join(target.processor().split()[:2])  # without its features
+    processor = " ".join(target.processor().split()[:2])  # without the list of its features
     return [
-        Finding("folder", f"{store.folder}{usable}"),
+        Finding("folder", f"{store.folder}{remedy}"),
         Finding("kept", f"{len(files):,} files, {size:.1f} MiB"),
         Finding("shipped", packs or "none: kernels are compiled when they are first used"),
         Finding("processor", f"{processor}; it can use packs for {levels}"),
@@ -175,13 +183,13 @@ def _kernels() -> list[Finding]:
 
 
 def _threads() -> list[Finding]:
-    import scipy.linalg  # noqa: F401 (its library is loaded with it)
+    import scipy.linalg  # noqa: F401 (loads its BLAS library)
     from threadpoolctl import ThreadpoolController
 
     bounds = [f"{name}={os.environ[name]}" for name in THREADS if name in os.environ]
     libraries = [
-        f"{each.internal_api} {each.version or ''}: {each.num_threads}"
-        for each in ThreadpoolController().lib_controllers
+        f"{library.internal_api} {library.version or ''}: {library.num_threads}"
+        for library in ThreadpoolController().lib_controllers
     ]
     return [
         Finding("libraries", "; ".join(libraries) or "none found"),
@@ -203,24 +211,24 @@ def _solvers() -> list[Finding]:
 
 
 def _self_test() -> list[Finding]:
-    """A box slides to rest: it takes v / (mu g), and the way v² / (2 mu g) up to half of a step's."""
+    """Compare a box that slides to rest with the closed form: the stopping distance is v² / (2 mu g)."""
     import numpy as np
 
-    begun = time.perf_counter()
+    start = time.perf_counter()
     b = stickslip.WorldBuilder()
     b.material("default", mu=FRICTION)
     b.body("floor", stickslip.Plane(), fixed=True)
     b.body("box", stickslip.Cuboid((0.2, 0.2, 0.2)), position=(0, 0, 0.1), velocity=(SPEED, 0, 0))
     run = stickslip.simulate(b.build(), until=0.3, h=STEP)
-    seconds = time.perf_counter() - begun
-    way, speed = float(run.q[-1, 7] - run.q[0, 7]), float(np.abs(run.v[-1, 6:]).max())
+    seconds = time.perf_counter() - start
+    distance, speed = float(run.q[-1, 7] - run.q[0, 7]), float(np.abs(run.v[-1, 6:]).max())
     exact, residual = SPEED**2 / (2.0 * FRICTION * GRAVITY), float(np.max(run.natural_scaled))
-    right = bool(run.ok.all()) and abs(way - exact) <= SPEED * STEP and speed <= 1e-6
+    passed = bool(run.ok.all()) and abs(distance - exact) <= SPEED * STEP and speed <= 1e-6
     return [
         Finding(
             "sliding box",
-            f"stops after {1e3 * way:.2f} mm, {1e3 * exact:.2f} by the closed form",
-            fault=not right,
+            f"stops after {1e3 * distance:.2f} mm, {1e3 * exact:.2f} by the closed form",
+            fault=not passed,
         ),
         Finding("residual", f"{residual:.1e} at most, tolerance {run.tolerance:g}", fault=not run.ok.all()),
         Finding("time", f"{duration(seconds)} for {run.steps} steps, including compilation"),
@@ -228,6 +236,7 @@ def _self_test() -> list[Finding]:
 
 
 def _version(distribution: str) -> str:
+    """Version of an installed distribution; empty if it is not installed."""
     try:
         return version(distribution)
     except PackageNotFoundError:

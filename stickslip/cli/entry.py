@@ -1,4 +1,4 @@
-"""The command `stickslip`: where its packages are missing, one sentence that says what to install."""
+"""Entry point of the command `stickslip`; names the packages to install if some are missing."""
 
 from stickslip.cli.errors import ExitCode, complain
 from stickslip.extras import MissingPackage, needed
@@ -8,7 +8,7 @@ PACKAGES = ("cyclopts", "rich")
 
 
 def main() -> int:
-    """Run the command line with the arguments of the process; the exit code."""
+    """Run the command line with the arguments of the process; return the exit code."""
     try:
         for package in PACKAGES:
             needed(package, "the command line")

@@ -1,4 +1,4 @@
-"""Exit codes, the one sentence a user sees when what was given cannot be used, and signals."""
+"""Exit codes, error messages of one sentence, and signals."""
 
 import os
 import signal
@@ -12,57 +12,57 @@ from types import FrameType
 
 
 class ExitCode(IntEnum):
-    """What the process returns; the larger of two is the worse."""
+    """Exit status of the process; of two codes the larger is the more severe."""
 
     FINE = 0
-    """All done: every answer certified, and what is relaxed by its own choice of law says so."""
+    """Success: every answer is certified, or its law is relaxed and the output says so."""
     MISSED = 1
-    """A solve missed its tolerance; its best iterate is shown, and written if asked."""
+    """A solve missed its tolerance; its best iterate is shown, and written if requested."""
     BAD_INPUT = 2
-    """Something given cannot be used: a file, an option, a place to write."""
+    """An input cannot be used: a file, an option, an output path."""
     INTERRUPTED = 130
-    """Stopped from the keyboard (128 + SIGINT, as shells count)."""
+    """Stopped from the keyboard (128 + SIGINT, the convention of shells)."""
     BROKEN_PIPE = 141
-    """The reader of the output went away (128 + SIGPIPE, as shells count)."""
+    """The reader of the output closed the pipe (128 + SIGPIPE, the convention of shells)."""
     TERMINATED = 143
-    """Stopped by SIGTERM (128 + SIGTERM, as shells count)."""
+    """Stopped by SIGTERM (128 + SIGTERM, the convention of shells)."""
 
 
 class InputError(Exception):
-    """What the user gave cannot be used; the message is the sentence to show."""
+    """An input of the user cannot be used; the message is the sentence to show."""
 
 
 def complain(sentence: str) -> None:
-    """One line on stderr, `stickslip: ...`, whatever line breaks the sentence came with."""
+    """Print one line on stderr, `stickslip: ...`; line breaks of the sentence become spaces."""
     if sys.stderr is not None:
         with suppress(OSError):
             print(f"stickslip: {printable(' '.join(sentence.splitlines()))}", file=sys.stderr)
 
 
 def printable(text: str) -> str:
-    """`text` with control characters as escapes: titles and file names may hold anything."""
+    """Return `text` with escaped control characters, which titles and file names may contain."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def wrote(place: Path, more: str = "") -> None:
-    """Say where something was written."""
+    """Print the path of a written file, followed by `more`."""
     print(f"wrote {printable(str(place))}{more}")
 
 
 @contextmanager
 def refused(*kinds: type[Exception], before: str = "") -> Iterator[None]:
-    """Within it errors of these kinds are an `InputError`: their sentence, with the words `before` it."""
+    """Convert exceptions of these kinds to an `InputError`; `before` is put before their message."""
     try:
         yield
     except kinds as error:
-        # The message of a KeyError is quoted when it is shown as text.
-        said = error.args[0] if isinstance(error, KeyError) and error.args else error
-        raise InputError(f"{before}{said}") from None
+        # str() of a KeyError puts its message in quotes.
+        message = error.args[0] if isinstance(error, KeyError) and error.args else error
+        raise InputError(f"{before}{message}") from None
 
 
 @contextmanager
 def usable(path: Path, what: str = "content") -> Iterator[None]:
-    """Within it whatever is wrong with a file, read or written, is an `InputError` of one sentence."""
+    """Convert errors of reading or writing `path` to an `InputError`; `what` names the content."""
     from stickslip.extras import explained
     from stickslip.files.errors import FormatError
     from stickslip.problem.checks import ProblemError
@@ -84,62 +84,62 @@ def usable(path: Path, what: str = "content") -> Iterator[None]:
 
 
 def _foreign(path: Path) -> str:
-    """What a file is that is none of stickslip's own, and what to do with it; empty of others."""
+    """Describe a file of another known format and its uses; empty if the format is not recognised."""
     from stickslip.files.errors import FormatError
     from stickslip.files.recognition import recognised
 
     try:
-        found = recognised(path)
+        match = recognised(path)
     except (FormatError, OSError):
         return ""
-    return "" if found is None else f"{path}: this file has another format, {found.what}: {found.use}"
+    return "" if match is None else f"{path}: this file has another format, {match.what}: {match.use}"
 
 
 def os_sentence(error: OSError, path: object = None) -> str:
-    """What the operating system refused, and where: `x.hdf5: permission denied`."""
-    where = path if path is not None else error.filename
-    what = (error.strerror or str(error) or type(error).__name__).strip()
-    # Only the first letter: messages of HDF5 carry names and paths of their own.
-    what = what[:1].lower() + what[1:]
-    return what if where is None else f"{os.fsdecode(str(where))}: {what}"
+    """Describe an error of the operating system, with the path: `x.hdf5: permission denied`."""
+    place = path if path is not None else error.filename
+    reason = (error.strerror or str(error) or type(error).__name__).strip()
+    # Only the first letter is made small: messages of HDF5 contain names and paths.
+    reason = reason[:1].lower() + reason[1:]
+    return reason if place is None else f"{os.fsdecode(str(place))}: {reason}"
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM asks the process to stop, as Ctrl+C does; a second signal ends it."""
+    """Raised by SIGTERM, which stops the process as Ctrl+C does; a second signal kills it."""
 
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Within it both signals raise: KeyboardInterrupt, or Terminated. After the first one they act as the
-    system has it, so that a second one ends the process even within compiled code.
+    """Make SIGINT raise KeyboardInterrupt and SIGTERM raise `Terminated`.
 
-    A signal that is ignored, or has a handler of its own, is left as it is.
+    After the first signal both have their default action, so that a second signal ends the process even
+    in compiled code. Signals that are ignored, or have another handler, are not changed.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
-    taken = {number: handler for number, handler in usual.items() if signal.getsignal(number) == handler}
+    defaults = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    handled = {number: handler for number, handler in defaults.items() if signal.getsignal(number) == handler}
 
     def stop(number: int, frame: FrameType | None) -> None:
-        for each in taken:
+        for each in handled:
             signal.signal(each, signal.SIG_DFL)
         raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
 
     try:
-        for number in taken:
+        for number in handled:
             signal.signal(number, stop)
         yield
     finally:
-        for number, handler in taken.items():
+        for number, handler in handled.items():
             signal.signal(number, handler)
 
 
 def stop_code(stop: KeyboardInterrupt) -> ExitCode:
-    """What the process returns after that signal."""
+    """Exit code after a signal."""
     return ExitCode.TERMINATED if isinstance(stop, Terminated) else ExitCode.INTERRUPTED
 
 
 def stop_word(stop: KeyboardInterrupt) -> str:
-    """What is said of work that the signal ended."""
+    """Word of the message about work that a signal ended."""
     return "terminated" if isinstance(stop, Terminated) else "interrupted"

@@ -1,4 +1,4 @@
-"""`stickslip export`: a recorded run for other programs."""
+"""`stickslip export`: write a recorded run in formats of other programs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from stickslip.cli.places import check_not_itself, check_writable, load_run
 from stickslip.cli.progress import watch_parts
 
 Table = Literal["states", "contacts", "interactions", "sensors", "inputs", "energies", "joints"]
-"""Tables of runs (`stickslip.export.tables.MAKERS`, written out to keep `--help` light)."""
+"""Tables of runs (`stickslip.export.tables.MAKERS`, repeated to keep `--help` fast)."""
 
 ENDINGS = (".csv", ".parquet", ".vtkhdf", ".usda", ".usdc", ".usd", ".rrd")
-"""Endings of what can be written (`stickslip.export.writer.ENDINGS`)."""
+"""Suffixes of the formats (`stickslip.export.writer.ENDINGS`, repeated to keep `--help` fast)."""
 
 
 def export(
@@ -30,8 +30,8 @@ def export(
 ) -> int:
     """Export a run as tables, as a scene or as a stream; the suffix of OUT selects the format.
 
-    .csv, .parquet   the table of --table, or all tables of the run, each in a file
-                     of its own (OUT-states.csv, OUT-contacts.csv, ...)
+    .csv, .parquet   the table of --table, or all tables of the run, one file each
+                     (OUT-states.csv, OUT-contacts.csv, ...)
     .vtkhdf          bodies for ParaView, and contacts in OUT-contacts.vtkhdf
     .usda .usdc .usd an animation for programs that read USD
     .rrd             a recording for Rerun's viewer
@@ -56,7 +56,7 @@ def export(
     until
         End time of the export [s].
     every
-        Number of records between two exported ones.
+        Export every N-th record.
     """
     check_writable(out, ENDINGS)
     run = load_run(file)

@@ -1,4 +1,4 @@
-"""`stickslip info`: what a file holds."""
+"""`stickslip info`: describe the contents of files."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from stickslip.systems.system import NonsmoothSystem
 
 Facts = Iterator[tuple[str, Any, str, str]]
-"""What there is to say about a file: a key and its value for JSON, a name and a text for readers. What has no
-key is said to readers only, and what has no text to programs only."""
+"""Facts about a file: key and value for JSON, name and text for readers. Facts with an empty key are printed
+for readers only, facts with an empty text appear in JSON only."""
 
 
 def info(files: Files, /, *, kind: Kind = None, existence: Flag = False, json: Json = False) -> int:
     """Describe the contents of files: problems, runs, results, models, robots and others.
 
-    The residuals of a stored solution are computed anew. The fingerprint depends on
-    the numbers of the problem, not on the format of the file.
+    The residuals of a stored solution are recomputed. The fingerprint depends on the
+    numbers of the problem, not on the format of the file.
 
     For a robot (MJCF, URDF) the joints, actuators, sensors and keyframes are listed,
     and the entries of the file that have no effect. For a mesh, a table, an archive
@@ -55,19 +55,19 @@ def info(files: Files, /, *, kind: Kind = None, existence: Flag = False, json: J
     ----------
     files
         Problem files, .hdf5 or .dat; trajectories and results, .h5 or .hdf5; models, .toml or .json;
-        robots, MJCF or URDF; any others.
+        robots, MJCF or URDF; or other files.
     existence
         Test whether a solution is certain to exist (solves a cone program; seconds for large files).
     """
     reports: list[dict[str, Any]] = []
-    shown: list[tuple[str, list[tuple[str, str]]]] = []
+    texts: list[tuple[str, list[tuple[str, str]]]] = []
     for path in files:
         report: dict[str, Any] = {"file": str(path)}
         try:
             with watch(f"reading {path}", quiet=json):
-                found = list(_facts(path, kind, existence))
-            report |= {key: value for key, value, _, _ in found if key}
-            shown.append((str(path), [(name, text) for _, _, name, text in found]))
+                facts = list(_facts(path, kind, existence))
+            report |= {key: value for key, value, _, _ in facts if key}
+            texts.append((str(path), [(name, text) for _, _, name, text in facts]))
         except InputError as error:
             complain(str(error))
             report["error"] = str(error)
@@ -75,14 +75,14 @@ def info(files: Files, /, *, kind: Kind = None, existence: Flag = False, json: J
     if json:
         print_json(reports if len(reports) > 1 else reports[0])
     else:
-        for k, (title, rows) in enumerate(shown):
+        for k, (title, rows) in enumerate(texts):
             print("\n" if k else "", end="")
             pairs(title, rows)
     return ExitCode.BAD_INPUT if any("error" in report for report in reports) else ExitCode.FINE
 
 
 def _facts(path: Path, kind: KindName | None, existence: bool) -> Facts:
-    """The facts of whatever a file holds."""
+    """Yield the facts of a file of any kind."""
     from stickslip.bench.campaigns.results_file import ROOT
     from stickslip.bench.collections.standard import MANIFEST
     from stickslip.files.recognition import MODEL_FILE, ROBOT_FILES, recognised
@@ -94,7 +94,7 @@ def _facts(path: Path, kind: KindName | None, existence: bool) -> Facts:
             todo = f" with a collection of problems: stickslip bench run --problems {path}"
         raise InputError(f"{path}: is a directory{todo}")
     foreign = None
-    if kind is None and path.is_file():  # of another the reader says what is wrong
+    if kind is None and path.is_file():  # otherwise the reader below reports the error
         with usable(path):
             foreign = recognised(path)
     if foreign is not None and foreign.what == MODEL_FILE:
@@ -114,47 +114,47 @@ def _facts(path: Path, kind: KindName | None, existence: bool) -> Facts:
     return _of_problem(load(path, kind), existence)
 
 
-def _of_others(found: dict[str, Any]) -> Facts:
-    """A file of a known format that is not stickslip's."""
-    counts = ", ".join(f"{count} {what}" for what, count in found["counts"].items())
-    yield "kind", "other", "kind", found["what"]
-    shown = {"name": "name", "counts": "holds", "note": "note", "use": "use"}
-    for key, value in found.items():
-        yield key, value, shown.get(key, ""), counts if key == "counts" else value if key in shown else ""
+def _of_others(description: dict[str, Any]) -> Facts:
+    """Facts of a file of a known format that is not stickslip's."""
+    counts = ", ".join(f"{count} {what}" for what, count in description["counts"].items())
+    yield "kind", "other", "kind", description["what"]
+    labels = {"name": "name", "counts": "holds", "note": "note", "use": "use"}
+    for key, value in description.items():
+        yield key, value, labels.get(key, ""), counts if key == "counts" else value if key in labels else ""
 
 
 def _of_model(model: World | NonsmoothSystem) -> Facts:
-    """A model."""
+    """Facts of a model: a world, or a system of equations."""
     from stickslip.mechanics.world import World
 
-    said = str(model).split("\n")
+    lines = str(model).split("\n")
     if isinstance(model, World):
         yield "kind", "world", "kind", "model of a world"
-        yield "bodies", list(model.names), "bodies", said[0].partition(" of ")[2]
+        yield "bodies", list(model.names), "bodies", lines[0].partition(" of ")[2]
         yield "joints", list(model.joints.names), "", ""
         yield "inputs", list(model.inputs), "", ""
         yield "sensors", [sensor.name for sensor in model.sensors], "", ""
-        for line in said[1:]:
+        for line in lines[1:]:
             name, _, text = line.strip().partition(" ")
             yield "", None, name, text.strip()
         return
     yield "kind", "system", "kind", "model of equations"
-    systems = {one.name: type(one).__name__ for one in model.systems}
+    systems = {part.name: type(part).__name__ for part in model.systems}
     yield "systems", systems, "systems", ", ".join(f"{name} ({kind})" for name, kind in systems.items())
-    laws = {one.name: repr(one.law) for one in model.interactions}
+    laws = {part.name: repr(part.law) for part in model.interactions}
     yield "interactions", laws, "", ""
     for name, law in laws.items():
         yield "", None, f"interaction {name}", law
 
 
-def _of_robot(robot: Robot, what: str) -> Facts:
-    """A robot."""
+def _of_robot(robot: Robot, file_format: str) -> Facts:
+    """Facts of a robot."""
     from stickslip.simulation.robot_model import KINDS
 
     model = robot.model
     kinds = [KINDS[k] for k in model.jnt_type.tolist()]
     joints = dict(zip(robot.names("joint"), kinds, strict=True))
-    yield "kind", "robot", "kind", f"robot, {what}"
+    yield "kind", "robot", "kind", f"robot, {file_format}"
     counts = str(robot).split("\n")[0].removeprefix(f"robot {robot.name}: ")
     yield "degrees_of_freedom", int(model.nv), "holds", counts
     yield "timestep", float(model.opt.timestep), "step", f"{model.opt.timestep:g} s unless --h is given"
@@ -168,7 +168,7 @@ def _of_robot(robot: Robot, what: str) -> Facts:
 
 
 def _of_run(run: Trajectory, path: Path) -> Facts:
-    """A trajectory of systems or of a world."""
+    """Facts of a trajectory, of systems or of a world."""
     from stickslip.files.journal import is_written
     from stickslip.schemes.body_forces import LEAST
     from stickslip.simulation.robot_model import RobotModel
@@ -189,51 +189,53 @@ def _of_run(run: Trajectory, path: Path) -> Facts:
         joints = list(run.model.coordinates if robot else run.model.joints)
         what = "robot" if robot else "world"
         opening, iterations = float(run.opening.max()), int(run.iterations.sum())
-        count, wide = f", {iterations} iterations", f"{len(joints)}, open by {opening:.3g} at most [m, rad]"
+        count = f", {iterations} iterations"
+        joint_line = f"{len(joints)}, open by {opening:.3g} at most [m, rad]"
         if robot:
-            wide = f"{', '.join(joints)}; constraints open by {opening:.3g} at most [m, rad]"
-        said = ", ".join(f"{number} {sort}" for sort, number in sorts.items())
+            joint_line = f"{', '.join(joints)}; constraints open by {opening:.3g} at most [m, rad]"
+        shape_counts = ", ".join(f"{number} {sort}" for sort, number in sorts.items())
         yield "kind", f"{what} trajectory", "kind", f"trajectory of a {what}"
         yield "bodies", len(run.model), "bodies", f"{len(run.model)} ({kinds})"
         yield "body_kinds", kinds, "", ""
-        yield "shapes", sorts, "shapes", said or "none"
-        yield "joints", joints, "joints", wide if joints else ""
+        yield "shapes", sorts, "shapes", shape_counts or "none"
+        yield "joints", joints, "joints", joint_line if joints else ""
         yield "opening", opening, "", ""
         yield "sensors", list(run.sensors), "sensors", ", ".join(run.sensors)
         yield "iterations", iterations, "", ""
     if run.inputs:
         yield "inputs", list(run.inputs), "inputs", ", ".join(run.inputs)
-    given = ", ".join(f"{name}={value}" for name, value in run.scheme_options.items())
+    options = ", ".join(f"{name}={value}" for name, value in run.scheme_options.items())
     start, end = float(run.t[0]), float(run.t[-1])
-    yield "scheme", run.scheme, "scheme", run.scheme + (f" ({given})" if given else "")
+    yield "scheme", run.scheme, "scheme", run.scheme + (f" ({options})" if options else "")
     yield "scheme_options", run.scheme_options, "", ""
     yield "solver", run.solver, "solver", f"{run.solver}, tolerance {run.tolerance:g}{count}"
     yield "tolerance", run.tolerance, "", ""
-    going = not run.complete and is_written(path)
-    unfinished = "so far; the file is being written" if going else "unfinished; --resume continues it"
+    being_written = not run.complete and is_written(path)
+    unfinished = "so far; the file is being written" if being_written else "unfinished; --resume continues it"
     ended = "" if run.complete else f"; {unfinished}"
     yield "span", [start, end], "time", f"{start:g} to {end:g} s, {run.clock.told}{ended}"
     yield "complete", run.complete, "", ""
     yield "h", run.clock.h, "", ""
-    kept = f"the start and {len(run) - 1} of {run.steps} steps, {run.missed} missed"
-    yield "records", len(run), "records", kept
+    counts_text = f"the start and {len(run) - 1} of {run.steps} steps, {run.missed} missed"
+    yield "records", len(run), "records", counts_text
     yield "steps", run.steps, "", ""
     yield "missed", run.missed, "", ""
     verdict = run.verdict.value
-    told = {"certified": "by the exact law", "missed": f"{run.missed} of {run.steps} steps"}
-    why = run.relaxation or told.get(verdict)
-    yield "verdict", verdict, "verdict", f"{verdict}, {why}" if why else verdict
+    reasons = {"certified": "by the exact law", "missed": f"{run.missed} of {run.steps} steps"}
+    reason = run.relaxation or reasons.get(verdict)
+    yield "verdict", verdict, "verdict", f"{verdict}, {reason}" if reason else verdict
     yield "relaxation", run.relaxation, "", ""
     if run.of_world:
         choice = run.raw_contacts.choice
-        many: int | None = int((choice == LEAST).sum())
-        which = f"unique, or of least norm where there are many: {many} of {choice.size}"
+        least_norm: int | None = int((choice == LEAST).sum())
+        force_text = f"unique, or of least norm where there are many: {least_norm} of {choice.size}"
         if pending(run).size:
-            many, which = None, "of least norm where there are many, chosen when they are asked for"
-        which = "as the solver found them" if run.forces == "solver" else which
+            least_norm = None
+            force_text = "of least norm where there are many, chosen when they are asked for"
+        force_text = "as the solver found them" if run.forces == "solver" else force_text
         yield "contacts", choice.size, "contacts", f"{choice.size} in all records"
-        yield "forces", run.forces, "forces", which
-        yield "not_unique", many, "", ""
+        yield "forces", run.forces, "forces", force_text
+        yield "not_unique", least_norm, "", ""
     natural, scaled = float(run.natural.max()), float(run.natural_scaled.max())
     yield "natural", natural, "worst residual", f"natural {natural:.2e}, natural_scaled {scaled:.2e}"
     yield "natural_scaled", scaled, "", ""
@@ -242,12 +244,12 @@ def _of_run(run: Trajectory, path: Path) -> Facts:
     if not run.of_world:
         work = float(run.contact_work[-1] - run.contact_work[0])
         events = dict(sorted(Counter(event.kind for event in run.events).items()))
-        met = ", ".join(f"{number} {kind}" for kind, number in events.items())
+        event_text = ", ".join(f"{number} {kind}" for kind, number in events.items())
         deepest = float(run.penetration.max())
         yield "penetration", deepest, "penetration", f"{deepest:.3g} m"
         yield "energy", ends, "energy", energies
         yield "contact_work", work, "contact work", f"{work:.6g} J"
-        yield "events", events, "events", met or "none"
+        yield "events", events, "events", event_text or "none"
         return
     for key in ("penetration", "correction"):
         most = float(getattr(run, key).max())
@@ -261,33 +263,35 @@ def _of_run(run: Trajectory, path: Path) -> Facts:
 
 
 def _of_results(path: Path) -> Facts:
-    """The results of a campaign."""
+    """Facts of the results of a campaign."""
     from stickslip.bench.campaigns.results_file import read_results
     from stickslip.exhibits import power
 
     with refused(ValueError):
         results = read_results(path)
-    said, families = results.conditions, list(results.families)
-    place, outcomes = said.environment, dict(Counter(run.outcome.value for run in results.runs))
-    met = ", ".join(f"{number} {what}" for what, number in outcomes.items())
+    setup, families = results.conditions, list(results.families)
+    place, outcomes = setup.environment, dict(Counter(run.outcome.value for run in results.runs))
+    outcome_text = ", ".join(f"{number} {what}" for what, number in outcomes.items())
     solvers = {
         solver: {"runs": len(runs), "solved": sum(run.solved for run in runs)}
         for solver in results.solvers
         for runs in [[run for run in results.runs if run.solver == solver]]
     }
-    limits = f"{said.timeout:g} s, {said.memory:g} MiB, best of {said.best_of}, {said.workers} side by side"
+    limits = (
+        f"{setup.timeout:g} s, {setup.memory:g} MiB, best of {setup.best_of}, {setup.workers} side by side"
+    )
     yield "kind", "results", "kind", "results of a campaign"
     problems = len(results.problems)
     yield "problems", problems, "problems", f"{problems}, families {', '.join(families)}"
     yield "families", families, "", ""
-    yield "runs", len(results.runs), "runs", f"{len(results.runs)}: {met}"
+    yield "runs", len(results.runs), "runs", f"{len(results.runs)}: {outcome_text}"
     yield "outcomes", outcomes, "", ""
     yield "solvers", solvers, "", ""
-    for name, found in solvers.items():
-        yield "", None, f"solver {name}", f"{found['solved']} of {found['runs']} runs solved"
-    yield "tolerances", list(said.tolerances), "tolerances", ", ".join(map(power, said.tolerances))
+    for name, solver_counts in solvers.items():
+        yield "", None, f"solver {name}", f"{solver_counts['solved']} of {solver_counts['runs']} runs solved"
+    yield "tolerances", list(setup.tolerances), "tolerances", ", ".join(map(power, setup.tolerances))
     for key in ("timeout", "memory", "best_of", "workers"):
-        yield key, getattr(said, key), "limits", limits if key == "timeout" else ""
+        yield key, getattr(setup, key), "limits", limits if key == "timeout" else ""
     machine = f"{place.processor}, {place.cores} cores, {place.system}"
     yield "environment", place.as_json(), "machine", machine
     yield "", None, "versions", f"stickslip {place.stickslip} (code {place.code}), {place.python}"
@@ -295,7 +299,7 @@ def _of_results(path: Path) -> Facts:
 
 
 def _of_problem(record: ProblemRecord, existence: bool) -> Facts:
-    """A problem, and what is stored beside it."""
+    """Facts of a problem and of the data stored with it."""
     from stickslip.problem.box import BoxProblem
     from stickslip.problem.contact import GlobalProblem
     from stickslip.problem.fingerprint import fingerprint
@@ -314,18 +318,18 @@ def _of_problem(record: ProblemRecord, existence: bool) -> Facts:
             rows = int(problem.g_bias.size)
             yield "velocities", problem.M.size, "", ""
             yield "joint_rows", rows, "", ""
-            both = (problem.M.size, "velocities"), (rows, "bilateral rows")
-            sizes += [f"{number} {what}" for number, what in both if number]
+            parts = (problem.M.size, "velocities"), (rows, "bilateral rows")
+            sizes += [f"{number} {what}" for number, what in parts if number]
         blocks = dict(problem.K.census)
-        said = ", ".join(f"{count} {name}" for name, count in blocks.items())
-        contacts = f"{problem.contacts}" + (f" ({said})" if said else "")
+        block_text = ", ".join(f"{count} {name}" for name, count in blocks.items())
+        contacts = f"{problem.contacts}" + (f" ({block_text})" if block_text else "")
         yield "kind", kind, "kind", form
         yield "level", problem.level.value, "level", problem.level.value
         yield "contacts", problem.contacts, "contacts", contacts
         yield "blocks", blocks, "", ""
         yield "size", problem.size, "sizes", ", ".join(sizes)
-    held, defect = storage(problem), symmetry_defect(problem)
-    yield "storage", held, "storage", ", ".join(f"{name} {form}" for name, form in held.items())
+    storages, defect = storage(problem), symmetry_defect(problem)
+    yield "storage", storages, "storage", ", ".join(f"{name} {form}" for name, form in storages.items())
     measured = f"{defect:.2e} (max |{matrix} - {matrix}'| / max |{matrix}|)"
     yield "symmetry_defect", defect, "symmetry defect", measured
     if ranges is not None:
@@ -336,12 +340,12 @@ def _of_problem(record: ProblemRecord, existence: bool) -> Facts:
     yield "info", {name: str(value) for name, value in record.info.items()}, "", ""
     for name, value in record.info.items():
         yield "", None, name, " ".join(str(value).split())
-    judged, told, stored = None, "none stored", record.solution
+    judged, judged_text, stored = None, "none stored", record.solution
     if stored is not None:
         judged = asdict(judge(problem, stored.r, stored.v, stored.lam))
         names = ["natural", "natural_scaled", *(each for each in ("equilibrium", "joints") if judged[each])]
-        told = "stored, judged now: " + ", ".join(f"{name} {judged[name]:.2e}" for name in names)
-    yield "solution", judged, "solution", told
+        judged_text = "stored, judged now: " + ", ".join(f"{name} {judged[name]:.2e}" for name in names)
+    yield "solution", judged, "solution", judged_text
     yield "guesses", len(record.guesses), "guesses", f"{len(record.guesses) or 'none'}"
     if existence:
         yield from _of_existence(record)
@@ -349,17 +353,17 @@ def _of_problem(record: ProblemRecord, existence: bool) -> Facts:
 
 
 def _of_existence(record: ProblemRecord) -> Facts:
-    """Whether a solution is sure to exist; null for box problems, which the condition is not for."""
+    """Whether a solution is certain to exist; null for box problems, to which the test does not apply."""
     from stickslip.problem.box import BoxProblem
     from stickslip.solvers.existence import prove_existence
 
-    said: dict[str, Any] = {"holds": None, "margin": None, "self_stress": []}
+    facts: dict[str, Any] = {"holds": None, "margin": None, "self_stress": []}
     sentence = "not tested: the test applies to contact and global problems"
     if not isinstance(record.problem, BoxProblem):
-        found = prove_existence(record.problem)
-        said = {"holds": found.holds, "margin": found.margin, "self_stress": list(found.contacts)}
-        sentence = str(found)
-    yield "existence", said | {"sentence": sentence}, "existence", sentence
+        proof = prove_existence(record.problem)
+        facts = {"holds": proof.holds, "margin": proof.margin, "self_stress": list(proof.contacts)}
+        sentence = str(proof)
+    yield "existence", facts | {"sentence": sentence}, "existence", sentence
 
 
 def friction(K: ProductSet) -> dict[str, list[float]]:
@@ -367,20 +371,20 @@ def friction(K: ProductSet) -> dict[str, list[float]]:
     import numpy as np
 
     count = np.diff(K.group_offset)
-    found: dict[str, list[float]] = {}
+    ranges: dict[str, list[float]] = {}
     for group in range(int(count.max(initial=0))):
         index = K.group_offset[:-1][count > group] + group
         for size in np.unique(K.group_size[index]).tolist():
             values = K.coefficient[index[K.group_size[index] == size]]
             names = {(1, 2): "mu_roll", (1, 1): "mu_spin"}
             name = names.get((group, size), f"mu_{group}") if group else "mu"
-            both = [*found.get(name, []), float(values.min()), float(values.max())]
-            found[name] = [min(both), max(both)]
-    return found
+            extremes = [*ranges.get(name, []), float(values.min()), float(values.max())]
+            ranges[name] = [min(extremes), max(extremes)]
+    return ranges
 
 
 def storage(problem: Problem) -> dict[str, str]:
-    """How each matrix of a problem is held: dense, block, sparse, bodies."""
+    """Storage of each matrix of a problem: dense, block, sparse or bodies."""
     import scipy.sparse as sp
 
     from stickslip.problem.box import BoxProblem
@@ -393,12 +397,12 @@ def storage(problem: Problem) -> dict[str, str]:
         return {"W": {"body": "bodies"}.get(form, form)}
     M, maps = problem.M, {"H": problem.H, "G": problem.G}
     mass = "bodies" if M.is_body_blocks else "sparse" if sp.issparse(M.matrix) else "dense"
-    held = {name: "sparse" if sp.issparse(x) else "bodies" for name, x in maps.items() if x is not None}
-    return {"M": mass, **held}
+    forms = {name: "sparse" if sp.issparse(x) else "bodies" for name, x in maps.items() if x is not None}
+    return {"M": mass, **forms}
 
 
 def symmetry_defect(problem: Problem) -> float:
-    """max |W - W'| / max |W| of a contact problem; of M for a global one, of A for a box [-]."""
+    """max |W - W'| / max |W| of a contact problem; of M for a global problem, of A for a box problem [-]."""
     import scipy.sparse as sp
 
     from stickslip.problem.box import BoxProblem

@@ -1,8 +1,8 @@
-"""The entry point: finds the verb, runs it, and turns what went wrong into an exit code.
+"""The command-line application: parse the arguments, run a verb, and convert exceptions to exit codes.
 
-The modules of the verbs are light: NumPy, Numba and the rest are imported only when a verb runs, so
-that `stickslip --help` answers at once. (Naming the verbs by import path would save a few
-milliseconds more, but then cyclopts shows no summary beside them, or no docstring within.)
+The modules of the verbs import NumPy, Numba and other large packages only when a verb runs, so that
+`stickslip --help` is fast. (Registering the verbs by import path would save a few milliseconds more,
+but then cyclopts would show no summaries of the verbs, or no help of a verb.)
 """
 
 import os
@@ -23,18 +23,18 @@ VERBS = (
     "info", "solve", "convert", "solvers", "schemes", "scenes", "run", "view", "plot", "export", "demo",
     "bifurcation", "sweep", "sweep-report", "check", "study", "cache", "doctor",
 )  # fmt: skip
-"""One module of this room each, with a function of that name."""
+"""Verbs; each is a function of that name in the module of that name in `stickslip.cli`."""
 BENCH_VERBS = ("record", "collect", "run", "report")
-"""Those of `stickslip bench`: modules `bench_VERB`."""
+"""Verbs of `stickslip bench`, in modules `bench_VERB`."""
 
 NARROWEST = 20
-"""Fewest columns that are believed."""
+"""Smallest width of a terminal that is used [characters]; COLUMNS below it is ignored."""
 
 HELP = """Nonsmooth contact dynamics with exact friction and a certificate for every answer.
 
 Problems are read from FCLIB files (.hdf5) and from text files (.dat).
 
-Exit status: 0 success; 1 a solve missed its tolerance, or a run a check; 2 bad
+Exit status: 0 success; 1 a solve missed its tolerance, or a check failed; 2 bad
 input, explained by one sentence on stderr; 130 stopped by Ctrl+C, 143 by SIGTERM."""
 
 
@@ -50,7 +50,7 @@ For example:
 
 
 def build() -> App:
-    """The command-line application."""
+    """Build the command-line application."""
     app = App(
         name="stickslip",
         help=HELP,
@@ -58,7 +58,7 @@ def build() -> App:
         help_format="plaintext",
         # File names may begin with a bracket; they are not JSON.
         default_parameter=Parameter(negative=(), json_list=False, json_dict=False),
-        # Errors are raised to `main`, which says them in one sentence.
+        # Errors are raised to `main`, which prints them as one sentence.
         exit_on_error=False,
         print_error=False,
         suppress_keyboard_interrupt=False,
@@ -75,18 +75,18 @@ def build() -> App:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run `stickslip` with these arguments (those of the process by default); the exit code."""
+    """Run `stickslip` with `arguments` (by default those of the process); return the exit code."""
     for stream in (sys.stdout, sys.stderr):
-        # A terminal without UTF-8, or a file name that is none, must not become a traceback.
+        # Text that the terminal or UTF-8 cannot represent is escaped instead of raising an error.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     if not os.environ.get("COLUMNS", "80").isdigit() or int(os.environ.get("COLUMNS", "80")) < NARROWEST:
-        os.environ.pop("COLUMNS")  # rich does not end on a terminal of two columns
+        os.environ.pop("COLUMNS")  # rich does not terminate at a width of two columns
     try:
         with stoppable(), _sentences():
             code = build()(list(sys.argv[1:] if arguments is None else arguments))
         if sys.stdout is not None:
-            sys.stdout.flush()  # a full disk or a closed pipe is met here, not at exit
+            sys.stdout.flush()  # raise errors of a full disk or a closed pipe here, not at exit
         return int(code or 0)
     except CycloptsError as error:
         sentence = str(error)
@@ -101,9 +101,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _abandon_stdout()
         return ExitCode.BROKEN_PIPE
-    except SystemExit as leaving:
-        # Rich, which prints the help, answers a closed pipe with an exit of its own.
-        if isinstance(leaving.__context__, BrokenPipeError):
+    except SystemExit as exit_request:
+        # Rich, which prints the help, raises SystemExit on a closed pipe.
+        if isinstance(exit_request.__context__, BrokenPipeError):
             return ExitCode.BROKEN_PIPE
         raise
     except OSError as error:
@@ -116,7 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _sentences() -> Iterator[None]:
-    """Inside it warnings of old names are shown, as sentences on stderr."""
+    """Show warnings of renamed functions and options as sentences on stderr."""
     with warnings.catch_warnings():
         warnings.simplefilter("default", RenamedWarning)
         warnings.showwarning = lambda message, *_, **__: complain(str(message))
@@ -124,7 +124,7 @@ def _sentences() -> Iterator[None]:
 
 
 def _abandon_stdout() -> None:
-    """Send what is still buffered nowhere, lest Python fails on it once more at exit."""
+    """Discard the buffered output, so that Python does not fail on it again at exit."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError, AttributeError):

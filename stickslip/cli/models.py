@@ -1,4 +1,4 @@
-"""Files in the place of scenes: those of models and robots, and those of runs, which hold their models."""
+"""Files in place of scenes: models, robots, and runs, which contain their models."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from stickslip.systems.system import NonsmoothSystem
 
 MODELS = (".toml", ".json")
-"""Endings of files of models."""
+"""Suffixes of model files."""
 ROBOTS = (".xml", ".mjcf", ".urdf", ".sdf", ".xacro")
-"""Endings of files of robots; whether one is MJCF or URDF, or neither, is told by its content."""
+"""Suffixes of robot files; the content decides between MJCF, URDF and formats that are refused."""
 
 
 def is_file(name: str) -> bool:
-    """Whether a name is that of a file of a model, a robot or a run, and not of a scene."""
+    """Whether a name is that of a model, robot or run file, not of a scene."""
     return Path(name).suffix.lower() in (*MODELS, *ROBOTS, *FCLIB)
 
 
 def load_model(path: Path) -> World | NonsmoothSystem:
-    """The model in `path`; `InputError` says what is wrong."""
+    """Read the model in `path`; errors become an `InputError`."""
     from stickslip.files.model_faults import ModelFileError
     from stickslip.files.models import read_model
 
@@ -44,21 +44,21 @@ def load_robot(
     path: Path, restitution: float | None = None, search: Sequence[Path] | None = None,
     world: Path | None = None,
 ) -> Robot:  # fmt: skip
-    """The robot in `path`, with the world of another file around it; `InputError` says what is wrong."""
+    """Read the robot in `path`, with the bodies of the file `world`; errors become an `InputError`."""
     from stickslip.mechanics.world import World
     from stickslip.robots.robot import Robot
     from stickslip.state import ModelError
 
-    around = None if world is None else load_model(world)
-    if not isinstance(around, World | None):
+    surroundings = None if world is None else load_model(world)
+    if not isinstance(surroundings, World | None):
         raise InputError(f"--world {world}: this is a system of equations; give a world of bodies")
     with usable(path, "robot"), refused(ModelError):
         robot = Robot.load(path, search=search or (), restitution=restitution or 0.0)
-        return robot if around is None else robot.with_world(around)
+        return robot if surroundings is None else robot.with_world(surroundings)
 
 
 def load_control(place: str) -> Callable[[Any], Any]:
-    """The function at `file.py:function`, whose mistakes are told in one sentence."""
+    """Load the function at `file.py:function`; its exceptions become a `ModelError` of one sentence."""
     from stickslip.bench.campaigns.contestants import ContestantError, own_thing
     from stickslip.state import ModelError
 
@@ -73,14 +73,14 @@ def load_control(place: str) -> Callable[[Any], Any]:
         try:
             return function(data)
         except Exception as error:
-            said = f"{type(error).__name__}: {error}"
-            raise ModelError(f"--control {place}: at t = {data.time:.9g} s it raised {said}") from error
+            message = f"{type(error).__name__}: {error}"
+            raise ModelError(f"--control {place}: at t = {data.time:.9g} s it raised {message}") from error
 
     return control
 
 
 def standing(robot: Robot, start: Any = None) -> Trajectory:
-    """A robot where it starts, to be shown: a run without a step."""
+    """A robot in its start position, as a run without steps."""
     from stickslip import live
 
     return live(robot, start=start).run()
@@ -90,10 +90,10 @@ def file_scene(
     path: Path, until: float | None, h: float | None, resumed: bool, restitution: float | None = None,
     search: Sequence[Path] | None = None, world: Path | None = None,
 ) -> Scenario:  # fmt: skip
-    """The model in a file as a scene without facts; of a run it has the scheme, h and end of that run.
+    """Wrap the model in a file as a scene without facts; the file of a run also gives scheme, h and end time.
 
-    resumed: whether it is to go on from the end of a run. restitution, search: those of `Robot.load`. world:
-    a file with bodies around the robot.
+    resumed: whether the run continues from the end of another. restitution, search: arguments of
+    `Robot.load`. world: a model file with bodies around the robot.
     """
     from stickslip.mechanics.world import World
     from stickslip.robots.robot import Robot
@@ -115,23 +115,23 @@ def file_scene(
         h, scheme = h or float(model.model.opt.timestep), DEFAULT_ROBOTS
     elif kind in MODELS:
         model = load_model(path)
-        first = not isinstance(model, World) and not model.mechanical
-        scheme = BODIES[0] if isinstance(model, World) else DEFAULTS["first" if first else "second"]
+        is_first_order = not isinstance(model, World) and not model.mechanical
+        scheme = BODIES[0] if isinstance(model, World) else DEFAULTS["first" if is_first_order else "second"]
     else:
         run = load_run(path)
         model, scheme, options = run.source, run.scheme, run.scheme_options
         until, h = _end(path, run, resumed) if until is None else until, h or run.clock.h
     assert until is not None
     figure = _motion if isinstance(model, Robot) else _energies if isinstance(model, World) else _states
-    said = f"the model of {path}"
+    summary = f"the model of {path}"
     if isinstance(model, Robot):
-        said = str(model).removeprefix(f"robot {model.name}: ")
-    return Scenario(path.name, said, model, until, h or 0.0, scheme, options,
+        summary = str(model).removeprefix(f"robot {model.name}: ")
+    return Scenario(path.name, summary, model, until, h or 0.0, scheme, options,
                     lambda trajectory: [], figure)  # fmt: skip
 
 
 def _end(path: Path, run: Trajectory, resumed: bool) -> float:
-    """Where a run is to end that nobody says it of."""
+    """Default end time of a run from the file of a run [s]: its last time, or if resumed its planned end."""
     t = float(run.t[-1])
     if not resumed:
         return t
@@ -141,6 +141,7 @@ def _end(path: Path, run: Trajectory, resumed: bool) -> float:
 
 
 def _energies(run: Trajectory) -> Figure:
+    """Energies of a world over time."""
     from stickslip.exhibits import Figure
     from stickslip.scenes.scenario import over_time
 
@@ -163,13 +164,14 @@ def _motion(run: Trajectory) -> Figure:
 
 
 def _states(run: Trajectory) -> Figure:
+    """Coordinates of all systems over time."""
     from stickslip.exhibits import Figure
     from stickslip.scenes.scenario import over_time
 
     views = {part.name: run.model.system(part.name)[1] for part in run.model.systems}
     curves = {
-        f"{name} {k}": run.q[:, place.start + k]
-        for name, place in views.items()
-        for k in range(place.stop - place.start)
+        f"{name} {k}": run.q[:, part_slice.start + k]
+        for name, part_slice in views.items()
+        for k in range(part_slice.stop - part_slice.start)
     }
     return Figure("coordinates", [over_time("coordinates", "q, x", run.t, curves)])

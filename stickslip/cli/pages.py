@@ -1,4 +1,4 @@
-"""Reports as files: a page for a browser, text, LaTeX, a PDF, and the figures of a page one by one."""
+"""Write reports to files: HTML, Markdown, LaTeX or PDF, and the figures of a page one by one."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from stickslip.exhibits import Page
 
 PageFormat = Literal["html", "md", "tex", "pdf"]
-"""A page for a browser, text for a repository, text and a PDF for a paper."""
+"""Formats of a page: HTML, Markdown, LaTeX and PDF."""
 PAGE_ENDINGS: dict[str, PageFormat] = {
     ".html": "html", ".htm": "html", ".md": "md", ".tex": "tex", ".pdf": "pdf",
 }  # fmt: skip
-"""What the ending of a file name asks for."""
+"""Format of a page by the suffix of its file."""
 DATA, PAPER = (".csv",), (".pdf", ".pgf")
-"""Endings of the points of a figure, and of figures for papers."""
+"""Suffixes of the data of a figure, and of figures for papers."""
 
 
 def write_page(page: Page, chosen: PageFormat, out: Path | None) -> None:
-    """Write a page; md and tex go to the standard output, without figures, where there is no `out`."""
+    """Write a page; without `out`, md and tex are written to standard output, without figures."""
     from stickslip.view.latex import TeXError, latex, write_pdf
     from stickslip.view.markdown import markdown
     from stickslip.view.page import page_html
@@ -46,7 +46,7 @@ def write_page(page: Page, chosen: PageFormat, out: Path | None) -> None:
 
 
 def write_figures(page: Page, folder: Path | None, endings: Sequence[str]) -> None:
-    """Write all figures of a page by their number and title, each with these endings."""
+    """Write all figures of a page, named by number and title, in the formats of these suffixes."""
     from stickslip.view.figures import draw, palette
 
     if folder is None:
@@ -62,7 +62,7 @@ def write_figures(page: Page, folder: Path | None, endings: Sequence[str]) -> No
 
 
 def put(text: str, out: Path | None) -> None:
-    """Write text to a file, a pipe or a device, or to the standard output."""
+    """Write text to a file, a pipe or a device; to standard output if `out` is None."""
     from stickslip.files.problems import replace_file
 
     if out is None:

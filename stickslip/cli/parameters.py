@@ -1,4 +1,4 @@
-"""Arguments that several verbs share, with their help."""
+"""Parameters that several verbs share, with their help texts."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -6,17 +6,19 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 Files = Annotated[list[Path], Parameter(name="FILE...")]
-"""One problem file or more."""
+"""One or more problem files."""
 
 Flag = Annotated[bool, Parameter(show_default=False)]
-"""Yes where it is given."""
+"""An option without value, off by default."""
 
 KindName = Literal["friction", "global", "rolling", "global-rolling", "lcp", "mlcp"]
-"""What a text file may hold (`stickslip.files.dat.KINDS`, written out to keep `--help` light)."""
+"""Kinds of problems in text files (`stickslip.files.dat.KINDS`, repeated to keep `--help` fast)."""
 
 Kind = Annotated[
     KindName | None,
-    Parameter(help="Kind of the problem in a .dat file, if its name does not tell.", show_default=False),
+    Parameter(
+        help="Kind of the problem in a .dat file, if its name does not contain it.", show_default=False
+    ),
 ]
 
 Json = Annotated[
@@ -28,7 +30,7 @@ Scene = Annotated[
     Parameter(
         name="--set",
         help="A parameter of the scene, or (run only) an option of the scheme, as name=value; may be"
-        " repeated. Needed where the name is also an option of this command.",
+        " repeated. Required if the name is also an option of this command.",
     ),
 ]
 """Settings of a scene."""
@@ -61,13 +63,13 @@ Grid = Annotated[
     str | None,
     Parameter(
         help="Times at which steps end [s], in place of --h: separated by commas, or a text file. The last"
-        " one is the end of the run unless --until is given.",
+        " time is the end of the run unless --until is given.",
     ),
 ]
 Adaptive = Annotated[
     str | None,
     Parameter(
-        help="Step lengths chosen by the error in position, in place of --h, for example"
+        help="Adaptive steps, controlled by the error in position, in place of --h, for example"
         " tolerance=1e-6,h_max=0.01. Options: tolerance [m], relative, h_min, h_max, first [s] and safety.",
     ),
 ]

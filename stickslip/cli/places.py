@@ -1,4 +1,4 @@
-"""Files that verbs read, and where results go: checked before the work begins, so that no answer is lost."""
+"""Input files and output paths of the verbs; paths are checked first, so that no result is lost."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from stickslip.simulation.trajectory import Trajectory
 
 FCLIB = (".hdf5", ".h5")
-"""Endings of files in FCLIB's layout."""
+"""Suffixes of files in FCLIB's layout."""
 
 PICTURES = (".png", ".svg", ".pdf")
-"""Endings of pictures."""
+"""Suffixes of pictures."""
 PLOTS = (*PICTURES, ".pgf", ".csv")
-"""Endings of plots: pictures, text for LaTeX, and the data."""
+"""Suffixes of plots: pictures, PGF for LaTeX, and the data."""
 
 FOLLOW = 1.0
-"""How often a run that is being written is looked at [s]."""
+"""Time between two readings of a run that is being written [s]."""
 
 
 def solution_places(files: Sequence[Path], out: Path | None) -> dict[Path, Path]:
-    """Which file each solved problem is written to; nothing without `--out`."""
+    """Output file of each problem file; empty without `--out`."""
     if out is None:
         return {}
     if out == Path():
@@ -80,7 +80,7 @@ def check_not_itself(source: Path, place: Path) -> None:
 
 
 def load(path: Path, kind: str | None = None) -> ProblemRecord:
-    """The problem in `path` with all that is stored beside it; `InputError` says what is wrong."""
+    """Read the problem in `path` with the data stored with it; errors become an `InputError`."""
     from stickslip.files import read_record
 
     if path.is_dir():
@@ -90,19 +90,19 @@ def load(path: Path, kind: str | None = None) -> ProblemRecord:
 
 
 def followed(path: Path) -> Iterator[Trajectory]:
-    """A run again and again, while a process writes it; what there is at last comes once more."""
+    """Yield a run repeatedly while another process writes it, and finally the complete run."""
     from stickslip.files.journal import is_written
 
     while True:
-        going = is_written(path)
+        being_written = is_written(path)
         yield load_run(path)
-        if not going:
+        if not being_written:
             return
         time.sleep(FOLLOW)
 
 
 def load_run(path: Path) -> Trajectory:
-    """The trajectory in `path`; `InputError` says what is wrong."""
+    """Read the trajectory in `path`; errors become an `InputError`."""
     from stickslip.files.runs import read_trajectory
 
     with usable(path, "trajectory"):

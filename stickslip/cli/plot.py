@@ -1,4 +1,4 @@
-"""`stickslip plot`: pictures of a run, or of a stored answer."""
+"""`stickslip plot`: draw plots of a run, or of a stored solution."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Source = Trajectory | ProblemRecord
 
 What = Literal["energy", "gaps", "impulses", "cones", "phase", "poincare", "residuals"]
-"""What can be drawn; `view.plot_energy` and so on draw it."""
+"""Kinds of plots; `view.plot_energy` and so on draw them."""
 
 TAKES = {
     "energy": (),
@@ -33,9 +33,9 @@ TAKES = {
     "poincare": ("system", "body", "coordinate", "period", "after"),
     "residuals": (),
 }
-"""Options that each plot takes."""
+"""Options of each plot."""
 NAMING = ("system", "interaction", "body")
-"""Those that are for one kind of run each."""
+"""Options that name a part of the model; each applies to one kind of run."""
 
 
 def plot(
@@ -104,16 +104,18 @@ def plot(
     """
     from stickslip.files import ProblemRecord
 
-    given: dict[str, Any] = {
+    options_given: dict[str, Any] = {
         "system": system, "interaction": interaction, "body": body, "coordinate": coordinate, "at": at,
         "period": period, "after": after, "until": until, "log": log, "forces": forces,
     }  # fmt: skip
-    given = {name: value for name, value in given.items() if value is not None and value is not False}
+    options_given = {
+        name: value for name, value in options_given.items() if value is not None and value is not False
+    }
     if what is None:
-        if given or out is not None:
+        if options_given or out is not None:
             raise InputError(f"WHAT is missing: one of {', '.join(get_args(What))}")
         return _list(file)
-    for name in given:
+    for name in options_given:
         if name not in TAKES[what]:
             takers = ", ".join(each for each, options in TAKES.items() if name in options)
             raise InputError(f"--{name} does not apply to {what}; it applies to {takers}")
@@ -128,26 +130,26 @@ def plot(
     if coordinate is not None:
         if what == "poincare" and len(coordinate) > 1:
             raise InputError("--coordinate: a section shows one coordinate; phase accepts several")
-        given["coordinate"] = coordinate if len(coordinate) > 1 else coordinate[0]
+        options_given["coordinate"] = coordinate if len(coordinate) > 1 else coordinate[0]
     draws = getattr(import_module("stickslip.view"), f"plot_{what}")
     with usable(place), refused(ValueError, before=f"{file}: "):
-        draws(source, place, **given)
+        draws(source, place, **options_given)
         wrote(place)
         with suppress(KeyboardInterrupt):
             for run in followed(file) if follow else ():
-                draws(run, place, **given)
+                draws(run, place, **options_given)
     return ExitCode.FINE
 
 
 def _source(path: Path) -> Source:
-    """The trajectory, or the problem with what is stored beside it, in a file."""
+    """Read the trajectory, or the problem with the data stored with it, in a file."""
     from stickslip.files.runs import is_trajectory
 
     return load_run(path) if is_trajectory(path) else load(path)
 
 
 def _list(path: Path) -> int:
-    """What can be drawn of a file, and the names it knows."""
+    """Print a table of the plots that a file supports, with their options and names."""
     from stickslip.files import ProblemRecord
 
     source = _source(path)

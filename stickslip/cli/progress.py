@@ -1,4 +1,4 @@
-"""Signs of life during long work: on stderr, only on a terminal, gone when the work is done."""
+"""Progress of long work: shown on stderr if it is a terminal, and removed when the work is done."""
 
 import sys
 import time
@@ -10,21 +10,21 @@ Progress = Callable[[int, float], None]
 """Called by a solver with the iterations done and the judge's error [-]."""
 
 Parts = Callable[[str, int, int], None]
-"""Called with what is going on, how many parts of the work are done and how many there are."""
+"""Called with the current activity, the number of parts done and the total number of parts."""
 
 Time = Callable[..., None]
-"""Called with the time that a simulation has reached, its end [s], and its `RunStatus` where it is known."""
+"""Called with the current time of a simulation, its end [s], and its `RunStatus` if available."""
 
 
 OFTEN = 0.1
-"""Least time between two moves of a bar [s]."""
+"""Shortest time between two updates of a bar [s]."""
 
 
 @contextmanager
 def watch(what: str, quiet: bool = False) -> Iterator[Progress | None]:
-    """Show that `what` is going on, and what a solver reports of it.
+    """Show a status line with the activity `what`; yield a function that a solver calls with its progress.
 
-    Gives None, and shows nothing, when `quiet` or when stderr is not a terminal.
+    Yields None, and shows nothing, if `quiet` or if stderr is not a terminal.
     """
     console = None if quiet else terminal()
     if console is None:
@@ -40,7 +40,7 @@ def watch(what: str, quiet: bool = False) -> Iterator[Progress | None]:
 
 @contextmanager
 def watch_parts(what: str, quiet: bool = False) -> Iterator[Parts | None]:
-    """Show how far work of many parts is, and the time left; None where `watch` gives it."""
+    """Show a bar with the parts done and the time left; yield None under the conditions of `watch`."""
     columns = "MofNCompleteColumn", "TimeElapsedColumn", "TimeRemainingColumn"
     with _bar(what, *columns, quiet=quiet) as update:
         yield update
@@ -48,13 +48,13 @@ def watch_parts(what: str, quiet: bool = False) -> Iterator[Parts | None]:
 
 @contextmanager
 def watch_time(what: str) -> Iterator[Time | None]:
-    """Show how far a simulation is; None where `watch` gives it."""
+    """Show a bar with the time of a simulation; yield None under the conditions of `watch`."""
     shown = -float("inf")
     began: tuple[float, float] | None = None
     with _bar(what, "TimeElapsedColumn", "TimeRemainingColumn") as update:
 
         def report(t: float, until: float, status: Any = None) -> None:
-            # Steps may take microseconds; a bar moves ten times a second.
+            # Steps may take microseconds; the bar is updated ten times a second.
             nonlocal shown, began
             now = time.monotonic()
             began = (now, t) if began is None else began
@@ -75,16 +75,16 @@ def watch_time(what: str) -> Iterator[Time | None]:
 def _bar(
     what: str, *columns: str, quiet: bool = False
 ) -> Iterator[Callable[[str, float, float], None] | None]:
-    """A bar with these columns of rich behind it; told where the work is, what is done and the total."""
+    """Show a bar followed by these columns of rich; yield a function of activity, parts done and total."""
     console = None if quiet else terminal()
     if console is None:
         yield None
         return
     from rich import progress
 
-    first = progress.TextColumn("{task.description}", markup=False), progress.BarColumn()
-    more = (getattr(progress, name)() for name in columns)
-    with progress.Progress(*first, *more, console=console, transient=True) as bar:
+    left = progress.TextColumn("{task.description}", markup=False), progress.BarColumn()
+    right = (getattr(progress, name)() for name in columns)
+    with progress.Progress(*left, *right, console=console, transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda now, done, total: bar.update(
             task, description=f"{what}: {now}" if now else what, completed=done, total=total
@@ -92,7 +92,7 @@ def _bar(
 
 
 def terminal() -> Any:
-    """A console on stderr, or None where that is no terminal that can be drawn on."""
+    """Return a console on stderr, or None if stderr is not a terminal that rich can draw on."""
     if sys.stderr is None or not sys.stderr.isatty():
         return None
     from rich.console import Console

@@ -131,16 +131,16 @@ def run(
     solver
         Solver of the contact problems; auto by default. `stickslip solvers` lists them.
     record
-        Number of steps between two records.
+        Record every N-th step.
     on_failure
         Action when a step misses its tolerance: raise stops the run, accept counts the step and
         continues, halve repeats it with shorter steps.
     forces
         Contact forces to record where several give the same motion: least, those of least norm, or
-        solver, those that the solver found.
+        solver, those returned by the solver.
     out
-        File (.h5 or .hdf5) to write during the run. However the run ends, even by a kill, the file
-        contains it up to the last second.
+        File (.h5 or .hdf5), written during the run. However the run ends, even by a kill, the file
+        contains all but at most the last second of computation.
     plot
         File for the figure of the scene: .png, .svg, .pdf, .pgf or .csv.
     key
@@ -155,8 +155,9 @@ def run(
     world
         Robots only: model file (.toml or .json) with bodies to place around the robot.
     resume
-        Continue this run of the same scene, and write to its file, or to that of --out. Without a file
-        if NAME is the file of the run; an interrupted run then continues to its planned end.
+        Continue the run in this file, of the same scene, and write to the same file or to that of
+        --out. If NAME is the file of the run, give --resume without a file; an interrupted run then
+        continues to its planned end.
     view
         Show the run in the browser while it is simulated, and play it afterwards, until Ctrl+C.
     parameters
@@ -184,23 +185,23 @@ def run(
         texts = with_options(read_settings(settings or []), given)
         resume = _resumed(name, resume)
         times, tuned = read_grid(grid), read_adaptive(adaptive)
-        paced = times is not None or tuned is not None
+        has_times = times is not None or tuned is not None
         if until is None and times:
             until = times[-1]
-        file = None
+        file_model = None
         if is_file(name):
-            step = 0.0 if paced and h is None else h
-            file = file_scene(Path(name), until, step, resume is not None, restitution, search, world)
-        scene, made = _scene(name, scheme, texts, file)
-        for_robots = {"key": key, "control": control, "restitution": restitution, "search": search,
+            step = 0.0 if has_times and h is None else h
+            file_model = file_scene(Path(name), until, step, resume is not None, restitution, search, world)
+        scene, made_scheme = _scene(name, scheme, texts, file_model)
+        robot_options = {"key": key, "control": control, "restitution": restitution, "search": search,
                       "world": world}  # fmt: skip
-        given_robots = [option for option, value in for_robots.items() if value is not None]
-        start = _start(name, scene, resume, key, given_robots)
-        act = None if control is None else load_control(control)
-        out = resume if out is None else out  # a run that is resumed goes on in its file
+        robot_options_given = [option for option, value in robot_options.items() if value is not None]
+        start = _start(name, scene, resume, key, robot_options_given)
+        controller = None if control is None else load_control(control)
+        out = resume if out is None else out  # a resumed run is written to its own file by default
         options, solving = _solver(own, solver, solver_option, start)
-        same = (resume is not None or file is not None) and scheme is None and not texts
-        if h is None and resume is None and not paced:
+        same = (resume is not None or file_model is not None) and scheme is None and not texts
+        if h is None and resume is None and not has_times:
             h = scene.h
         end = scene.until if until is None else until
         with ExitStack() as opened:
@@ -208,33 +209,33 @@ def run(
             watch = None
             if view:
                 watch = opened.enter_context(live_view(scene, end, host, port, start, browser=not no_browser))
-                port = watch.port  # to go on at the same address
+                port = watch.port  # the replay is served at the same address
             progress = opened.enter_context(watch_time(name))
             trajectory, failure, code = simulated(
-                scene.system, scheme=None if same else made, h=h, grid=times, adaptive=tuned, solver=solving,
-                until=end, record=record, solver_options=options, on_failure=on_failure, start=start,
-                progress=progress, watch=watch, forces=forces, out=out, control=act,
+                scene.system, scheme=None if same else made_scheme, h=h, grid=times, adaptive=tuned,
+                solver=solving, until=end, record=record, solver_options=options, on_failure=on_failure,
+                start=start, progress=progress, watch=watch, forces=forces, out=out, control=controller,
             )  # fmt: skip
     if failure:
-        complain(failure)  # at once: energies and files of a long run take their time
-    # Written before anything is printed: a reader that goes away takes no file along.
+        complain(failure)  # before the energies and files of a long run are computed
+    # Write files before printing: if the reader of the output closes the pipe, the files exist.
     written, unwritten = _draw(scene, trajectory, plot)
     if out is not None:
         written.insert(0, out)
     lines = "\n".join(map(printable, str(trajectory).split("\n")))
-    said = "\n".join(map(printable, scene.summary.split("\n")))
-    print(f"{name}: {said}\n\n{lines}")
-    held = _show_facts(scene, trajectory) if resume is None and not failure else True
+    summary = "\n".join(map(printable, scene.summary.split("\n")))
+    print(f"{name}: {summary}\n\n{lines}")
+    checks_ok = _show_facts(scene, trajectory) if resume is None and not failure else True
     for place in written:
         wrote(place)
     if out is not None and not trajectory.complete:
-        again = f"{out} --resume" if file else f"{name} --resume {out}"
+        again = f"{out} --resume" if file_model else f"{name} --resume {out}"
         print(f"to continue: stickslip run {again}" + (f" --control {control}" if control else ""))
     for sentence in unwritten:
         complain(sentence)
     if unwritten:
         code = max(code, ExitCode.BAD_INPUT)
-    if not held or trajectory.missed:
+    if not checks_ok or trajectory.missed:
         code = max(code, ExitCode.MISSED)
     if view and code not in (ExitCode.INTERRUPTED, ExitCode.TERMINATED):
         serve(trajectory, host, port)
@@ -253,7 +254,7 @@ def _resumed(name: str, resume: Path | bool | None) -> Path | None:
 def _scene(
     name: str, scheme: str | None, given: dict[str, str], file: Scenario | None
 ) -> tuple[Scenario, Any]:
-    """The scene with its parameters set, and the scheme with its options; `file` is one that is there."""
+    """Return the scene with its parameters, and the scheme with its options; file: the scene of a file."""
     from stickslip import scenes
     from stickslip.schemes import registry
 
@@ -262,17 +263,19 @@ def _scene(
         raise InputError(f"{name}: the name of a model or of a run ends in one of {endings}; rename the file")
     known = scenes.parameters(name) if file is None else {}
     scene = _run_of(name, **chosen(known, given)) if file is None else file
-    found = scenes.scheme_name(scene, scheme)
-    defaults = {spec.name: spec.default for spec in registry.entry(found).options}
+    scheme_name = scenes.scheme_name(scene, scheme)
+    defaults = {spec.name: spec.default for spec in registry.entry(scheme_name).options}
     rest = {key: text for key, text in given.items() if key not in known}
-    owner = f"{name} has no such parameter and {found} no such option"
+    owner = f"{name} has no such parameter and {scheme_name} no such option"
     check_known(owner, rest, (*known, *defaults), signature(run).parameters)
     return scene, scenes.scheme_of(scene, scheme, **chosen(defaults, rest))
 
 
 def _start(name: str, scene: Scenario, resume: Path | None, key: str | None, given: list[str]) -> Any:
-    """Where a run begins: at the end of another, at a keyframe, or as its model says; `given` are the options
-    for robots."""
+    """Start of a run: the end of another run, a keyframe, or None for the start of the model.
+
+    given: names of the options for robots in use.
+    """
     from stickslip.robots.robot import Robot
 
     model: Any = scene.system
@@ -292,7 +295,7 @@ def _start(name: str, scene: Scenario, resume: Path | None, key: str | None, giv
 def _solver(
     own: str | None, name: str | None, given: list[str] | None, start: Any
 ) -> tuple[dict[str, Any], Any]:
-    """Options, and the solver by its name or the user's own, which has its options already."""
+    """Return solver options, and the solver: its name, or the user's own solver with its options."""
     if own is None:
         return solver_options(_solver_name(name, start), given), name
     if name is not None:
@@ -300,16 +303,16 @@ def _solver(
     return {}, make_own(own, None, given)
 
 
-def _solver_name(given: str | None, start: Any) -> str:
-    """The solver that options are of: the one named, that of the run that goes on, or the default."""
+def _solver_name(requested: str | None, start: Any) -> str:
+    """Name of the solver of the options: the requested one, that of the resumed run, or the default."""
     from stickslip import DEFAULT_SOLVER
     from stickslip.solvers import registry
 
-    return given or registry.remade(getattr(start, "solver", DEFAULT_SOLVER))[0]
+    return requested or registry.remade(getattr(start, "solver", DEFAULT_SOLVER))[0]
 
 
 def _run_of(name: str, **given: Any) -> Scenario:
-    """The scene `name`, if it runs."""
+    """Make the scene `name`; raise an error if it is a single problem."""
     from stickslip import scenes
 
     if scenes.kind_of(name) != scenes.RUN:
@@ -318,21 +321,21 @@ def _run_of(name: str, **given: Any) -> Scenario:
 
 
 def _show_parameters(name: str, scheme: str | None) -> int:
-    """A table of the parameters of a scene, and the options of its scheme."""
+    """Print the parameters of a scene, and the options of its scheme."""
     from stickslip import scenes
     from stickslip.cli.solvers import show_options
     from stickslip.schemes import registry
 
     with refused(KeyError, ValueError):
-        found = scenes.scheme_name(_run_of(name), scheme)
+        scheme_name = scenes.scheme_name(_run_of(name), scheme)
     show_parameters(name)
-    print(f"\n{found}")
-    show_options(registry.entry(found).options)
+    print(f"\n{scheme_name}")
+    show_options(registry.entry(scheme_name).options)
     return ExitCode.FINE
 
 
 def simulated(system: Any, *, watch: LiveView | None = None, **how: Any) -> tuple[Trajectory, str, ExitCode]:
-    """The trajectory, why it ends early where it does, and what the process is to return then."""
+    """Simulate; return the trajectory, the reason of an early end (or an empty text), and the exit code."""
     from stickslip import simulate
     from stickslip.simulation.failure import SimulationFailure
 
@@ -347,7 +350,7 @@ def simulated(system: Any, *, watch: LiveView | None = None, **how: Any) -> tupl
         return failure.trajectory, str(failure).partition("; on_failure=")[0], ExitCode.MISSED
     except stops as stop:
         done = getattr(stop, "trajectory", None)
-        if done is None:  # not yet begun
+        if done is None:  # stopped before the first step
             raise
         word, code = "stopped", ExitCode.FINE
         if isinstance(stop, KeyboardInterrupt):
@@ -357,12 +360,12 @@ def simulated(system: Any, *, watch: LiveView | None = None, **how: Any) -> tupl
         done = getattr(error, "trajectory", None)
         if done is None:
             raise InputError(os_sentence(error, how["out"])) from None
-        kept = f"the file holds the run up to the last record that was written, t = {done.t[-1]:.6g} s"
-        return done, f"{os_sentence(error, how['out'])}; {kept}", ExitCode.BAD_INPUT
+        file_state = f"the file holds the run up to the last record that was written, t = {done.t[-1]:.6g} s"
+        return done, f"{os_sentence(error, how['out'])}; {file_state}", ExitCode.BAD_INPUT
 
 
 def _draw(scene: Scenario, trajectory: Trajectory, plot: Path | None) -> tuple[list[Path], list[str]]:
-    """The picture that was drawn, and a sentence about one that could not be."""
+    """Draw the figure of a scene; return the written files, and sentences about files not written."""
     from stickslip.view.figures import draw
 
     if plot is None:
@@ -372,15 +375,15 @@ def _draw(scene: Scenario, trajectory: Trajectory, plot: Path | None) -> tuple[l
         return [plot], []
     except OSError as error:
         return [], [f"{os_sentence(error, plot)}; the file was not written"]
-    except (IndexError, ValueError) as error:  # a run that is too short to draw
+    except (IndexError, ValueError) as error:  # the run is too short for the figure
         return [], [f"{plot} was not written: this run cannot be drawn: {error}"]
 
 
 def _show_facts(scene: Scenario, trajectory: Trajectory) -> bool:
-    """Print the facts; whether all of them were found."""
+    """Print the facts of a scene; return whether all of them hold."""
     try:
         facts = scene.facts(trajectory)
-    except (IndexError, ValueError) as error:  # a run that is too short to show them
+    except (IndexError, ValueError) as error:  # the run is too short for the facts
         complain(f"the checks of {scene.name} cannot be evaluated on this run: {error}")
         return False
     if facts:

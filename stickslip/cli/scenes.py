@@ -1,4 +1,4 @@
-"""`stickslip scenes`: the scenes, problems and runs, and their parameters."""
+"""`stickslip scenes`: list the scenes, both problems and runs, and their parameters."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ def scenes(name: Annotated[str | None, Parameter(name="NAME")] = None, /, *, jso
     from stickslip import scenes as known
 
     with refused(KeyError):
-        found = known.names() if name is None else [known.current_name(name)]
-    facts = [{"name": each, "kind": known.kind_of(each), "summary": known.summary(each)} for each in found]
+        names = known.names() if name is None else [known.current_name(name)]
+    facts = [{"name": each, "kind": known.kind_of(each), "summary": known.summary(each)} for each in names]
     if json:
-        said = [one | {"parameters": _parameters(one["name"])} for one in facts]
-        print_json(said[0] if name else said)
+        data = [scene | {"parameters": _parameters(scene["name"])} for scene in facts]
+        print_json(data[0] if name else data)
     elif name is None:
-        table(("scene", "kind", "summary"), [tuple(one.values()) for one in facts], folds=("summary",))
+        table(("scene", "kind", "summary"), [tuple(scene.values()) for scene in facts], folds=("summary",))
     else:
-        (one,) = facts
-        pairs(one["name"], [("kind", one["kind"]), ("summary", one["summary"])])
+        (scene,) = facts
+        pairs(scene["name"], [("kind", scene["kind"]), ("summary", scene["summary"])])
         print()
-        show_parameters(one["name"])
+        show_parameters(scene["name"])
     return ExitCode.FINE
 
 
 def show_parameters(name: str) -> None:
-    """A table of the parameters of a scene."""
+    """Print a table of the parameters of a scene."""
     rows = [
-        (f"--{one['name'].replace('_', '-')}", _shown(one["default"]), one["meaning"])
-        for one in _parameters(name)
+        (f"--{parameter['name'].replace('_', '-')}", _shown(parameter["default"]), parameter["meaning"])
+        for parameter in _parameters(name)
     ]
     table(("parameter", "default", "meaning"), rows, folds=("meaning",))
 
 
 def _parameters(name: str) -> list[dict[str, Any]]:
-    """The parameters of a scene as data."""
+    """Names, defaults and meanings of the parameters of a scene."""
     from stickslip import scenes as known
 
     meanings = known.meanings(name)
@@ -66,7 +66,7 @@ def _parameters(name: str) -> list[dict[str, Any]]:
 
 
 def _shown(value: Any) -> str:
-    """A default as it is typed."""
+    """Format a default value as it is typed on the command line."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, tuple | list):

@@ -1,4 +1,4 @@
-"""`stickslip schemes`: the time schemes and their options."""
+"""`stickslip schemes`: list the time schemes and their options."""
 
 from __future__ import annotations
 
@@ -39,5 +39,6 @@ def schemes(name: Annotated[str | None, Parameter(name="NAME")] = None, /, *, js
 
 
 def _carried(order: str) -> str:
+    """Models that a scheme of this order integrates."""
     carried = {"bodies": "worlds", "robots": "robots", "second": "second-order systems, worlds"}
     return carried.get(order, f"{order}-order systems")

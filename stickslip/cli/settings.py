@@ -1,4 +1,4 @@
-"""From `--set name=value`, `--name value` and `--option name=value` to values and to a solver."""
+"""Convert `--set name=value`, `--name value` and `--option name=value` to values and solvers."""
 
 from __future__ import annotations
 
@@ -13,53 +13,53 @@ from stickslip.names import alternatives, suggestion
 from stickslip.options import parsed
 
 MOST = 100_000
-"""Most values of a parameter that is varied."""
+"""Largest number of values of a varied parameter."""
 
 
 def names_in(text: str | None) -> list[str]:
-    """Names with commas between them."""
+    """Split names separated by commas."""
     return [name.strip() for name in (text or "").split(",") if name.strip()]
 
 
 def read_settings(given: Sequence[str]) -> dict[str, str]:
-    """Texts of the form name=value, by name."""
-    found: dict[str, str] = {}
+    """Parse texts of the form name=value into texts of values by name."""
+    settings: dict[str, str] = {}
     for text in given:
         key, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not key:
             raise InputError(f"--set {text!r} is not of the form name=value")
-        found = with_options(found, {key: value}, "--set ")
-    return found
+        settings = with_options(settings, {key: value}, "--set ")
+    return settings
 
 
 def with_options(settings: dict[str, str], options: Mapping[str, str], before: str = "") -> dict[str, str]:
-    """The settings, and those given as options of their own: `--name value`."""
-    both = dict(settings)
+    """Merge settings with those given as separate options, `--name value`; a name given twice is an error."""
+    merged = dict(settings)
     for name, text in options.items():
         key = name.strip().replace("-", "_")
-        if key in both:
+        if key in merged:
             raise InputError(f"{before}{key} is given twice")
-        both[key] = text.strip()
-    return both
+        merged[key] = text.strip()
+    return merged
 
 
 def check_known(owner: str, given: Iterable[str], known: Sequence[str], options: Iterable[str]) -> None:
-    """Refuse a setting that is none of the `known`; one that looks like an option of the command is named."""
+    """Raise an error for a setting that is not `known`; it suggests similar settings or command options."""
     for key in given:
         if key not in known:
-            there = alternatives(key, known, "available:")
-            if "did you mean" not in there:
-                there += "".join(f"; {close}" for close in [suggestion(key, options)] if close)
-            raise InputError(f"--{key.replace('_', '-')}: {owner}; {there}")
+            available = alternatives(key, known, "available:")
+            if "did you mean" not in available:
+                available += "".join(f"; {close}" for close in [suggestion(key, options)] if close)
+            raise InputError(f"--{key.replace('_', '-')}: {owner}; {available}")
 
 
 def chosen(known: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, Any]:
-    """Those of the `known` names and defaults that are given, as values."""
+    """Convert the given texts of `known` parameters to values of the types of their defaults."""
     return {key: parsed(key, given[key], default) for key, default in known.items() if key in given}
 
 
 def grid_values(text: str) -> list[float]:
-    """The values of `first:last:count`, evenly spaced, or of `a,b,c`; a ValueError where it is neither."""
+    """Parse `first:last:count`, evenly spaced, or `a,b,c`; raise a ValueError for other texts."""
     try:
         if ":" not in text:
             values = [float(part) for part in text.split(",")]
@@ -79,17 +79,17 @@ def grid_values(text: str) -> list[float]:
 
 
 def read_grid(text: str | None) -> list[float] | None:
-    """The times at which steps end [s], of a text with commas or of a text file."""
+    """Parse the times at which steps end [s] from a text with commas or from a text file."""
     if text is None:
         return None
-    written = text
+    content = text
     if not text.strip("0123456789.,+-eE "):
-        written = text.replace(",", " ")
+        content = text.replace(",", " ")
     elif Path(text).is_file():
         with refused(OSError, UnicodeDecodeError, before=f"--grid {text}: "):
-            written = Path(text).read_text().replace(",", " ")
+            content = Path(text).read_text().replace(",", " ")
     try:
-        return [float(word) for word in written.split()]
+        return [float(word) for word in content.split()]
     except ValueError:
         raise InputError(
             f"--grid {text} is neither a list of times separated by commas nor a text file of times"
@@ -97,7 +97,7 @@ def read_grid(text: str | None) -> list[float] | None:
 
 
 def read_adaptive(text: str | None) -> Any:
-    """Adaptive steps with the options of a text `name=value,name=value`."""
+    """Parse a text `name=value,name=value` into options of adaptive steps."""
     from stickslip.schemes.adaptive import Adaptive
 
     if text is None:
@@ -116,7 +116,7 @@ def read_adaptive(text: str | None) -> Any:
 
 
 def make_own(place: str, tolerance: float | None, given: Sequence[str] | None) -> Any:
-    """The solver of the user's own at `place` with the options given as `k=v` texts."""
+    """Load the user's own solver at `place`, with options given as `k=v` texts."""
     from stickslip.bench.own_solver import OwnSolver
 
     with refused(ValueError):
@@ -124,16 +124,17 @@ def make_own(place: str, tolerance: float | None, given: Sequence[str] | None) -
 
 
 def make_solver(name: str, tolerance: float | None, given: Sequence[str]) -> Any:
-    """The solver `name` with the options given as `k=v` texts; `InputError` lists what is known."""
+    """Make the solver `name` with options given as `k=v` texts; an `InputError` lists the known options."""
     return _by_texts(name, given, **({} if tolerance is None else {"tolerance": tolerance}))[1]
 
 
 def solver_options(name: str, given: Sequence[str] | None) -> dict[str, Any]:
-    """The options of the solver `name` out of `k=v` texts, checked; `InputError` lists what is known."""
+    """Parse and check options of the solver `name`, `k=v` texts; an `InputError` lists the known options."""
     return _by_texts(name, given)[0] if given else {}
 
 
 def _by_texts(name: str, given: Sequence[str], **options: Any) -> tuple[dict[str, Any], Any]:
+    """Return the options parsed from `k=v` texts, and the solver made with them."""
     from stickslip.bench.campaigns.contestants import solver_by_texts
     from stickslip.solvers import registry
 

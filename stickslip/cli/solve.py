@@ -1,4 +1,4 @@
-"""`stickslip solve`: certified answers to the problems in files."""
+"""`stickslip solve`: solve the problems in files, and certify the solutions."""
 
 from __future__ import annotations
 
@@ -81,19 +81,19 @@ def solve(
     with refused(ValueError):
         threads = checked_number(threads)
     if own is None:
-        solving = make_solver(solver, tolerance, option or [])
+        method = make_solver(solver, tolerance, option or [])
     elif solver != DEFAULT_SOLVER:
         raise InputError(f"--own and --solver {solver} exclude each other; give one of them")
     else:
-        solving = make_own(own, tolerance, option)
-        solver = solving.label
+        method = make_own(own, tolerance, option)
+        solver = method.label
     places = solution_places(files, out)
     if plot is not None:
         check_writable(plot, PLOTS)
     reports: list[dict[str, Any]] = []
     drawn: list[
         tuple[str, Solution]
-    ] = []  # problems can be large: without a plot they are not held in memory
+    ] = []  # filled only if a plot is requested, because problems can be large
     for path in files:
         report: dict[str, Any] = {"file": str(path)}
         reports.append(report)
@@ -101,12 +101,12 @@ def solve(
             with watch(f"{solver}: {path}", quiet=json) as progress:
                 record = load(path, kind)
                 with use_threads(threads):
-                    solution = _solved(path, record, solving, guess, progress, select)
+                    solution = _solved(path, record, method, guess, progress, select)
         except InputError as error:
             report["error"] = str(error)
             complain(str(error))
             continue
-        report |= answer_data(solution, solving) | {"out": None}
+        report |= answer_data(solution, method) | {"out": None}
         drawn += [(path.name, solution)] if plot else []
         if not json and len(files) == 1:
             print(solution)
@@ -138,7 +138,7 @@ def solve(
 
 
 def _code(report: dict[str, Any]) -> ExitCode:
-    """The exit code that a file alone gives."""
+    """Exit code of the report of one file."""
     if "error" in report:
         return ExitCode.BAD_INPUT
     return ExitCode.FINE if report["ok"] else ExitCode.MISSED
@@ -147,7 +147,7 @@ def _code(report: dict[str, Any]) -> ExitCode:
 def _solved(
     path: Path, record: ProblemRecord, solver: Any, guess: str, progress: Progress | None, select: str
 ) -> Solution:
-    """The answer to one problem; `InputError` if the solver cannot take it, or cannot be run here."""
+    """Solve one problem; raise an `InputError` if the solver does not accept it or is not available."""
     from stickslip.bench.own_solver import OwnSolverError
     from stickslip.extras import MissingPackage
     from stickslip.problem.checks import ProblemError
@@ -156,11 +156,11 @@ def _solved(
 
     refusals = (ProblemError, InputError, OwnSolverError)
     with refused(MissingPackage), refused(*refusals, before=f"{path}: "):
-        stored = [answer for answer in (*record.guesses, record.solution) if answer is not None]
-        if guess == "stored" and not stored:
+        guesses = [answer for answer in (*record.guesses, record.solution) if answer is not None]
+        if guess == "stored" and not guesses:
             raise InputError("the file contains neither a guess nor a solution; use --guess none")
-        start = stored[0].r if guess == "stored" else None
-        solution: Solution = solver.solve(record.problem, guess=start, progress=progress)
+        initial = guesses[0].r if guess == "stored" else None
+        solution: Solution = solver.solve(record.problem, guess=initial, progress=progress)
         if select == "least":
             check_selection(record.problem, select)
             solution = least_impulses(solution)
@@ -168,7 +168,7 @@ def _solved(
 
 
 def _write(place: Path, record: ProblemRecord, solution: Solution) -> None:
-    """Write problem and solution."""
+    """Write a problem and its solution to a file."""
     from stickslip import files
 
     stored = files.StoredSolution(solution.r, solution.u, solution.v, solution.lam)
@@ -177,7 +177,7 @@ def _write(place: Path, record: ProblemRecord, solution: Solution) -> None:
 
 
 def _summary(reports: list[dict[str, Any]]) -> None:
-    """A line per file, and how many are solved."""
+    """Print a table with one line per file, and the number of solved problems."""
     columns = ("file", "contacts", "status", "natural", "natural_scaled", "iterations", "time")
     rows = []
     for report in reports:
@@ -194,23 +194,23 @@ def _summary(reports: list[dict[str, Any]]) -> None:
 
 
 def _options(solver: Any) -> dict[str, Any]:
-    """All options of a solver; of the user's own those that are not defaults, and where its class is."""
+    """All options of a solver; for the user's own solver those that were set, and the place of its class."""
     from stickslip.bench.own_solver import OwnSolver
 
     if isinstance(solver, OwnSolver):
-        one = solver.contestant
-        return {"own": one.place, **dict(one.options), "tolerance": solver.tolerance}
+        own_class = solver.contestant
+        return {"own": own_class.place, **dict(own_class.options), "tolerance": solver.tolerance}
     return {spec.name: getattr(solver, spec.name) for spec in fields(solver)}
 
 
 def answer_data(solution: Solution, solver: Any) -> dict[str, Any]:
-    """A solution and the options that led to it, as JSON holds them."""
+    """Convert a solution and the options of its solver to JSON data."""
     from stickslip.problem.box import BoxProblem
     from stickslip.problem.fingerprint import fingerprint
     from stickslip.problem.nonlinear import NonlinearProblem
 
     problem = solution.problem
-    assert not isinstance(problem, NonlinearProblem)  # no file holds one
+    assert not isinstance(problem, NonlinearProblem)  # files contain no nonlinear problems
     return {
         "fingerprint": fingerprint(problem),
         "contacts": problem.size if isinstance(problem, BoxProblem) else problem.contacts,

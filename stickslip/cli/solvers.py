@@ -1,4 +1,4 @@
-"""`stickslip solvers`: the solvers, the problems that they accept, and their options."""
+"""`stickslip solvers`: list the solvers, the problems that they accept, and their options."""
 
 from __future__ import annotations
 
@@ -61,19 +61,20 @@ def look_up(
     registry: Any, name: str | None, json: bool, facts: Callable[[Any], dict[str, Any]],
     rows: Callable[[Any], list[tuple[str, str]]],
 ) -> list[Any]:  # fmt: skip
-    """Show one entry of a registry, or print JSON of it or of all; else all entries, to be shown.
+    """Print one entry of a registry as text, or one or all entries as JSON; otherwise return all entries.
 
-    facts: what JSON says of an entry between its summary and its options; rows: the lines for a reader.
+    facts: function of the JSON data of an entry besides name, summary and options; rows: function of the
+    lines printed for one entry. Returns an empty list if something was printed.
     """
     with refused(KeyError):
-        entries = [registry.entry(each) for each in (registry.names() if name is None else [name])]
+        entries = [registry.entry(item) for item in (registry.names() if name is None else [name])]
     if json:
-        said = [
-            {"name": each.name, "summary": each.summary, **facts(each),
-             "options": [option_facts(spec) for spec in each.options]}
-            for each in entries
+        data = [
+            {"name": item.name, "summary": item.summary, **facts(item),
+             "options": [option_facts(spec) for spec in item.options]}
+            for item in entries
         ]  # fmt: skip
-        print_json(said[0] if name else said)
+        print_json(data[0] if name else data)
         return []
     if name:
         pairs(entries[0].name, [("summary", entries[0].summary), *rows(entries[0])])
@@ -83,7 +84,7 @@ def look_up(
 
 
 def option_facts(spec: Field[Any]) -> dict[str, Any]:
-    """One option as data."""
+    """JSON data of one option."""
     meta, kind = spec.metadata, type(spec.default)
     bounded = kind in (int, float) and not meta["choices"]
     return {
@@ -98,7 +99,7 @@ def option_facts(spec: Field[Any]) -> dict[str, Any]:
 
 
 def show_options(options: tuple[Field[Any], ...]) -> None:
-    """A table of options with default, unit, range and meaning."""
+    """Print a table of options with default, unit, range and meaning."""
     from stickslip.options import allowed
 
     if not options:
@@ -113,11 +114,12 @@ def show_options(options: tuple[Field[Any], ...]) -> None:
 
 
 def _default(value: Any) -> str:
+    """Format a default value."""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _accepted(entry: Any) -> str:
-    """The kinds of block in the order of the house, `everything` when none is missing, else what it takes."""
+    """Kinds of blocks that a solver accepts, in the order of `KINDS`; `everything` if it accepts all."""
     from stickslip.problem.sets import KINDS
 
     accepts = entry.accepts

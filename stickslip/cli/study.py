@@ -1,4 +1,4 @@
-"""`stickslip study`: experiments of the literature, run again, as tables and figures."""
+"""`stickslip study`: repeat experiments of the literature; print tables and write figures."""
 
 from __future__ import annotations
 
@@ -73,29 +73,29 @@ def study(
     from stickslip.studies.study import StudyInputError
 
     if name is None:
-        rows = [(each, studies.load(each).SUMMARY) for each in studies.names()]
+        rows = [(title, studies.load(title).SUMMARY) for title in studies.names()]
         table(("study", "summary"), rows, folds=("summary",))
         return ExitCode.FINE
     if name not in studies.names():
         raise InputError(f"unknown study {name!r}; {alternatives(name, studies.names())}")
-    asked = {"data": data, "train": train, "seed": seed, "predict": predict, "processes": processes}
-    given = {option: value for option, value in asked.items() if value is not None}
+    options = {"data": data, "train": train, "seed": seed, "predict": predict, "processes": processes}
+    given = {option: value for option, value in options.items() if value is not None}
     for option in given:
         if option not in studies.options(name):
-            takers = [each for each in studies.names() if option in studies.options(each)]
+            takers = [title for title in studies.names() if option in studies.options(title)]
             raise InputError(f"study {name} takes no --{option}; it applies to {', '.join(takers)}")
     if out is not None:
         make_folder(out)
     with refused(FormatError, StudyInputError), watch_parts(f"study {name}") as progress:
-        found = studies.load(name).run(quick=quick, progress=progress, **given)
-    # Written before anything is printed: a reader of the tables that goes away takes no files along.
+        results = studies.load(name).run(quick=quick, progress=progress, **given)
+    # Write files before printing: if the reader of the output closes the pipe, the files exist.
     written: list[Path] = []
-    unwritten = "" if out is None else _write(found, out, plot, written)
-    for k, each in enumerate(found.tables):
+    unwritten = "" if out is None else _write(results, out, plot, written)
+    for k, title in enumerate(results.tables):
         print("\n" if k else "", end="")
-        print(f"{printable(each.title)}\n")
-        table(each.headings, each.text(), numbers=each.numeric)
-        print(f"\n{printable(each.note)}\n" if each.note else "", end="")
+        print(f"{printable(title.title)}\n")
+        table(title.headings, title.text(), numbers=title.numeric)
+        print(f"\n{printable(title.note)}\n" if title.note else "", end="")
     for place in written:
         wrote(place)
     if unwritten:
@@ -104,8 +104,11 @@ def study(
     return ExitCode.FINE
 
 
-def _write(found: Study, out: Path, plot: str, written: list[Path]) -> str:
-    """Write everything into `out`, noting the places; a sentence about the first that cannot be written."""
+def _write(results: Study, out: Path, plot: str, written: list[Path]) -> str:
+    """Write tables, figures and data into `out`; append the files to `written`.
+
+    Returns a sentence about the first file that cannot be written, or an empty text.
+    """
     from stickslip.files import FormatError
     from stickslip.files.problems import replace_file
     from stickslip.view.figures import draw, figure_csv
@@ -116,22 +119,22 @@ def _write(found: Study, out: Path, plot: str, written: list[Path]) -> str:
 
     names: Counter[str] = Counter()
     try:
-        for each in found.tables:
-            name = f"{found.name}-{slug(each.title)}"
+        for each in results.tables:
+            name = f"{results.name}-{slug(each.title)}"
             names[name] += 1
             name += f"-{names[name]}" if names[name] > 1 else ""
             put(out / f"{name}.csv", csv_text(each.headings, each.rows))
-        for title, figure in found.figures.items():
-            place = out / f"{found.name}-{title}.{plot}"
+        for title, figure in results.figures.items():
+            place = out / f"{results.name}-{title}.{plot}"
             draw(figure, place)
             written.append(place)
             put(place.with_suffix(".csv"), figure_csv(figure))
         tables = [
             {"title": t.title, "columns": t.headings, "rows": [list(r) for r in t.rows], "note": t.note}
-            for t in found.tables
+            for t in results.tables
         ]
-        said = {"study": found.name, "tables": tables, "data": found.data}
-        put(out / f"{found.name}.json", json_text(said))
+        data = {"study": results.name, "tables": tables, "data": results.data}
+        put(out / f"{results.name}.json", json_text(data))
     except OSError as error:
         return f"{os_sentence(error)}; this file and those after it were not written"
     except FormatError as error:
@@ -140,7 +143,7 @@ def _write(found: Study, out: Path, plot: str, written: list[Path]) -> str:
 
 
 def slug(title: str) -> str:
-    """A file name from the words of a title, cut after some sixty letters."""
+    """Make a file name from the words of a title, of at most about sixty characters."""
     words = re.findall(r"[a-z0-9.]+", title.lower())
     name = words[0] if words else "table"
     for word in words[1:]:

@@ -1,4 +1,4 @@
-"""`stickslip sweep`: a model at many values of its parameters, each run measured, into one file."""
+"""`stickslip sweep`: run a model at many values of its parameters; store measured quantities in a file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from stickslip.sweeps.result import SweepResult
 
 KEPT = 8
-"""Failed runs that are told one by one."""
+"""Largest number of failed runs that are listed one by one."""
 
 
 def sweep(
@@ -116,28 +116,30 @@ def sweep(
     if workers is not None and workers < 1:
         raise InputError(f"--workers must be at least 1, got {workers}")
     texts = with_options(read_settings(settings or []), given)
-    asked = [text.partition("=")[0].strip().replace("-", "_") for text in vary or ()]
-    how = {"until": until, "h": h, "scheme": scheme, "solver": solver}
+    varied = [text.partition("=")[0].strip().replace("-", "_") for text in vary or ()]
+    run_options = {"until": until, "h": h, "scheme": scheme, "solver": solver}
     with refused(KeyError, TypeError, ValueError, RuntimeError, ImportError):
-        known = parameters_of(scene, [*asked, *texts, *_header(points)])
+        known = parameters_of(scene, [*varied, *texts, *_header(points)])
         check_known(f"{scene} has no such parameter", texts, tuple(known), signature(sweep).parameters)
         parameters: Any = {**chosen(known, texts)}
         for text in vary or ():
-            one = read_vary(text, known)
-            if one.name in parameters:
-                raise InputError(f"{one.name} is given twice")
-            parameters[one.name] = one
-        for one in [] if points is None else read_points(points, known):
-            if one.name in parameters:
-                raise InputError(f"{one.name} is a column of {points} and an option; remove one of the two")
-            parameters[one.name] = one
+            parameter = read_vary(text, known)
+            if parameter.name in parameters:
+                raise InputError(f"{parameter.name} is given twice")
+            parameters[parameter.name] = parameter
+        for parameter in [] if points is None else read_points(points, known):
+            if parameter.name in parameters:
+                raise InputError(
+                    f"{parameter.name} is a column of {points} and an option; remove one of the two"
+                )
+            parameters[parameter.name] = parameter
         try:
             with watch_parts(f"sweep {scene}", quiet=json) as progress:
                 result: SweepResult = swept(
                     scene, parameters, names_in(measure), samples=samples, method=method, repeat=repeat,
                     seed=seed, executor=executor, workers=workers, timeout=timeout, memory=memory, out=out,
                     progress=progress, command=_command(arguments),
-                    **{name: value for name, value in how.items() if value is not None},
+                    **{name: value for name, value in run_options.items() if value is not None},
                 )  # fmt: skip
         except KeyboardInterrupt as stop:
             safe = "no run was made"
@@ -153,7 +155,7 @@ def sweep(
 
 
 def read_vary(text: str, known: dict[str, Any]) -> Swept:
-    """A parameter and its values from `name=first:last:count`, `name=a,b,c` or `name=DISTRIBUTION:a:b`."""
+    """Parse `name=first:last:count`, `name=a,b,c` or `name=DISTRIBUTION:a:b` into a parameter."""
     from stickslip.sweeps.designs import DISTRIBUTIONS, Parameter
 
     name, equals, rest = (part.strip() for part in text.partition("="))
@@ -172,8 +174,8 @@ def read_vary(text: str, known: dict[str, Any]) -> Swept:
             return Parameter(name, "grid", tuple(parsed(name, x.strip(), default) for x in rest.split(",")))
         values = grid_values(rest)
     except ValueError as error:
-        more = f"; distributions are {', '.join(DISTRIBUTIONS)}" if numbers and word.isidentifier() else ""
-        raise InputError(f"--vary {text!r}: {error}{more}") from None
+        hint = f"; distributions are {', '.join(DISTRIBUTIONS)}" if numbers and word.isidentifier() else ""
+        raise InputError(f"--vary {text!r}: {error}{hint}") from None
     if kind is int:
         if any(value != int(value) for value in values):
             raise InputError(f"--vary {text!r}: {name} takes whole numbers")
@@ -182,6 +184,7 @@ def read_vary(text: str, known: dict[str, Any]) -> Swept:
 
 
 def _is_numbers(text: str) -> bool:
+    """Whether a text is a grid of numbers."""
     try:
         grid_values(text)
     except ValueError:
@@ -190,11 +193,12 @@ def _is_numbers(text: str) -> bool:
 
 
 def _header(points: Path | None) -> list[str]:
+    """Names of the parameters in a file of points."""
     return [] if points is None else [name.replace("-", "_") for name in _rows(points)[0]]
 
 
 def _rows(points: Path) -> list[list[str]]:
-    """The rows of a file of points, that of the names first."""
+    """Read the rows of a file of points; the first row contains the names."""
     try:
         with points.open(newline="") as file:
             rows = [[cell.strip() for cell in row] for row in csv.reader(file) if row]
@@ -209,7 +213,7 @@ def _rows(points: Path) -> list[list[str]]:
 
 
 def read_points(points: Path, known: dict[str, Any]) -> list[Swept]:
-    """The parameters of a file of points."""
+    """Read the parameters and their values from a file of points."""
     from stickslip.sweeps.designs import Parameter
 
     names, *rows = _rows(points)
@@ -224,22 +228,25 @@ def read_points(points: Path, known: dict[str, Any]) -> list[Swept]:
 
 
 def _command(arguments: dict[str, Any]) -> str:
-    """The command that makes the same sweep; defaults and where it runs are left out."""
+    """The command that repeats this sweep; defaults, executor and number of workers are omitted."""
     words = ["stickslip", "sweep", str(arguments["scene"])]
-    for name, one in signature(sweep).parameters.items():
+    for name, parameter in signature(sweep).parameters.items():
         value = arguments[name]
-        if name in ("scene", "json", "executor", "workers", "given", "out") or value in (None, one.default):
+        if name in ("scene", "json", "executor", "workers", "given", "out") or value in (
+            None,
+            parameter.default,
+        ):
             continue
         option = {"settings": "set"}.get(name, name.replace("_", "-"))
-        for each in value if isinstance(value, list) else [value]:
-            words += [f"--{option}", str(each)]
+        for item in value if isinstance(value, list) else [value]:
+            words += [f"--{option}", str(item)]
     for name, value in arguments["given"].items():
         words += [f"--{name.replace('_', '-')}", value]
     return shlex.join([*words, "--out", str(arguments["out"])])
 
 
 def _facts(result: SweepResult, out: Path) -> dict[str, Any]:
-    """What came of a sweep, as JSON."""
+    """JSON data of the result of a sweep."""
     counts: dict[str, int] = {}
     for outcome in result.outcomes:
         counts[outcome.value] = counts.get(outcome.value, 0) + 1
@@ -250,19 +257,21 @@ def _facts(result: SweepResult, out: Path) -> dict[str, Any]:
 
 
 def _close(result: SweepResult, out: Path) -> None:
-    """What was found, where it is, and what to do next."""
+    """Print a summary of the measures, the failed runs, the place of the results and the next command."""
     print("\n".join(map(printable, str(result).split("\n"))))
     rows = []
     for name, column in result.measures.items():
-        found = column[~(column != column)]
-        if found.size:
-            rows.append((name, *(f"{x:.6g}" for x in (found.min(), found.mean(), found.max()))))
+        values = column[~(column != column)]
+        if values.size:
+            rows.append((name, *(f"{x:.6g}" for x in (values.min(), values.mean(), values.max()))))
     if rows:
         print()
         table(("measure", "least", "mean", "largest"), rows, ("least", "mean", "largest"), folds=("measure",))
-    failed = [(number, why) for number, why in zip(result.number, result.reasons, strict=True) if why]
-    for number, why in failed[:KEPT]:
-        complain(f"run {number}: {why}")
+    failed = [
+        (number, reason) for number, reason in zip(result.number, result.reasons, strict=True) if reason
+    ]
+    for number, reason in failed[:KEPT]:
+        complain(f"run {number}: {reason}")
     if len(failed) > KEPT:
         complain(f"and {len(failed) - KEPT} more runs with a reason")
     place, page = (printable(shlex.quote(str(each))) for each in (out, out.with_suffix(".html")))

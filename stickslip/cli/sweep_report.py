@@ -1,4 +1,4 @@
-"""`stickslip sweep-report`: what a sweep found, as a page, as text, or as a table."""
+"""`stickslip sweep-report`: the results of a sweep as a page, as text or as a table."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from stickslip.cli.progress import watch
 from stickslip.cli.settings import names_in
 
 ENDINGS = (*PAGE_ENDINGS, ".csv")
+"""Suffixes of the formats."""
 
 
 def sweep_report(

@@ -1,4 +1,4 @@
-"""Printing: tables that never cut a number short, plain in a pipe, and strict JSON."""
+"""Print tables, pairs of names and values, and strict JSON; numbers in tables are never truncated."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 FOLDED = 24
-"""A column is not folded to less than this [characters]."""
+"""Smallest width of a folded column [characters]."""
 
 WIDEST = 10_000
-"""Columns of a pipe: nothing is wrapped there [characters]."""
+"""Width of the output if it is not a terminal, so that nothing is wrapped [characters]."""
 
 
 def table(
@@ -28,9 +28,9 @@ def table(
     numbers: Sequence[str] = (),
     folds: Sequence[str] = (),
 ) -> None:
-    """Print rows under a heading; columns in `numbers` stand right, those in `folds` may be folded.
+    """Print rows under headings; columns in `numbers` are right-aligned, those in `folds` may be folded.
 
-    A terminal too narrow for the rest gets lines longer than it is, never a number cut short.
+    If the terminal is too narrow for the other columns, lines are longer than its width.
     """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
@@ -46,7 +46,7 @@ def table(
 
 
 def pairs(title: str, rows: Iterable[tuple[str, str]]) -> None:
-    """Print a title and, indented below it, a name and a value per line; empty values are left out."""
+    """Print a title and, indented below it, a name and a value per line; empty values are omitted."""
     from rich.table import Table
 
     shown = Table.grid(padding=(0, 2, 0, 0))
@@ -65,19 +65,19 @@ def print_json(value: Any) -> None:
 
 
 def json_text(value: Any, indent: int = 1) -> str:
-    """Strict JSON of what `finite` takes."""
+    """Convert a value to strict JSON; see `finite`."""
     return json.dumps(finite(value), indent=indent, allow_nan=False)
 
 
 def csv_text(headings: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    """A table as RFC 4180 has it, numbers to the last digit."""
+    """Convert a table to CSV (RFC 4180), with all digits of numbers."""
     text = io.StringIO(newline="")
     csv.writer(text).writerows([headings, *rows])
     return text.getvalue()
 
 
 def finite(value: Any) -> Any:
-    """`value` as JSON holds it: NaN and infinities are None, in nested lists, mappings and arrays too."""
+    """Convert a value to JSON data: arrays to lists, NaN and infinities to None, at all levels."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Mapping):
@@ -90,7 +90,7 @@ def finite(value: Any) -> Any:
 
 
 def duration(seconds: float) -> str:
-    """A time with a unit: `1.25 s`, `31.4 ms`, `12 µs`."""
+    """Format a duration [s] with a unit: `1.25 s`, `31.4 ms`, `12 µs`."""
     for unit, scale in (("s", 1.0), ("ms", 1e-3)):
         if seconds >= scale:
             return f"{seconds / scale:.3g} {unit}"
@@ -98,6 +98,7 @@ def duration(seconds: float) -> str:
 
 
 def _show(shown: Table) -> None:
+    """Print a table of rich, wide enough for all numbers, without trailing spaces."""
     from rich.console import Console
     from rich.measure import Measurement
 

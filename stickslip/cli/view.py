@@ -1,4 +1,4 @@
-"""`stickslip view`: a recorded run in the browser, or as a page that plays it."""
+"""`stickslip view`: show a run in the browser, or export it as a page, an animation or a picture."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from stickslip.view.browser.live import LiveView
 
 PAGES = (".html", ".htm")
-"""Endings of pages that play."""
+"""Suffixes of pages with the viewer."""
 ANIMATIONS = (".gif", ".webp", ".mp4", ".png")
-"""Endings of animations (`stickslip.view.encoding.WRITERS`, written out to keep `--help` light)."""
+"""Suffixes of animations (`stickslip.view.encoding.WRITERS`, repeated to keep `--help` fast)."""
 
 
 def view(
@@ -77,16 +77,16 @@ def view(
         A trajectory, as `stickslip run ... --out FILE` writes it; or a model, .toml or .json;
         or a robot, MJCF or URDF (.xml, .mjcf, .urdf).
     other
-        A second one, shown beside the first in the browser or an .html file.
+        A second file, shown beside the first in the browser or in an .html file.
     export
-        Write the run to this file and serve nothing: .html; .gif, .webp or .mp4; or .png for pictures
-        with numbers, NAME-0000.png and so on.
+        Write the run to this file and serve nothing: .html; .gif, .webp or .mp4; or .png for numbered
+        pictures, NAME-0000.png and so on.
     frames
-        Show at most so many records, evenly chosen; for the browser and .html.
+        Largest number of records shown, evenly spaced; for the browser and .html.
     still
-        Draw one instant into this file, .png, .svg or .pdf, and serve nothing.
+        Draw a still picture of one time to this file, .png, .svg or .pdf, and serve nothing.
     at
-        Time of that instant [s]; the end by default.
+        Time of the still picture [s]; the end by default.
     fps
         Pictures per second of an animation; 25 by default.
     speed
@@ -102,8 +102,8 @@ def view(
     forces
         Draw contact forces in a still or an animation as arrows.
     colour
-        Colour bodies of a still or an animation by speed, by contact force, or by what their contacts
-        do (state); each in its own colour by default.
+        Colour bodies of a still or an animation by speed, by contact force, or by the state of their
+        contacts; by default each body has its own colour.
     follow
         Show the last record of a run while another process writes it, and play the run when it is over.
     """
@@ -152,7 +152,7 @@ def view(
 
 
 def _look(pixels: str | None, **given: Any) -> dict[str, Any]:
-    """Options of `view.Look` that were given; pixels: width and height as text."""
+    """Options of `view.Look` that are not None; pixels: width and height as text."""
     look = {name: value for name, value in given.items() if value is not None}
     if pixels is not None:
         width, cross, height = pixels.partition("x")
@@ -167,7 +167,7 @@ def _look(pixels: str | None, **given: Any) -> dict[str, Any]:
 def _check_options(
     export: Path | None, still: Path | None, look: dict[str, Any], pace: dict[str, float], frames: int | None
 ) -> None:
-    """Refuse options of pictures where none is drawn, and others that would have no effect."""
+    """Raise an error for options that would have no effect, such as options of pictures without a picture."""
     page = export is not None and export.suffix.lower() in PAGES
     drawn = still is not None or (export is not None and not page)
     if look and not drawn:
@@ -184,21 +184,22 @@ def _check_options(
 
 
 def _source(file: Path, page: bool) -> Trajectory | World:
-    """What a file has to show: a model where it starts, a robot as it stands, or a run."""
+    """Read what a file shows: a world or a robot in its start position, or a run."""
     if file.suffix.lower() in MODELS:
         return _world(file)
     return standing(load_robot(file)) if file.suffix.lower() in ROBOTS else _read(file, page)
 
 
 def _names(file: Path, other: Path | None) -> tuple[str, ...]:
-    """What two runs are called: their files, with folders where the names are the same."""
+    """Names of two runs: those of their files, with folders if the names are equal."""
     if other is None:
         return ()
-    both = (file.stem, other.stem)
-    return both if both[0] != both[1] else (str(file), str(other))
+    stems = (file.stem, other.stem)
+    return stems if stems[0] != stems[1] else (str(file), str(other))
 
 
 def _title(source: Trajectory | World, names: tuple[str, ...], file: Path) -> str:
+    """Title of a page: the names of two runs, or the file and the number of bodies."""
     from stickslip.mechanics.world import World
 
     if len(names) > 1:
@@ -248,7 +249,7 @@ def _world(file: Path) -> World:
 
 
 def _read(file: Path, page: bool) -> Trajectory:
-    """A run; page: whether it is shown by a page, which has plots of equations."""
+    """Read a run; page: whether a page shows it, which can plot runs of equations."""
     trajectory = load_run(file)
     if not trajectory.of_world:
         if page:
@@ -264,7 +265,7 @@ def _read(file: Path, page: bool) -> Trajectory:
 def _follow(
     file: Path, trajectory: Trajectory | World, host: str, port: int, *, browser: bool
 ) -> Trajectory | World:
-    """The run after its writer came to the end or went away; its last record is shown until then."""
+    """Show the last record of a run while it is written; return the run when its writer has ended."""
     from stickslip.view.browser.live import LiveView, RunStopped
     from stickslip.view.browser.server import ViewerError
 
@@ -285,9 +286,9 @@ def _follow(
 def live_view(
     scene: Scenario, until: float, host: str, port: int, start: Any = None, *, browser: bool
 ) -> Iterator[LiveView]:
-    """A server that watches a run of a scene; its address is printed, and a browser opened if asked.
+    """Serve the view of a running simulation; print its address, and open a browser if requested.
 
-    start: where a robot begins.
+    start: initial state of a robot.
     """
     from stickslip.mechanics.world import World
     from stickslip.robots.robot import Robot
@@ -315,8 +316,11 @@ def serve(
     source: Trajectory | World, host: str, port: int, frames: int | None = None,
     browser: bool | None = None, other: Trajectory | World | None = None, names: tuple[str, ...] = (),
 ) -> None:  # fmt: skip
-    """Play a run until Ctrl+C; browser: whether to open one, None where one is there already; other: a run
-    beside it, and what both are called."""
+    """Serve the viewer of a run until Ctrl+C.
+
+    browser: whether to open a browser; None if a page is open already. other: a second run beside the
+    first. names: names of both.
+    """
     from stickslip.view.browser.viewer import Viewer, ViewerError
 
     title = " and ".join(names) or None
@@ -340,7 +344,7 @@ def serve(
 
 
 def _tell(reel: Reel) -> None:
-    """Say what is left out of a run that is shown."""
+    """Print the number of records and the shapes that are not shown."""
     shown, unknown = reel.rows.size, () if reel.stage is None else reel.stage.unknown
     if shown < reel.length:
         print(f"{shown} of {reel.length} records are played, evenly chosen; --frames N plays more or fewer")
@@ -351,12 +355,14 @@ def _tell(reel: Reel) -> None:
 
 
 def _warn(host: str) -> None:
+    """Print a warning if the address can be reached from other machines."""
     from stickslip.view.browser.server import is_local
 
     if not is_local(host):
-        complain(f"warning: serving at {host}, so whoever reaches this machine there can look")
+        complain(f"warning: serving at {host}, so other machines may open the viewer")
 
 
-def _browse(url: str, asked: bool) -> None:
-    if asked and not webbrowser.open(url):
+def _browse(url: str, requested: bool) -> None:
+    """Open a browser if requested; print the address if that fails."""
+    if requested and not webbrowser.open(url):
         complain(f"no browser could be opened; point one to {url}")

@@ -1,4 +1,4 @@
-"""Runs for other programs: tables for pandas and spreadsheets, scenes for ParaView and USD, and Rerun.
+"""Export runs: tables for pandas and spreadsheets, scenes for ParaView and USD, and recordings for Rerun.
 
 frame(run, "contacts")
 write(run, "run.parquet", table="states")

@@ -1,4 +1,4 @@
-"""A run in blocks of records, so that memory stays bounded however long it is."""
+"""Blocks of records of a run, so that the memory of exports does not grow with its length."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from stickslip.state import Array, IntArray
 
 Run = Trajectory
 Report = Callable[[int, int], None]
-"""Called with how many records are done and how many there are."""
+"""Called with the number of records done and the total number."""
 
 BLOCK = 32e6
-"""What the numbers of a block take, about [bytes]."""
+"""Approximate size of a block [bytes]."""
 OF_A_CONTACT = 40
-"""Numbers that a contact takes, about."""
+"""Approximate number of numbers per contact."""
 SAMPLES = 10
-"""Records that are looked at for the size of blocks, about."""
+"""Approximate number of records from which the size of blocks is estimated."""
 
 
 class ExportError(ValueError):
@@ -26,12 +26,12 @@ class ExportError(ValueError):
 
 
 def records(run: Run, first: int, last: int) -> Run:
-    """Records `first` to `last`, without it, of a run; energies and states are those of the whole run."""
+    """Records from `first` to before `last` of a run, with energies and states of the whole run."""
     return run[first:last]
 
 
 def picked(run: Run, start: float | None = None, until: float | None = None, every: int = 1) -> IntArray:
-    """Numbers of the records from `start` to `until` [s], every so many of them [-], shape (k,)."""
+    """Numbers of every `every`-th record from `start` to `until` [s] [-], shape (k,)."""
     if every < 1:
         raise ExportError(f"every {every}: it must be 1 or more records")
     t = run.t
@@ -47,35 +47,35 @@ def picked(run: Run, start: float | None = None, until: float | None = None, eve
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some records of a run that follow one another, and which of them are exported."""
+    """Consecutive records of a run, some of which are exported."""
 
     part: Run
-    """Those records."""
+    """The consecutive records."""
     rows: IntArray
-    """Which of them are exported [-], shape (k,)."""
+    """Rows of the exported records in `part` [-], shape (k,)."""
     numbers: IntArray
-    """Their numbers in the run [-], shape (k,)."""
+    """Numbers of the exported records in the run [-], shape (k,)."""
     since: IntArray
-    """The first record that each stands for, those left out before it included [-], shape (k,)."""
+    """First of the omitted records before each exported one, which that one represents [-], shape (k,)."""
 
     @property
     def t(self) -> Array:
-        """Times of what is exported [s], shape (k,)."""
+        """Times of the exported records [s], shape (k,)."""
         return self.part.t[self.rows]
 
     @property
     def contacts(self) -> IntArray:
-        """Rows of the contacts of what is exported, of a part of a world [-], shape (nc,)."""
+        """Rows of the contacts of the exported records of a world [-], shape (nc,)."""
         return np.flatnonzero(np.isin(self.part.contacts.record, self.rows))
 
     @property
     def counts(self) -> IntArray:
-        """How many contacts each exported record has [-], shape (k,)."""
+        """Numbers of contacts of the exported records [-], shape (k,)."""
         return np.diff(self.part.contacts.offset)[self.rows]
 
 
 def blocks(run: Run, numbers: IntArray, width: float = 0.0, report: Report | None = None) -> Iterator[Block]:
-    """The records `numbers` of a run, block by block; an exporter makes `width` numbers of each, about."""
+    """Yield the records `numbers` of a run in blocks; width: approximate exported numbers per record."""
     width += max(_width(records(run, k, k + 1)) for k in numbers[:: max(1, numbers.size // SAMPLES)].tolist())
     size = max(1, int(BLOCK / (8.0 * width + 1.0)))
     since = np.concatenate([numbers[:1], numbers[:-1] + 1])
@@ -92,27 +92,27 @@ def blocks(run: Run, numbers: IntArray, width: float = 0.0, report: Report | Non
 
 
 def _width(record: Run) -> int:
-    """How many numbers one record has, about."""
+    """Approximate number of numbers of one record."""
     own = record.q.size + record.v.size
     return own + OF_A_CONTACT * len(record.contacts) if record.of_world else own
 
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """Where all bodies are in some records, in the frames in which the user gave their shapes."""
+    """Motion of all bodies in some records, for the frames in which the user defined their shapes."""
 
     position: Array
-    """Of the origins of these frames [m], shape (k, nb, 3)."""
+    """Positions of the origins of these frames [m], shape (k, nb, 3)."""
     quaternion: Array
     """Orientations, scalar first [-], shape (k, nb, 4)."""
     velocity: Array
-    """Of these origins, inertial frame [m/s], shape (k, nb, 3)."""
+    """Velocities of these origins, inertial frame [m/s], shape (k, nb, 3)."""
     spin: Array
     """Angular velocities, inertial frame [rad/s], shape (k, nb, 3)."""
 
 
 def motion(block: Block) -> Motion:
-    """Of the exported records of a world, as `run.body(name)` has it for one body."""
+    """Motion of the exported records of a world, see `run.body(name)`."""
     part = block.part
     q, v = part.poses[block.rows].reshape(-1, len(part.model), 7), part.twists[block.rows]
     v = v.reshape(*q.shape[:2], 6)

@@ -1,4 +1,4 @@
-"""Runs in Rerun's viewer and files (.rrd): bodies, contact points, forces as arrows, energies, residuals."""
+"""Export runs to Rerun's viewer and files (.rrd): bodies, contact points, forces, energies, residuals."""
 
 from hashlib import sha256
 from pathlib import Path
@@ -24,14 +24,14 @@ from stickslip.view.browser.instances import colour_of
 from stickslip.view.browser.stage import LONGEST, STATE_COLOURS
 
 NAME = "stickslip"
-"""What Rerun calls the application."""
+"""Name of the application in Rerun."""
 CLOCK = "t"
-"""The timeline: time of the run."""
+"""Name of the timeline, the time of the run."""
 ARROW = 0.1
-"""Length of the arrow of a usual force, in sizes of the scene."""
+"""Length of the arrow of a typical force [sizes of the scene]."""
 
 
-@np.errstate(all="ignore")  # a run that blew up is exported all the same
+@np.errstate(all="ignore")  # diverged runs are exported too
 def log_run(
     run: Run, recording: Any = None, *, start: float | None = None, until: float | None = None,
     every: int = 1, report: Report | None = None,
@@ -44,7 +44,7 @@ def log_run(
 
 
 def write_rerun(path: Path, run: Run, numbers: IntArray, report: Report | None = None) -> None:
-    """The file of a recording."""
+    """Write a recording to a file."""
     rr = needed("rerun", "a Rerun file")
     recording = rr.RecordingStream(NAME, recording_id=_identity(run, numbers), send_properties=False)
     recording.save(path)
@@ -56,7 +56,7 @@ def write_rerun(path: Path, run: Run, numbers: IntArray, report: Report | None =
 
 
 def _identity(run: Run, numbers: IntArray) -> str:
-    """The same for the same records of a run, another for others: Rerun merges recordings that share it."""
+    """Identifier of the exported records of a run, by which Rerun merges recordings."""
     ends = records(run, len(run) - 1, len(run)).q
     return sha256(b"".join(x.tobytes() for x in (run.t[numbers], ends))).hexdigest()[:32]
 
@@ -83,7 +83,7 @@ def _log(rr: Any, recording: Any, run: Run, numbers: IntArray, report: Report | 
 
 
 class _Stream:
-    """Columns over the instants of a block, to a recording."""
+    """Sends columns over the records of a block to a recording."""
 
     def __init__(self, rr: Any, recording: Any, t: Array):
         self.rr, self._recording = rr, recording
@@ -94,7 +94,7 @@ class _Stream:
         self.rr.send_columns(path, self._times, columns, recording=self._recording)
 
     def numbers(self, place: list[str], values: Array) -> None:
-        """One number per instant, or several, shape (k, ...)."""
+        """Send one or several numbers per record, shape (k, ...)."""
         values = values.reshape(len(values), -1)
         for i in range(values.shape[1]):
             end = [str(i)] if values.shape[1] > 1 else []
@@ -102,7 +102,7 @@ class _Stream:
 
 
 def _begin(rr: Any, recording: Any, run: Run) -> tuple[float, float]:
-    """Log what does not change: shapes, and which way is up. Lengths of arrows: per force [m/N], the longest
+    """Log constant data: shapes, and the vertical. Return lengths of arrows: per force [m/N], and the longest
     [m]."""
     rr.log("world", rr.ViewCoordinates.RIGHT_HAND_Z_UP, static=True, recording=recording)
     model, around, groups = instances(run)
@@ -131,7 +131,7 @@ def _bodies(stream: _Stream, run: Run, block: Block) -> None:
 
 
 def _contacts(stream: _Stream, block: Block, scale: float, longest: float) -> None:
-    """Points in the colour of what they do, and arrows of the forces on the first body of each."""
+    """Log contact points, coloured by state, and arrows of the forces on their first bodies."""
     found, rr = contacts(block), stream.rr
     colours = np.array([STATE_COLOURS[name] for name in STATES], np.uint8)[found.state]
     arrows = scale * found.force

@@ -1,4 +1,4 @@
-"""What scenes are made of: triangles on bodies, and contact points with what acts there."""
+"""Parts of exported scenes: triangles on bodies, and contacts with their forces."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -20,12 +20,12 @@ from stickslip.view.browser.instances import (
 from stickslip.view.browser.stage import STATE_COLOURS, shown_state
 
 STATES = tuple(STATE_COLOURS)
-"""What contacts do, by code."""
+"""States of contacts by code."""
 NO_ROWS = np.zeros(0, np.int64)
 
 
 def with_shapes(run: Run, path: Any) -> Run:
-    """The run, which has bodies with shapes; an ExportError for `path` if it has none."""
+    """Return the run; raise an ExportError for `path` if it has no bodies with shapes."""
     if not run.of_world:
         raise ExportError(f"{path}: a run of written equations has no bodies; export its tables")
     if not run.model.shapes:
@@ -34,21 +34,21 @@ def with_shapes(run: Run, path: Any) -> Run:
 
 
 def instances(run: Run) -> tuple[WorldModel, Surroundings, tuple[Instances, ...]]:
-    """What can be drawn of the model of a run, where that is, and copies of meshes on its bodies as the
-    viewer has them: planes are sheets about the scene."""
+    """Drawable model of a run, its surroundings, and instances of meshes on its bodies, as in the viewer:
+    planes are squares around the scene."""
     model = drawable(run.model)
     around = surroundings_of(model, np.concatenate([part.poses for part in _instants(run)]))
     return model, around, instances_of(model, around)[0]
 
 
 def _instants(run: Run) -> list[Run]:
-    """Some records of a run, evenly chosen, each by itself."""
+    """Some evenly spaced records of a run, as separate runs."""
     some = np.unique(np.linspace(0, len(run) - 1, INSTANTS).round().astype(np.int64))
     return [records(run, k, k + 1) for k in some.tolist()]
 
 
 def usual_force(run: Run) -> float:
-    """A force larger than 9 of 10 that act at contacts [N]; 1 where none does."""
+    """Typical contact force [N]: the 0.9 quantile of acting forces; 1 without forces."""
     forces = np.concatenate([part.contacts.force(part.h)[0] for part in _instants(run)])
     sizes = np.linalg.norm(forces, axis=1)
     sizes = sizes[np.isfinite(sizes) & (sizes > 0.0)]
@@ -57,26 +57,26 @@ def usual_force(run: Run) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Surfaces:
-    """Triangles of all shapes of a world, body by body, in the frames in which the user gave the shapes."""
+    """Triangles of all shapes of a world by body, in the frames in which the user defined the shapes."""
 
     vertices: Array
     """Corners in the frame of the body [m], shape (nv, 3)."""
     vertex_body: IntArray
-    """Whose each corner is, ascending [-], shape (nv,)."""
+    """Body of each corner, ascending [-], shape (nv,)."""
     triangles: IntArray
     """Rows of `vertices`, counter-clockwise seen from outside [-], shape (nt, 3)."""
     triangle_body: IntArray
-    """Whose each triangle is, ascending [-], shape (nt,)."""
+    """Body of each triangle, ascending [-], shape (nt,)."""
 
     def of(self, body: int) -> tuple[Array, IntArray]:
-        """Corners and triangles of one body, numbered by themselves."""
+        """Corners of one body, and its triangles as rows of these."""
         first, last = np.searchsorted(self.vertex_body, [body, body + 1])
         here = slice(*np.searchsorted(self.triangle_body, [body, body + 1]))
         return self.vertices[first:last], self.triangles[here] - first
 
 
 def surfaces(model: WorldModel, groups: tuple[Instances, ...]) -> Surfaces:
-    """The triangles of copies of meshes on bodies."""
+    """Triangles of the instances of meshes on bodies."""
     corners, owners, faces, face_owners = [np.zeros((0, 3))], [NO_ROWS], [NO_ROWS.reshape(0, 3)], [NO_ROWS]
     count = 0
     for group in groups:
@@ -102,26 +102,26 @@ def surfaces(model: WorldModel, groups: tuple[Instances, ...]) -> Surfaces:
 
 @dataclass(frozen=True, eq=False)
 class Contacts:
-    """The contacts of the exported records of a block, one record after another."""
+    """Contacts of the exported records of a block, record by record."""
 
     count: IntArray
-    """How many each record has [-], shape (k,)."""
+    """Number of contacts of each record [-], shape (k,)."""
     point: Array
-    """Midway between the two surfaces [m], shape (nc, 3)."""
+    """Points midway between the two surfaces [m], shape (nc, 3)."""
     normal: Array
-    """From the second body to the first [-], shape (nc, 3)."""
+    """Normals from the second body to the first [-], shape (nc, 3)."""
     force: Array
-    """On the first body, inertial frame, mean over the step that ended there [N], shape (nc, 3)."""
+    """Mean forces on the first body over the preceding step, inertial frame [N], shape (nc, 3)."""
     gap: Array
-    """Signed distance of the surfaces [m], shape (nc,)."""
+    """Signed distances of the surfaces [m], shape (nc,)."""
     body: IntArray
     """First and second body [-], shape (nc, 2)."""
     state: IntArray
-    """What each does, by its number in `STATES` [-], shape (nc,)."""
+    """State of each contact as index of `STATES` [-], shape (nc,)."""
 
 
 def contacts(block: Block) -> Contacts:
-    """Those of a block of a world."""
+    """Contacts of a block of a world."""
     part, rows = block.part, block.contacts
     assert part.of_world
     found, names = part.contacts, part.contact_states[rows]

@@ -1,4 +1,4 @@
-"""Tables of runs as files: comma-separated values, and Parquet."""
+"""Write tables of runs as CSV and Parquet files."""
 
 import csv
 from collections.abc import Iterable
@@ -8,11 +8,11 @@ from stickslip.export.tables import Columns
 from stickslip.extras import needed
 
 LINES = 4096
-"""Lines of text that are made at a time."""
+"""Number of lines of text that are formatted at once."""
 
 
 def write_csv(path: Path, parts: Iterable[Columns]) -> int:
-    """Write the rows of a table with a line of headings and every digit; how many there are."""
+    """Write the rows of a table with headings and all digits; return the number of rows."""
     count = 0
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -28,7 +28,7 @@ def write_csv(path: Path, parts: Iterable[Columns]) -> int:
 
 
 def write_parquet(path: Path, parts: Iterable[Columns]) -> int:
-    """Write the rows of a table, a row group for each part (extra `tables`); how many there are."""
+    """Write the rows of a table, a row group for each part (extra `tables`); return the number of rows."""
     arrow = needed("pyarrow", "a Parquet file")
     parquet = needed("pyarrow.parquet", "a Parquet file")
     writer, count = None, 0

@@ -1,4 +1,4 @@
-"""Runs as tidy tables: a row for each body, contact, component, ... of each record, headings with units."""
+"""Convert runs to tidy tables: a row per record and body, contact, component, ...; headings have units."""
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     import pandas
 
 Columns = dict[str, np.ndarray]
-"""A table or some rows of it: columns of one length by their headings; text as objects."""
+"""A table or some of its rows: columns of equal length by headings; text as objects."""
 Maker = Callable[[Block], Columns]
-"""Gives the rows of a block."""
+"""Function that makes the rows of a block."""
 
 TIME = "t [s]"
 AXES = ("x", "y", "z")
@@ -35,25 +35,25 @@ SUMS = {
     True: ("kinetic", "potential", "energy", "dissipated", "work", "lifted", "balance"),
     False: ("kinetic", "potential", "energy", "contact_work"),
 }
-"""Energies of worlds, and of systems [J]."""
+"""Energies of worlds (True) and of systems (False) [J]."""
 RESIDUALS = {"natural": "-", "natural_scaled": "-"}
 LARGEST = {
     True: {"penetration": "m", "opening": "m or rad", "correction": "m"} | RESIDUALS,
     False: RESIDUALS,
 }
-"""Errors of worlds, and of systems, with their units: the largest since the record before."""
+"""Errors of worlds and of systems, with their units: the largest since the previous exported record."""
 COORDINATES = {
     "position": "m", "angle": "rad", "speed": "m/s or rad/s", "turn_speed": "rad/s", "effort": "N or N m",
     "turn_effort": "N m",
 }  # fmt: skip
-"""Numbers of joints, where they have them, with their units."""
+"""Quantities of joints, if they have them, with their units."""
 ROBOT_UNITS = {"slide": ("m", "m/s", "N"), "hinge": ("rad", "rad/s", "N m")}
-"""Of position, speed and effort of the joints of robots that have one coordinate."""
+"""Units of position, speed and effort of the joints of robots with one coordinate."""
 COUNTS = {True: ("iterations",), False: ("iterations", "newton")}
-"""Numbers that add up from record to record, of worlds and of systems."""
+"""Numbers of worlds and of systems that are summed over omitted records."""
 
 
-@np.errstate(all="ignore")  # a run that blew up is exported all the same
+@np.errstate(all="ignore")  # diverged runs are exported too
 def frame(
     run: Run, what: str = "states", *, start: float | None = None, until: float | None = None, every: int = 1
 ) -> "pandas.DataFrame":
@@ -66,13 +66,13 @@ def frame(
 
 
 def table(run: Run, what: str, numbers: IntArray, report: Report | None = None) -> Iterator[Columns]:
-    """The rows of a table for these records of a run, block by block."""
+    """Yield the rows of a table for these records of a run, block by block."""
     make = maker(run, what)
     return (make(block) for block in blocks(run, numbers, report=report))
 
 
 def tables(run: Run) -> tuple[str, ...]:
-    """Names of the tables in which a run has something to tell."""
+    """Names of the tables of a run that are not empty."""
     if run.of_world:
         more = {"sensors": bool(run.sensors), "inputs": bool(run.inputs), "joints": _tells_joints(run)}
         return ("states", "contacts", "energies", *(name for name, told in more.items() if told))
@@ -81,7 +81,7 @@ def tables(run: Run) -> tuple[str, ...]:
 
 
 def maker(run: Run, what: str) -> Maker:
-    """What makes a table of a run; an ExportError if there is none of that name."""
+    """Function that makes a table of a run; raise an ExportError for unknown names."""
     if what not in MAKERS:
         raise ExportError(f"unknown table {what!r}; {alternatives(what, MAKERS)}")
     if what not in tables(run):
@@ -110,7 +110,7 @@ def _body_states(names: tuple[str, ...]) -> Maker:
 
 
 def _system_states(block: Block) -> Columns:
-    """A column per coordinate, velocity and parameter of the largest system; NaN where one has fewer."""
+    """A column per coordinate, velocity and parameter of the largest system; NaN for systems with fewer."""
     part, rows = block.part, block.rows
     assert not part.of_world
     systems = part.model.systems
@@ -130,7 +130,7 @@ def _contacts(_: Run) -> Maker:
     def rows(block: Block) -> Columns:
         assert block.part.of_world
         found = block.part.contact_table()
-        both = (2 * block.contacts[:, None] + [0, 1]).reshape(-1)  # a row for either body
+        both = (2 * block.contacts[:, None] + [0, 1]).reshape(-1)  # a row for each of the two bodies
         several = (found.point, found.normal, found.force, found.moment)
         values = [
             found.t, found.body, found.other, found.id, *(x for one in several for x in one.T),
@@ -142,9 +142,9 @@ def _contacts(_: Run) -> Maker:
 
 
 def _interactions(run: Run) -> Maker:
-    """A row per component; states are those of its block."""
+    """A row per component, with the state of its block."""
     assert not run.of_world
-    # Of the whole run: states hang on its largest impulse, and on the time since the record before.
+    # From the whole run: states depend on its largest impulse, and on the time since the previous record.
     views = [run.interaction(one.name) for one in run.model.interactions]
     sets = [one.K for one in run.model.interactions]
     owner = [np.repeat(np.arange(len(K)), np.diff(K.offset)) for K in sets]
@@ -167,7 +167,7 @@ def _interactions(run: Run) -> Maker:
 
 
 def _named(what: str, one: str) -> Callable[[Run], Maker]:
-    """What makes tables of what a run has by name, a row per number: `run.sensors`, `run.inputs`."""
+    """Function that makes tables of quantities by name, a row per number: `run.sensors`, `run.inputs`."""
 
     def rows(block: Block) -> Columns:
         told = {
@@ -186,7 +186,7 @@ def _named(what: str, one: str) -> Callable[[Run], Maker]:
 
 
 def _energies(run: Run) -> Maker:
-    """A row per record; of records that are left out the worst is kept."""
+    """A row per record; errors are the worst including omitted records."""
     world = run.of_world
 
     def rows(block: Block) -> Columns:
@@ -203,7 +203,7 @@ def _energies(run: Run) -> Maker:
 
 
 def _tells_joints(run: Run) -> bool:
-    """Whether joints can be asked for by name; those of older files have neither axes nor reactions."""
+    """Whether a run has data of joints; older files have neither axes nor reactions."""
     joint: Any = getattr(run, "joint", None)
     if isinstance(run.model, RobotModel):
         return bool(run.model.coordinates)
@@ -214,13 +214,13 @@ def _tells_joints(run: Run) -> bool:
 
 
 def _joints(run: Run) -> Maker:
-    """A row per joint; NaN where it has no such coordinate. Of a robot a row per record."""
+    """A row per joint, NaN for missing coordinates; for a robot a row per record."""
     assert run.of_world
     if isinstance(run.model, RobotModel):
         return _coordinates(run)
     joint: Any = getattr(run, "joint", None)
     names = run.model.joints
-    views = [joint(name) for name in names]  # of the whole run: angles go on over turns
+    views = [joint(name) for name in names]  # from the whole run, as angles are counted over full turns
 
     def rows(block: Block) -> Columns:
         here, none = block.numbers, np.full(block.rows.size, np.nan)
@@ -238,7 +238,7 @@ def _joints(run: Run) -> Maker:
 
 
 def _coordinates(run: Run) -> Maker:
-    """A column per coordinate and velocity of the joints of a robot, by their names."""
+    """A column per coordinate and velocity of the joints of a robot, by names."""
     columns: Columns = {}
     for name in run.model.coordinates:
         view: Any = run.joint(name)
@@ -260,17 +260,17 @@ MAKERS: dict[str, Callable[[Run], Maker]] = {
     "sensors": _named("sensors", "sensor"), "inputs": _named("inputs", "input"), "energies": _energies,
     "joints": _joints,
 }  # fmt: skip
-"""The tables by name."""
+"""Functions of the tables by name."""
 
 
 def _reduced(how: Any, column: Any, block: Block) -> Any:
-    """A column over what each exported record stands for, added up or the largest."""
+    """Reduce a column over the records that each exported record represents: sum, or the largest."""
     first = int(block.since[0])
     return np.asarray(how.reduceat(column[first : int(block.numbers[-1]) + 1], block.since - first))
 
 
 def heading(name: str, unit: str) -> str:
-    """Of the column of a number of each record."""
+    """Heading of a column: name and unit."""
     return f"{name.replace('_', ' ')} [{unit}]"
 
 

@@ -1,4 +1,4 @@
-"""Runs of bodies as USD animations, through Pixar's usd-core: shapes as prims, transforms sampled in time."""
+"""Export runs of bodies as USD animations with Pixar's usd-core: shapes as prims, sampled transforms."""
 
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,13 @@ from stickslip.view.browser.instances import Instances, colour_of
 from stickslip.view.browser.meshes import Mesh, marker, shape_mesh, shape_scale
 
 TREE = "/World"
-"""The prim that holds all bodies."""
+"""Path of the parent prim of all bodies."""
 
 
 def write_usd(path: Path, run: Run, numbers: IntArray, report: Report | None = None) -> None:
-    """A stage in metres, z upwards, with a time code for each record where they are evenly spaced.
+    """Write a stage in metres, z upwards, with a time code per record if these are evenly spaced.
 
-    USD writes a layer as a whole: the transforms of all exported records are in memory until then.
+    USD writes a layer at once, so the transforms of all exported records are held in memory.
     """
     for module in ("Gf", "Sdf", "Usd", "UsdGeom", "Tf", "Vt"):
         needed(f"pxr.{module}", "a USD file")
@@ -63,20 +63,20 @@ def write_usd(path: Path, run: Run, numbers: IntArray, report: Report | None = N
 
 
 def _rate(times: Array) -> float:
-    """Time codes per second [1/s]: one per record where these are evenly spaced."""
+    """Time codes per second [1/s]: one per record if these are evenly spaced."""
     steps = np.diff(times)
     steps = steps[steps > 0.0]
     return float(f"{1.0 / np.median(steps):.9g}") if steps.size else 24.0
 
 
 def _code(t: float, rate: float) -> float:
-    """The time code of an instant; a whole number up to rounding is one."""
+    """Time code of a time; integers up to rounding become integers."""
     code = float(t) * rate
     return float(round(code)) if abs(code - round(code)) < 1e-6 else code
 
 
 def _body(stage: Any, model: WorldModel, k: int) -> tuple[Any, Any]:
-    """The prim of a body, named so that USD takes it; what moves and what turns it."""
+    """Make the prim of a body; return its operations of translation and rotation."""
     from pxr import UsdGeom
 
     prim = UsdGeom.Xform.Define(stage, _place(model, k))
@@ -86,14 +86,14 @@ def _body(stage: Any, model: WorldModel, k: int) -> tuple[Any, Any]:
 
 
 def _place(model: WorldModel, k: int) -> str:
-    """Path of the prim of a body: its name with what USD does not take left out, and its number."""
+    """Path of the prim of a body: its name without invalid characters, and its number."""
     from pxr import Tf
 
     return f"{TREE}/{Tf.MakeValidIdentifier(model.names[k])}_{k}"
 
 
 def _move(way: tuple[Any, Any], x: Array, p: Array, codes: list[float] | None) -> None:
-    """Put a body to places, shape (k, 3) and (k, 4), at time codes; what is no number is left out."""
+    """Set poses of a body, shapes (k, 3) and (k, 4), at time codes; non-finite poses are omitted."""
     from pxr import Gf, Usd
 
     turns, good = units(p)
@@ -105,7 +105,7 @@ def _move(way: tuple[Any, Any], x: Array, p: Array, codes: list[float] | None) -
 
 
 def _shape(stage: Any, model: WorldModel, k: int, shape: ShapeRecord) -> None:
-    """The prim of a shape: spheres, cuboids, capsules and cylinders as such, others as meshes."""
+    """Make the prim of a shape: spheres, cuboids, capsules and cylinders as such, others as meshes."""
     from pxr import UsdGeom
 
     body, scale = int(model.shape_body[k]), shape_scale(shape)
@@ -134,7 +134,7 @@ def _shape(stage: Any, model: WorldModel, k: int, shape: ShapeRecord) -> None:
 
 
 def _sheets(stage: Any, model: WorldModel, group: Instances) -> None:
-    """Sheets of planes."""
+    """Make the squares of planes."""
     for k, body in enumerate(group.body.tolist()):
         prim = _mesh(stage, f"{_place(model, body)}/{group.name.replace('-', '_')}_{k}", group.mesh)
         _put(prim, model, body, group.position[k], group.quaternion[k], group.scale[k])
@@ -153,7 +153,7 @@ def _mesh(stage: Any, place: str, mesh: Mesh) -> Any:
 
 
 def _put(prim: Any, model: WorldModel, body: int, x: Array, p: Array, scale: Array | None) -> None:
-    """Where a shape is in the frame in which the user gave it, and how large."""
+    """Set pose and scale of a shape, in the frame in which the user defined it."""
     from pxr import Gf, UsdGeom
 
     double = UsdGeom.XformOp.PrecisionDouble

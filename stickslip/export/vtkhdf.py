@@ -1,8 +1,8 @@
-"""Runs of bodies for ParaView: files in Kitware's VTKHDF format, version 2.0, PolyData over time.
+"""Export runs of bodies for ParaView: files in Kitware's VTKHDF format, version 2.0, PolyData over time.
 
-Two files: surfaces of the bodies, whose triangles are stored once and whose corners move, and contacts,
-points whose number changes. Beside the group VTKHDF stands one with names: those of bodies by number, and
-those of states by code.
+There are two files: surfaces of the bodies, with constant triangles and moving corners, and contacts, a
+varying number of points. Another group beside VTKHDF contains names: of bodies by number, and of states by
+code.
 """
 
 from pathlib import Path
@@ -19,12 +19,12 @@ from stickslip.state import Array, IntArray
 TOPOLOGIES = ("Vertices", "Lines", "Polygons", "Strips")
 """Kinds of cells of PolyData, in the order of the columns of offsets."""
 CHUNK = 1 << 16
-"""Numbers that are compressed together, about."""
+"""Approximate number of numbers in a compressed chunk."""
 NONE = np.zeros(0, np.int64)
 
 
 class PolyData:
-    """PolyData over time in an open file: rows are added to data sets, and steps say where theirs begin."""
+    """PolyData over time in an open file: rows are appended to datasets, and steps store their offsets."""
 
     def __init__(self, file: Any, names: tuple[str, ...]):
         self._root = file.create_group("VTKHDF")
@@ -36,7 +36,7 @@ class PolyData:
             told.create_dataset(key, data=list(words), dtype=h5py.string_dtype())
 
     def add(self, place: str, rows: np.ndarray) -> int:
-        """Append rows to a data set of the group VTKHDF; the number of the first of them."""
+        """Append rows to a dataset of the group VTKHDF; return the index of the first of them."""
         if place not in self._root:
             width = int(np.prod(rows.shape[1:]))
             self._root.create_dataset(
@@ -52,8 +52,8 @@ class PolyData:
         return int(first)
 
     def cells(self, kind: str, points: IntArray, counts: IntArray, corners: int, ids: IntArray) -> None:
-        """Cells of one kind with so many corners each, and none of the others, for parts with `points` points
-        and `counts` cells each; `ids` are the points of the cells of all parts."""
+        """Append cells of one kind with `corners` corners each, and none of the other kinds, for parts with
+        `points` points and `counts` cells each; ids: points of the cells of all parts."""
         self.add("NumberOfPoints", points)
         for each in TOPOLOGIES:
             count = counts if each == kind else np.zeros_like(counts)
@@ -65,7 +65,7 @@ class PolyData:
     def steps(
         self, t: Array, part: IntArray, points: IntArray, kind: str, cells: IntArray, **data: IntArray
     ) -> None:
-        """Instants: the part of each, and where its points, cells of one corner and data begin."""
+        """Append time steps: the part of each, and the offsets of its points, vertex cells and data."""
         offsets = np.zeros((t.size, len(TOPOLOGIES)), np.int64)
         offsets[:, TOPOLOGIES.index(kind)] = cells
         for key, rows in {
@@ -78,7 +78,7 @@ class PolyData:
 
 
 def write_bodies(path: Path, run: Run, numbers: IntArray, report: Report | None = None) -> None:
-    """Surfaces of all bodies over time: of each triangle the number of the body, its velocity and spin."""
+    """Write the surfaces of all bodies over time, with body number, velocity and spin of each triangle."""
     model, _, groups = instances(run)
     of = surfaces(model, groups)
     nv, nt = len(of.vertices), len(of.triangles)
@@ -101,7 +101,7 @@ def write_bodies(path: Path, run: Run, numbers: IntArray, report: Report | None 
 
 
 def write_contacts(path: Path, run: Run, numbers: IntArray, report: Report | None = None) -> None:
-    """Contact points over time: force on the first body, normal, gap, state, and the two bodies."""
+    """Write contact points over time, with force on the first body, normal, gap, state and both bodies."""
     done = 0
     with h5py.File(path, "w") as file:
         data = PolyData(file, run.model.names)
@@ -122,11 +122,11 @@ def write_contacts(path: Path, run: Run, numbers: IntArray, report: Report | Non
 
 
 def _counted(counts: IntArray) -> IntArray:
-    """0, 1, ... as many as each of `counts` says, one after another."""
+    """Concatenated ranges 0, 1, ... of the lengths `counts`."""
     start = np.cumsum(counts) - counts
     return np.arange(int(counts.sum())) - np.repeat(start, counts)
 
 
 def _single(rows: Array) -> np.ndarray:
-    """Vectors of several instants one after another, in single precision."""
+    """Vectors of several records as consecutive rows, in single precision."""
     return rows.reshape(-1, 3).astype(np.float32)

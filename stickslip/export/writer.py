@@ -1,4 +1,4 @@
-"""A run as a file, in the format that the ending of its name says."""
+"""Write a run to files in the format of the suffix."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -19,25 +19,25 @@ from stickslip.export.vtkhdf import write_bodies, write_contacts
 from stickslip.state import IntArray
 
 TABLES = {".csv": write_csv, ".parquet": write_parquet}
-"""Endings of tables."""
+"""Functions that write tables, by suffix."""
 ENDINGS = (*TABLES, ".vtkhdf", ".usda", ".usdc", ".usd", ".rrd")
-"""Endings of all that can be written."""
+"""Suffixes of all formats."""
 Fill = Callable[[Path, IntArray, Report | None], None]
-"""Writes records of a run to a file."""
+"""Function that writes records of a run to a file."""
 
 
-@np.errstate(all="ignore")  # a run that blew up is exported all the same
+@np.errstate(all="ignore")  # diverged runs are exported too
 def write(
     run: Run, path: str | PathLike[str], *, table: str | None = None, start: float | None = None,
     until: float | None = None, every: int = 1, report: Report | None = None,
 ) -> tuple[Path, ...]:  # fmt: skip
-    """Write a run for other programs, and say which files there are; each appears whole or not at all.
+    """Write a run for other programs, each file atomically, and return the files.
 
-    The ending of `path` says what: .csv and .parquet one `table`, or without it every table of the run, each
-    in a file with its name (`run-states.csv`); .vtkhdf bodies, and beside them contacts
-    (`run-contacts.vtkhdf`), for ParaView; .usda, .usdc and .usd an animation; .rrd a recording of
-    Rerun. Only records from `start` to `until` [s] are written, and every so many of them. `report` is told
-    how many are done, and of how many.
+    The suffix of `path` selects the format: .csv and .parquet one `table`, or by default all tables of the
+    run, one file each (`run-states.csv`); .vtkhdf bodies, and contacts in a second file
+    (`run-contacts.vtkhdf`), for ParaView; .usda, .usdc and .usd an animation; .rrd a recording of Rerun.
+    Every `every`-th record from `start` to `until` [s] is written. `report` receives the number of records
+    done and the total number.
     """
     places = planned(run, Path(path), table)
     numbers = picked(run, start, until, every)
@@ -48,8 +48,8 @@ def write(
 
 
 def planned(run: Run, path: Path, what: str | None) -> dict[Path, Fill]:
-    """The files that a run is written to, and what writes each; an ExportError where the ending or the table
-    is not known or not of this run."""
+    """Files of an export, with the functions that write them; raise an ExportError if the suffix is unknown,
+    or the run has no such table."""
     ending = path.suffix.lower()
     if ending not in ENDINGS:
         raise ExportError(f"{path}: the name must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}")
@@ -81,13 +81,13 @@ def _write_table(
 
 
 def beside(path: Path, name: str) -> Path:
-    """The file of a part of a run: `run.csv` and `states` make `run-states.csv`."""
+    """File of a part of a run: `run-states.csv` for `run.csv` and `states`."""
     return path.with_name(f"{path.stem}-{name}{path.suffix}")
 
 
 @contextmanager
 def drafted(path: Path) -> Iterator[Path]:
-    """A file to write to, which takes the place of `path` when all went well; a link stays a link."""
+    """Yield a temporary file that replaces `path` on success; links are kept."""
     given, path = path, path.resolve()
     if path.exists() and not path.is_file():
         raise ExportError(f"{given}: it exists and is not a file")

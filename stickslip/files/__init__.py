@@ -1,12 +1,11 @@
-"""Files: problems in FCLIB's HDF5 and in Siconos' text, read from anywhere, written to be read back; models
-in TOML and JSON; runs.
+"""Read and write files: problems in FCLIB's HDF5 and Siconos' text format, models in TOML and JSON, and runs.
 
     problem = read("KaplasTower.hdf5")
     write("tower.dat", problem)
     save(world, "model.toml")
     world = load("model.toml")
 
-Whatever is wrong with a file is a `FormatError` that says where and what.
+Malformed files raise a `FormatError`, which names the position and the error.
 """
 
 from typing import TYPE_CHECKING

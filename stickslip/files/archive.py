@@ -1,8 +1,8 @@
-"""One HDF5 file: a problem, what is said about it, and the answers stored beside it.
+"""HDF5 files of problems: a problem, its description, and the stored solution and guesses.
 
-The problem stands in one group of the root: one of FCLIB's where FCLIB has a place for it, else
-our own (`own`). Beside it, as FCLIB has them, `solution` with r, u, v (global) and l (bilateral),
-and `guesses` with `number_of_guesses` and groups 1, 2, ... of the same content.
+The problem is in one group of the root: one of FCLIB's if its layout fits, else our own (`own`). The other
+groups follow FCLIB: `solution` with r, u, v (global) and l (bilateral), and `guesses` with
+`number_of_guesses` and groups 1, 2, ... of the same content.
 """
 
 from pathlib import Path
@@ -21,14 +21,14 @@ from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.solution import Problem
 
 TEXTS = ("title", "description", "math_info")
-"""Texts of `info` that FCLIB knows; other things said about a problem are attributes."""
+"""Texts of `info` that are datasets in FCLIB; other descriptions are attributes."""
 MATRICES = ("W", "M", "H", "G", "A")
 MATRIX_TEXTS, MATRIX_NUMBERS = ("comment",), ("conditioning", "determinant", "rank")
-"""What FCLIB may store in the group of a matrix beside the matrix."""
+"""Optional datasets of FCLIB in the group of a matrix: texts and numbers."""
 
 
 def read_archive(path: Path, content: bytes) -> ProblemRecord:
-    """The record in `content`, the bytes of the HDF5 file `path`."""
+    """Read the record in `content`, the bytes of the HDF5 file `path`."""
     with Source(path, content) as source:
         roots = [name for name in (*FCLIB_ROOTS, OWN_ROOT) if source.has(source.root, name)]
         if len(roots) != 1:
@@ -42,7 +42,7 @@ def read_archive(path: Path, content: bytes) -> ProblemRecord:
             source.fail("/", wanted, " and ".join(roots) or "none of them")
         group = source.group(source.root, roots[0])
         try:
-            # Hostile numbers overflow in the checks of the problem, which then say what is wrong.
+            # Extreme numbers may overflow in the checks of the problem, which report them.
             with np.errstate(all="ignore"):
                 kind = FCLIB_ROOTS.get(roots[0])
                 problem = read_fclib(source, group, kind) if kind else read_own(source, group)
@@ -59,7 +59,7 @@ def read_archive(path: Path, content: bytes) -> ProblemRecord:
 
 
 def write_archive(path: Path, record: ProblemRecord) -> bytes:
-    """The content of the HDF5 file `path`."""
+    """Return the content of the HDF5 file `path`."""
     answers = [("solution", record.solution)] if record.solution is not None else []
     answers += [(f"guesses/{k}", guess) for k, guess in enumerate(record.guesses, 1)]
     for name, answer in answers:
@@ -84,33 +84,33 @@ def write_archive(path: Path, record: ProblemRecord) -> bytes:
 def _read_info(source: Source, group: Any) -> dict[str, str]:
     info: dict[str, str] = {}
     if source.has(group, "info"):
-        said = source.group(group, "info")
-        info |= {name: source.text(said, name) for name in TEXTS if source.has(said, name)}
-        info |= source.attributes(said)
+        texts = source.group(group, "info")
+        info |= {name: source.text(texts, name) for name in TEXTS if source.has(texts, name)}
+        info |= source.attributes(texts)
     for matrix in MATRICES:
         if source.has(group, matrix):
             place = source.group(group, matrix)
-            found = source.attributes(place)
-            found |= {name: source.text(place, name) for name in MATRIX_TEXTS if source.has(place, name)}
+            values = source.attributes(place)
+            values |= {name: source.text(place, name) for name in MATRIX_TEXTS if source.has(place, name)}
             for name in MATRIX_NUMBERS:
                 if source.has(place, name):
-                    found[name] = " ".join(map(str, source.reals(place, name).tolist()))
-            info |= {f"{matrix}.{name}": value for name, value in found.items()}
+                    values[name] = " ".join(map(str, source.reals(place, name).tolist()))
+            info |= {f"{matrix}.{name}": value for name, value in values.items()}
     return info
 
 
 def _write_info(path: Path, group: Any, info: dict[str, str]) -> None:
     if not info:
         return
-    said = group.create_group("info")
+    texts = group.create_group("info")
     for name, text in info.items():
         matrix, _, rest = name.partition(".")
         if name in TEXTS:
-            put_text(said, name, text)
+            put_text(texts, name, text)
         elif rest and matrix in MATRICES and matrix in group:
             put_attribute(path, group[matrix], rest, text)
         else:
-            put_attribute(path, said, name, text)
+            put_attribute(path, texts, name, text)
 
 
 def _read_guesses(source: Source, problem: Problem) -> list[StoredSolution | None]:
@@ -124,8 +124,8 @@ def _read_guesses(source: Source, problem: Problem) -> list[StoredSolution | Non
 
 
 def _read_answer(source: Source, group: Any, problem: Problem) -> StoredSolution | None:
-    """A stored answer, None if its r or u is declared but was never written (FCLIB files have that)."""
-    found: dict[str, Array] = {}
+    """Read a stored solution; None if its r or u was declared but never written, as in some FCLIB files."""
+    parts: dict[str, Array] = {}
     for name, (key, size) in _sizes(problem).items():
         needed = name in ("r", "u")
         if size is None or not (needed or source.has(group, key)):
@@ -134,13 +134,13 @@ def _read_answer(source: Source, group: Any, problem: Problem) -> StoredSolution
             if needed:
                 return None
             continue
-        found[name] = value = source.reals(group, key)
+        parts[name] = value = source.reals(group, key)
         if value.size != size:
             source.fail(f"{group.name}/{key}", f"{size} numbers", f"{value.size}")
         if not np.isfinite(value).all():
             k = int(np.argmin(np.isfinite(value)))
             source.fail(f"{group.name}/{key}", "finite numbers", f"{value[k]} at {k}")
-    return StoredSolution(**found)
+    return StoredSolution(**parts)
 
 
 def _check_answer(path: Path, place: str, answer: StoredSolution, problem: Problem) -> None:
@@ -159,6 +159,6 @@ def _write_answer(group: Any, answer: StoredSolution) -> None:
 
 
 def _sizes(problem: Problem) -> dict[str, tuple[str, int | None]]:
-    """For each part of an answer its name in files and its size, None where the problem has none."""
+    """Name in files and size of each part of a solution; the size is None if the problem has no such part."""
     nv, p = (problem.M.size, problem.g_bias.size) if isinstance(problem, GlobalProblem) else (None, None)
     return {"r": ("r", problem.size), "u": ("u", problem.size), "v": ("v", nv), "lam": ("l", p)}

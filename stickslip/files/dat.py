@@ -1,11 +1,11 @@
-"""Problems in text (`.dat`), as Siconos writes them: numbers, and nothing that names them.
+"""Problems in text files (`.dat`) in the format of Siconos, which contains numbers without names.
 
-A file does not say which kind of problem it holds. Every kind is therefore tried, and the word
-count decides: sizes said several times must agree, and the numbers must reach the end of the file
-or a text that is not a number (a free comment may follow). See `choose` for the rest.
+A file does not name the kind of its problem. Therefore every kind is tried, and the number of words decides:
+repeated sizes must agree, and the numbers must reach the end of the file or a word that is not a number (a
+comment may follow). See `choose` for ambiguous files.
 
-Reals are written with 17 significant digits, so a problem that is written and read is the same bit for bit.
-How the numbers become problems, normal component first, d numbers per contact:
+Reals are written with 17 significant digits, so that problems are preserved bit for bit.
+Layouts of the kinds, with d numbers per contact, normal component first:
 
     friction        d nc M q mu            ContactProblem(W=M, u_free=q, coulomb(mu, d)), d = 2, 3
     rolling         d nc M q mu mu_r       ContactProblem(W=M, u_free=q, rolling(mu, mu_r)), d = 5
@@ -44,26 +44,26 @@ from stickslip.problem.sets import coulomb, rolling
 from stickslip.problem.solution import Problem
 
 KINDS = ("friction", "global", "rolling", "global-rolling", "lcp", "mlcp")
-"""Kinds of problem that a text file may hold."""
+"""Kinds of problems in text files."""
 
 HINTS = (
     ("grfc", "global-rolling"), ("rfc3d", "rolling"), ("gfc2d", "global"), ("gfc3d", "global"),
     ("fc2d", "friction"), ("fc3d", "friction"), ("mlcp", "mlcp"), ("lcp", "lcp"),
 )  # fmt: skip
-"""What names of files say about their kind; the first that fits counts."""
+"""Parts of file names that indicate a kind; the first match counts."""
 
 COMMENT = "comment: "
-"""Written before a comment that begins with a number, which would not end the numbers cleanly."""
+"""Prefix of comments that begin with a number, which would otherwise not end the numbers."""
 
 AGREE = 1e-6
-"""How far two copies of one matrix may differ, relative to its largest entry."""
+"""Allowed difference between two copies of one matrix, relative to its largest entry [-]; heuristic."""
 
 Make = Callable[[], Problem]
-"""Makes the problem from the numbers read: put off until the kind is known."""
+"""Function that makes the problem from the numbers, called when the kind has been decided."""
 STORAGES = ("dense", "block", "sparse")
-"""Ways to write a matrix in text."""
+"""Storage formats of matrices in text."""
 FAMILIES = {(1,): "friction", (2,): "friction", (2, 2): "rolling"}
-"""Friction families that FCLIB and text files know, and their kinds."""
+"""Friction families of FCLIB and text files, and their kinds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +71,15 @@ class Reading:
     """A file read as one kind of problem, to the end of its numbers."""
 
     make: Make
-    """Makes the problem."""
+    """Function that makes the problem."""
     end: int
-    """Index of the first word that was not needed."""
+    """Index of the first unused word."""
     clean: bool
-    """Whether the file ends there, or goes on with a word that is not a number."""
+    """Whether the file ends there or continues with a word that is not a number."""
 
 
 def read_dat(path: Path, data: bytes, kind: str | None) -> ProblemRecord:
-    """The problem in `data`, the content of the text file `path`."""
+    """Read the problem in `data`, the content of the text file `path`."""
     tokens = Tokens(data)
     if not len(tokens):
         raise FormatError.at(path, "the file", "a problem", "nothing but blanks" if data else "an empty file")
@@ -87,7 +87,7 @@ def read_dat(path: Path, data: bytes, kind: str | None) -> ProblemRecord:
     if isinstance(reading, Misread):
         raise _refusal(path, tokens, kind, reading)
     try:
-        # Hostile numbers overflow in the checks of the problem, which then say what is wrong.
+        # Extreme numbers may overflow in the checks of the problem, which report them.
         with np.errstate(all="ignore"):
             problem = reading.make()
     except ValueError as error:
@@ -98,27 +98,36 @@ def read_dat(path: Path, data: bytes, kind: str | None) -> ProblemRecord:
 
 
 def choose(path: Path, tokens: Tokens) -> tuple[str, Reading | Misread]:
-    """The kind of problem in a file, and the file read so.
+    """Decide the kind of the problem in a file; return the kind and the file read as this kind.
 
-    Kinds that read to the end of their numbers are candidates, and so are those for which the file
-    is only too short: it may have been cut. A candidate that ends cleanly wins, if no other reads
-    further and the name of the file does not speak for one that was cut. Otherwise the name decides
-    between candidates, or there is only one; if not, the file is refused.
+    Candidates are the kinds whose numbers are complete, and those for which the file is only too short, as it
+    may be truncated. The candidate that reads furthest is chosen if it ends cleanly and the file name does
+    not indicate a truncated candidate, or if it is the only one. Otherwise the file name decides. An
+    ambiguous file is refused.
     """
     readings = {kind: _try(tokens, kind) for kind in KINDS}
-    whole = [kind for kind, found in readings.items() if isinstance(found, Reading)]
-    cut = [kind for kind, found in readings.items() if isinstance(found, Misread) and found.ended]
+    complete = [kind for kind, description in readings.items() if isinstance(description, Reading)]
+    truncated = [
+        kind
+        for kind, description in readings.items()
+        if isinstance(description, Misread) and description.ended
+    ]
     hint = next((kind for sign, kind in HINTS if sign in path.name.lower()), "")
-    first = max(whole + cut or KINDS, key=lambda kind: (_reach(readings[kind]), kind in whole, kind == hint))
+    first = max(
+        complete + truncated or KINDS,
+        key=lambda kind: (_reach(readings[kind]), kind in complete, kind == hint),
+    )
     best = readings[first]
-    if isinstance(best, Reading) and ((best.clean and hint not in cut) or whole + cut == [first]):
+    if isinstance(best, Reading) and (
+        (best.clean and hint not in truncated) or complete + truncated == [first]
+    ):
         return first, best
-    if hint in whole + cut:
+    if hint in complete + truncated:
         return hint, readings[hint]
-    if whole:
-        candidates = " and as ".join(f"'{kind}'" for kind in whole + cut)
-        found = f"a file that may be read as {candidates}; pass kind= with one of these"
-        raise FormatError.at(path, "the whole file", "one kind of problem", found)
+    if complete:
+        candidates = " and as ".join(f"'{kind}'" for kind in complete + truncated)
+        description = f"a file that may be read as {candidates}; pass kind= with one of these"
+        raise FormatError.at(path, "the whole file", "one kind of problem", description)
     first = max(KINDS, key=lambda kind: (_reach(readings[kind]), kind == hint))
     return first, readings[first]
 
@@ -142,7 +151,7 @@ def _refusal(path: Path, tokens: Tokens, kind: str, misread: Misread) -> FormatE
 
 
 def _with_friction(of_motion: bool, rolls: bool) -> Callable[[Tokens], Make]:
-    """The reader of problems with friction: global (of velocities too) or not, rolling or not."""
+    """Make a reader of problems with friction; of_motion: global problems; rolls: with rolling friction."""
 
     def read(tokens: Tokens) -> Make:
         d = tokens.integer("components per contact", *((5, 5) if rolls else (2, 3)))
@@ -172,13 +181,13 @@ def _read_lcp(tokens: Tokens) -> Make:
 
 
 def _read_mlcp(tokens: Tokens) -> Make:
-    """has_rows has_parts n m, then the one, the other or both of
+    """Read a mixed problem: has_rows has_parts n m, followed by one or both of
 
     rows:  block ends from 0 to n + m, 0 or 1 per block (1 complementarity), M, q;
     parts: A (n, n), B (m, m), C (n, m), D (m, n) row by row, a (n), b (m).
 
-    M is [A C; D B] with its rows and columns in the order of the blocks; if both are there they
-    must agree. Problems with more equations than unknowns are refused.
+    M is [A C; D B] with rows and columns in the order of the blocks; if both are given, they must agree.
+    Problems with more equations than unknowns are refused.
     """
     has_rows = tokens.integer("whether M is given", 0, 1)
     has_parts = tokens.integer("whether A, B, C and D are given", 1 - has_rows, 1)
@@ -203,7 +212,7 @@ def _read_mlcp(tokens: Tokens) -> Make:
 
 
 def _read_blocks(tokens: Tokens, n: int, m: int) -> np.ndarray:
-    """Which of the n + m unknowns are free, from the blocks of a mixed problem."""
+    """Read the blocks of a mixed problem; return whether each of the n + m unknowns is free."""
     ends = [tokens.integer("the first block end", 0, 0)]
     while ends[-1] != n + m:
         ends.append(tokens.integer("a block end", ends[-1] + 1, n + m))
@@ -217,7 +226,7 @@ def _read_blocks(tokens: Tokens, n: int, m: int) -> np.ndarray:
 
 
 def _read_parts(tokens: Tokens, n: int, m: int) -> tuple[Array, Array]:
-    """[A C; D B] and (a, b)."""
+    """Read [A C; D B] and (a, b)."""
     A = tokens.reals(n * n, "A").reshape(n, n)
     B = tokens.reals(m * m, "B").reshape(m, m)
     C = tokens.reals(n * m, "C").reshape(n, m)
@@ -226,11 +235,14 @@ def _read_parts(tokens: Tokens, n: int, m: int) -> tuple[Array, Array]:
 
 
 def _check_parts(tokens: Tokens, A: Matrix, b: Array, free: np.ndarray, parts: Array, q: Array) -> None:
-    """Refuse a file that holds two different problems."""
+    """Refuse a file whose two descriptions of the problem differ."""
     order = np.argsort(~free, kind="stable")
-    whole = as_array(A)[order][:, order]
-    for name, x, y in (("A, B, C, D to agree with M", whole, parts), ("a, b to agree with q", b[order], q)):
-        # Numbers printed twice may have lost digits twice; nan is left to the checks of the problem.
+    reordered = as_array(A)[order][:, order]
+    for name, x, y in (
+        ("A, B, C, D to agree with M", reordered, parts),
+        ("a, b to agree with q", b[order], q),
+    ):
+        # Both copies may be rounded; NaN is reported by the checks of the problem.
         with np.errstate(all="ignore"):
             far = np.abs(x - y) > AGREE * max(np.abs(x).max(initial=0.0), np.abs(y).max(initial=0.0))
         if far.any():
@@ -249,9 +261,9 @@ _READERS: dict[str, Callable[[Tokens], Make]] = {
 
 
 def kind_of(problem: Problem) -> str | None:
-    """The kind of a problem, None if text files hold no such problem.
+    """Kind of a problem in text files; None if the format does not support it.
 
-    An empty product set has no family; it goes as friction in 3D.
+    An empty product set has no family and counts as friction in 3D.
     """
     if isinstance(problem, BoxProblem):
         return problem.kind if problem.kind in ("lcp", "mlcp") else None
@@ -264,7 +276,7 @@ def kind_of(problem: Problem) -> str | None:
 
 
 def write_dat(path: Path, record: ProblemRecord, storage: str | None) -> bytes:
-    """The content of the text file `path`. What is said in `record.info` follows the numbers."""
+    """Return the content of the text file `path`; `record.info` is written after the numbers."""
     problem = record.problem
     if record.solution is not None or record.guesses:
         raise _unfit(path, "a record without stored answers, for which text has no place",
@@ -283,9 +295,9 @@ def write_dat(path: Path, record: ProblemRecord, storage: str | None) -> bytes:
 
 
 def _comment(info: dict[str, str]) -> str:
-    """The comment as it was, then everything else that is said, one line each."""
-    said = [f"{name}: {value}" for name, value in info.items() if name != "comment"]
-    text = "\n".join([*filter(None, [info.get("comment")]), *said]).strip()
+    """Text after the numbers: the comment, and the other entries of `info`, one line each."""
+    lines = [f"{name}: {value}" for name, value in info.items() if name != "comment"]
+    text = "\n".join([*filter(None, [info.get("comment")]), *lines]).strip()
     if not text:
         return ""
     starts_badly = text.startswith(COMMENT) or is_number(text.split()[0].encode("utf-8", "replace"))
@@ -353,12 +365,12 @@ def _matrix(matrix: Matrix, storage: str, block: tuple[int, int]) -> str:
 
 
 def _velocity_block(problem: GlobalProblem) -> int:
-    """Velocities per body, where the problem says so."""
+    """Number of velocities per body if it is known, else a divisor of the number of velocities."""
     if problem.M.is_body_blocks:
         return int(problem.M.matrix.shape[1])
     return int(problem.H.rows.shape[2]) if isinstance(problem.H, ContactBlocks) else _divisor(problem.M.size)
 
 
 def _divisor(n: int) -> int:
-    """Size of the blocks of a matrix that has none of its own."""
+    """Block size of a matrix without natural blocks."""
     return next(k for k in (6, 3, 2, 1) if n % k == 0)

@@ -1,7 +1,7 @@
-"""One error for every file that cannot be read or written, with one form of sentence.
+"""The error of files that cannot be read or written, with a uniform message.
 
-Files come from outside, so whatever is wrong with one of them ends here: a reader that lets an
-IndexError through tells its user nothing, and a campaign over a thousand files would stop.
+Files are untrusted input: readers convert all their errors to a FormatError, so that users get a useful
+message and batch jobs over many files can continue.
 """
 
 from os import PathLike
@@ -24,12 +24,12 @@ class FormatError(ValueError):
 
     @classmethod
     def at(cls, path: str | PathLike[str], place: str, expected: str, found: str) -> "FormatError":
-        """«file: place: expected this, found that»."""
+        """Make the error with the message "path: place: expected ..., found ..."."""
         return cls(f"{path}: {place}: expected {expected}, found {found}")
 
 
 def shown(text: str | bytes, limit: int = 40) -> str:
-    """`text` in quotes, printable and not longer than `limit`: what a file says may be hostile."""
+    """Quote `text` for messages: printable and at most `limit` characters, as files are untrusted."""
     if isinstance(text, bytes):
         text = text[: 4 * limit].decode("utf-8", "backslashreplace")
     text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[: 4 * limit])

@@ -1,16 +1,16 @@
-"""FCLIB's own layout of problems with friction, for everyone's files.
+"""FCLIB's HDF5 layout of problems with friction.
 
 Local (`fclib_local`, `fclib_local_rolling`):     u = W r + q
 Global (`fclib_global`, `fclib_global_rolling`):  M v = f + H r + G l,  u = H' v + w,  G' v + b = 0
 
-with the friction coefficients mu, and mu_r of rolling friction. The equations with G are those of
-fclib.h, and they are ours: G, b and l are G, g_bias and lam. Local problems with equations (V, R
-and s in FCLIB) are refused: they have no place in a ContactProblem.
+with the friction coefficients mu, and mu_r of rolling friction. The equations with G agree with ours: G, b
+and l are G, g_bias and lam. Local problems with equations (V, R and s in FCLIB) are refused, because a
+ContactProblem cannot represent them.
 
-A matrix is a group with m, n, nz, nzmax, p, i, x: triplets if nz >= 0 (nz of them: row i, column
-p; the comment in fclib.h has it the other way round, the files do not), compressed columns if
-nz = -1, compressed rows if nz = -2. nzmax is room, not content, and is not looked at. We write W
-by rows and the others by triplets, as the files of the collection are.
+A matrix is a group with m, n, nz, nzmax, p, i, x: nz triplets if nz >= 0 (row i, column p; the comment in
+fclib.h states the opposite, but the files are like this), compressed columns if nz = -1, compressed rows if
+nz = -2. nzmax, the allocated size, is ignored. W is written by rows and the other matrices by triplets, as in
+the files of the collection.
 """
 
 from pathlib import Path
@@ -36,15 +36,15 @@ FCLIB_ROOTS = {
     "fclib_local_rolling": "rolling",
     "fclib_global_rolling": "global-rolling",
 }
-"""Root groups of FCLIB, and the kinds of problem in them."""
+"""Root groups of FCLIB, and the kinds of their problems."""
 
 TRIPLETS, COLUMNS, ROWS = 0, -1, -2
 LARGEST = 2**31 - 1
-"""FCLIB's integers have 32 bits."""
+"""Largest integer of FCLIB, which has 32 bits."""
 
 
 def fclib_root(problem: Problem) -> str | None:
-    """The root group for a problem, None if FCLIB has no place for it (or would form W)."""
+    """Root group of a problem; None if FCLIB does not support it, or would require W as a matrix."""
     if isinstance(problem, ContactProblem) and isinstance(problem.W, BodyDelassus):
         return None
     kind = kind_of(problem)
@@ -52,7 +52,7 @@ def fclib_root(problem: Problem) -> str | None:
 
 
 def read_fclib(source: Source, group: Any, kind: str) -> ContactProblem | GlobalProblem:
-    """The problem in one of FCLIB's root groups, which says its kind."""
+    """Read the problem of a kind in one of FCLIB's root groups."""
     vectors = source.group(group, "vectors")
     if kind in ("friction", "rolling"):
         for parent, name in ((group, "V"), (group, "R"), (vectors, "s")):
@@ -77,7 +77,7 @@ def read_fclib(source: Source, group: Any, kind: str) -> ContactProblem | Global
 
 
 def write_fclib(path: Path, group: Any, problem: Problem) -> None:
-    """Fill one of FCLIB's root groups with a problem that fits it (see `fclib_root`)."""
+    """Write a problem to the root group of `fclib_root`."""
     assert isinstance(problem, ContactProblem | GlobalProblem)
     K = problem.K
     put_array(group, "spacedim", [K.dimension or 3], np.int32)
@@ -99,18 +99,18 @@ def write_fclib(path: Path, group: Any, problem: Problem) -> None:
 
 
 def _read_set(source: Source, group: Any, vectors: Any, kind: str, size: int) -> ProductSet:
-    """The product set, with `size` components."""
+    """Read the product set, with `size` components."""
     d = source.integer(group, "spacedim")
     dimensions = (5,) if "rolling" in kind else (2, 3)
     if d not in dimensions:
         wanted = " or ".join(map(str, dimensions))
         source.fail(f"{group.name}/spacedim", f"{wanted} components per contact", f"{d}")
-    found = {name: source.reals(vectors, name) for name in (("mu", "mu_r") if d == 5 else ("mu",))}
-    for name, value in found.items():
+    coefficients = {name: source.reals(vectors, name) for name in (("mu", "mu_r") if d == 5 else ("mu",))}
+    for name, value in coefficients.items():
         if value.size * d != size:
             wanted = f"{size}/{d} numbers, one per contact"
             source.fail(f"{vectors.name}/{name}", wanted, f"{value.size}")
-    return rolling(found["mu"], found["mu_r"]) if d == 5 else coulomb(found["mu"], d)
+    return rolling(coefficients["mu"], coefficients["mu_r"]) if d == 5 else coulomb(coefficients["mu"], d)
 
 
 def _read_matrix(source: Source, parent: Any, name: str, shape: tuple[int, int]) -> sp.csr_array:
@@ -137,7 +137,7 @@ def _read_matrix(source: Source, parent: Any, name: str, shape: tuple[int, int])
 def read_compressed(
     source: Source, group: Any, shape: tuple[int, int], p: IntArray, i: IntArray, x: Array
 ) -> sp.csr_array:
-    """A matrix in compressed rows: pointer p, columns i, numbers x; duplicates are summed."""
+    """Read a matrix in compressed rows: pointer p, columns i, numbers x; duplicates are summed."""
     if p.size != shape[0] + 1 or p[0] != 0 or (p[1:] < p[:-1]).any():
         found = f"{p.size} numbers" if p.size != shape[0] + 1 else "a pointer that does not"
         source.fail(f"{group.name}/p", f"{shape[0] + 1} numbers that rise from 0", found)
@@ -152,7 +152,7 @@ def read_compressed(
 
 
 def block_bytes(matrix: sp.csr_array, offset: IntArray) -> int:
-    """Bytes of W in blocks along `offset`: one number in a large block costs the whole block."""
+    """Size of W in blocks along `offset` [bytes]; one number in a large block costs the whole block."""
     sizes = np.diff(offset)
     block = np.repeat(np.arange(sizes.size), sizes)
     row = np.repeat(block, np.diff(matrix.indptr))
@@ -162,7 +162,7 @@ def block_bytes(matrix: sp.csr_array, offset: IntArray) -> int:
 
 
 def coupled_bytes(matrix: sp.csr_array) -> int:
-    """Bytes of the dense blocks in which M is checked: sets of coupled velocities, small ones."""
+    """Size of the dense blocks in which M is checked [bytes]: small sets of coupled velocities."""
     if 0 in matrix.shape:
         return 0
     sizes = np.bincount(sp.csgraph.connected_components(matrix, directed=False)[1])
@@ -170,7 +170,7 @@ def coupled_bytes(matrix: sp.csr_array) -> int:
 
 
 def _below(source: Source, place: str, index: IntArray, limit: int) -> IntArray:
-    """`index`, if all of it is in [0, limit)."""
+    """Return `index`; refuse the file if it is not within [0, limit)."""
     bad = np.flatnonzero((index < 0) | (index >= limit))
     if bad.size:
         source.fail(place, f"indices from 0 to below {limit}", f"{index[bad[0]]} at {bad[0]}")

@@ -1,13 +1,14 @@
-"""The models of "Complementarity frictional contact in GAMS" (2014) as text for GAMS, with its errors mended.
+"""The models of "Complementarity frictional contact in GAMS" (2014) as GAMS text, with corrections.
 
     eom     equations of motion with friction as a minimum for each contact: EMP, an equilibrium (JAMS, PATH)
     dual    min ½ γ'N γ - γ'Bshur over the cones: the convex relaxation, QCP or NLP
     primal  min ½ v'M v - v'p_ext with u + mu s e_N in the dual cones, in a loop on s: Coulomb's law
 
-Each reads its data from a GDX file or from text (`files/gdx.py` writes both) and leaves `soln.gdx` with gamma
-and delta_v, if it was solved. D is the printed one, minus H. What was mended: the primal adds mu s, where it
-was printed with a minus; the dual loads no g_0; the equations of motion have their aliases, and friction's
-norm is smoothed where they are relaxed; tangential velocities that are prescribed, b_v and b_w, have a place.
+Each model reads its data from a GDX file or from text (`files/gdx.py` writes both) and writes gamma and
+delta_v to `soln.gdx` if it was solved. D is that of the publication, minus H. Corrections: the primal adds mu
+s, which is printed with a minus; the dual loads no g_0; the equations of motion declare their aliases, and
+the norm of friction is smoothed in the relaxed version; prescribed tangential velocities, b_v and b_w, are
+included.
 """
 
 from collections.abc import Iterable, Mapping
@@ -44,13 +45,13 @@ parameter
 {numbers}
 alias(dofs, i, j);
 """
-"""What all models begin with."""
+"""Common beginning of all models."""
 
 FROM_GDX = """$gdxin {data}
 $load constraints contacts dofs
 $load h M Minv D D_n D_v D_w f_ext p_ext phi_n b_v b_w mu v_l Nshur Bshur
 $gdxin"""
-"""How a model gets its numbers from a GDX file, where sets are declared without members."""
+"""Statements that load the numbers from a GDX file, for sets declared without members."""
 
 EOM = """
 variables v(dofs), energy(contacts), gamma_v(contacts), gamma_w(contacts);
@@ -102,7 +103,7 @@ execute_unload 'soln.gdx', gamma delta_v iters time;
 RELAXATION = """
   - mu(contacts)*(sqrt(sqr(b_v(contacts) - sum(i, D_v(i,contacts)*v(i)))
                        + sqr(b_w(contacts) - sum(i, D_w(i,contacts)*v(i))) + sqr(1e-9)) - 1e-9)"""
-"""What makes the equations of motion those of the convex relaxation."""
+"""Term of the equations of motion of the convex relaxation."""
 
 DUAL = """$if not set modtype $set modtype qcp
 alias(constraints, k, l);
@@ -176,7 +177,7 @@ execute_unload 'soln.gdx', gamma delta_v obj iters time;
 """
 
 SOLVED = "abort$(%s.modelstat > 2 and %s.modelstat <> 7 and %s.modelstat < 15) 'the model was not solved';"
-"""Ends a model whose solver found nothing, so that no answer is left that is none."""
+"""Statement that aborts a model without a solution, so that no invalid answer is written."""
 MODELS = {"eom": EOM, "dual": DUAL, "primal": PRIMAL}
 """The models by name."""
 LAWS = ("exact", "relaxed")
@@ -184,8 +185,11 @@ LAWS = ("exact", "relaxed")
 
 
 def model_text(model: str, data: str = "data.gdx", law: str = "exact") -> str:
-    """The text of one of `MODELS` that reads `data`, a GDX file or, by its ending, text of `data_text`; `law`
-    is for the equations of motion alone."""
+    """Return the text of one of `MODELS`.
+
+    data: file that the model reads, a GDX file or, by its suffix, text of `data_text`. law: one of `LAWS`,
+    for the equations of motion only.
+    """
     for name, value, known in (("model", model, tuple(MODELS)), ("law", law, LAWS)):
         if value not in known:
             raise ValueError(f"{name} is {value!r}; expected one of {', '.join(known)}")
@@ -200,13 +204,15 @@ def model_text(model: str, data: str = "data.gdx", law: str = "exact") -> str:
 
 
 def sets_text(sizes: Mapping[str, int]) -> str:
-    """Sets with the members 1 to their sizes, as text for GAMS."""
+    """GAMS text of sets with members from 1 to their sizes."""
     return "".join(f"set {name} / 1*{count} /;\n" for name, count in sizes.items())
 
 
 def data_text(symbols: Iterable[tuple[str, tuple[str, ...], Array]]) -> str:
-    """Parameters as assignments, of numbers that are not zero; each with its name, its sets and its values
-    [unit of the parameter], shape (sizes of the sets,). Numbers come back bit for bit."""
+    """GAMS text of parameters as assignments of nonzero numbers, which are preserved bit for bit.
+
+    symbols: name, names of the sets, and values [unit of the parameter], shape (sizes of the sets,).
+    """
     lines = []
     for name, domain, values in symbols:
         if domain:

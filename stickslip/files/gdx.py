@@ -1,8 +1,8 @@
-"""Contact problems in GDX, the data files of GAMS: the data of the models of `gams_models.py`, in and out.
+"""Read and write contact problems in GDX, the data format of GAMS, for the models of `gams_models.py`.
 
-Sets `dofs`, `contacts` and `constraints` (normal, v, w of each contact); D is the printed one, minus H; phi_n
-is gap over h, p_ext the momenta f. Of a problem f alone is known: v_l are the velocities without contacts,
-and f_ext is 0. Needs the package gamspy (extra `gams`), which has GAMS's own library for it, and no licence.
+Sets: `dofs`, `contacts` and `constraints` (normal, v, w of each contact). D is minus H, phi_n is gap over h,
+and p_ext are the momenta f. Problems contain only f: v_l are the velocities without contacts, and f_ext is 0.
+Requires the package gamspy (extra `gams`), which contains GAMS's library, but no licence.
 """
 
 from importlib import import_module
@@ -23,17 +23,17 @@ from stickslip.simulation.clock import choice
 from stickslip.state import Array
 
 LARGEST = 3_000
-"""Most unknowns: the models hold their matrices whole."""
+"""Largest number of unknowns, as the models contain dense matrices."""
 LARGEST_TEXT = 600
-"""Most unknowns of data as text, which has a line for every number: 360,000 of the largest matrix."""
+"""Largest number of unknowns of data as text, which has a line for every number, up to 360,000 per matrix."""
 
 
 class _Data(NamedTuple):
-    """The data of the models: sets with the numbers of their members, and parameters over them."""
+    """Data of the models: sizes of the sets, and parameters."""
 
     sets: dict[str, int]
     parameters: list[tuple[str, tuple[str, ...], Array]]
-    """Name, names of its sets, values [unit of the parameter], shape (sizes of the sets,)."""
+    """Name, names of the sets, values [unit of the parameter], shape (sizes of the sets,)."""
 
 
 def _data(path: Path, record: ProblemRecord, largest: int) -> _Data:
@@ -68,7 +68,7 @@ def _data(path: Path, record: ProblemRecord, largest: int) -> _Data:
 
 
 def write_gdx(path: Path, record: ProblemRecord) -> bytes:
-    """The bytes of a GDX file with the data of the models, and of the stored answer gamma and delta_v."""
+    """Return the bytes of a GDX file: data of the models, and gamma and delta_v of a stored solution."""
     data, container = _data(path, record, LARGEST), _container()
     sets = {name: _set(container, name, count) for name, count in data.sets.items()}
     for name, domain, values in data.parameters:
@@ -83,7 +83,7 @@ def write_gdx(path: Path, record: ProblemRecord) -> bytes:
 
 
 def read_gdx(path: Path) -> ProblemRecord:
-    """The problem in a GDX file with the data of the models, and the answer stored beside it."""
+    """Read the problem in a GDX file with the data of the models, and its solution if it is stored."""
     symbols = _Symbols(path)
     nv, nc = (len(symbols.labels(name)) for name in ("dofs", "contacts"))
     if len(symbols.labels("constraints")) != 3 * nc:
@@ -115,7 +115,7 @@ def read_gdx(path: Path) -> ProblemRecord:
 
 
 def read_gdx_answer(path: Path, problem: GlobalProblem) -> StoredSolution:
-    """gamma and delta_v of a GDX file, such as the `soln.gdx` of the models, as an answer of `problem`."""
+    """Read gamma and delta_v of a GDX file, such as `soln.gdx` of the models, as a solution of `problem`."""
     symbols = _Symbols(Path(path))
     r, v = symbols.vector("gamma", problem.size), symbols.vector("delta_v", problem.M.size)
     return StoredSolution(r, problem.contact_velocity(v), v)
@@ -124,21 +124,21 @@ def read_gdx_answer(path: Path, problem: GlobalProblem) -> StoredSolution:
 def write_gams(
     folder: Path, record: ProblemRecord | GlobalProblem, law: str = "exact", *, data: str = "gdx"
 ) -> tuple[Path, ...]:
-    """Write the data and the models `eom.gms`, `dual.gms` and `primal.gms` of a problem; the files.
+    """Write the data and the models `eom.gms`, `dual.gms` and `primal.gms` of a problem; return the files.
 
-    `law`: that of the equations of motion, `exact` or `relaxed`. `gams eom.gms` needs a licence for EMP.
-    `data`: `gdx` writes `data.gdx`, by gamspy; `text` writes `data.inc` and `sets-data.inc`, without it.
+    law: law of the equations of motion, `exact` or `relaxed`. `gams eom.gms` requires a licence for EMP.
+    data: `gdx` writes `data.gdx` with gamspy; `text` writes `data.inc` and `sets-data.inc` without it.
     """
     from stickslip.files.problems import replace_file
 
     folder = Path(folder)
-    known = record if isinstance(record, ProblemRecord) else ProblemRecord(record)
+    problem_record = record if isinstance(record, ProblemRecord) else ProblemRecord(record)
     if choice("data", data, ("gdx", "text")) == "gdx":
-        files = {"data.gdx": write_gdx(folder / "data.gdx", known)}
+        files = {"data.gdx": write_gdx(folder / "data.gdx", problem_record)}
     else:
-        found = _data(folder / "data.inc", known, LARGEST_TEXT)
-        files = {"data.inc": data_text(found.parameters).encode()}
-        files["sets-data.inc"] = sets_text(found.sets).encode()
+        data_ = _data(folder / "data.inc", problem_record, LARGEST_TEXT)
+        files = {"data.inc": data_text(data_.parameters).encode()}
+        files["sets-data.inc"] = sets_text(data_.sets).encode()
     read = next(iter(files))
     files |= {f"{name}.gms": model_text(name, read, law).encode() for name in ("eom", "dual", "primal")}
     folder.mkdir(parents=True, exist_ok=True)
@@ -148,7 +148,7 @@ def write_gams(
 
 
 class _Symbols:
-    """What a GDX file holds, by name."""
+    """Symbols of a GDX file by name."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -156,12 +156,12 @@ class _Symbols:
             self.container = _container(str(path.resolve()))
         except ImportError:
             raise
-        except Exception as error:  # GAMS's library has no error of its own
+        except Exception as error:  # GAMS's library has no exception class
             raise FormatError.at(path, "the file", "a GDX file of GAMS", f"this: {error}") from None
         self._labels: dict[str, dict[str, int]] = {}
 
     def labels(self, name: str) -> dict[str, int]:
-        """Members of a set, and their places."""
+        """Members of a set, with their indices."""
         if name not in self._labels:
             records = self._symbol(name).records
             members = [] if records is None else records.iloc[:, 0].astype(str).tolist()
@@ -169,7 +169,7 @@ class _Symbols:
         return self._labels[name]
 
     def array(self, name: str, *domain: str) -> Array:
-        """A parameter over sets, 0 where the file has nothing [unit of the parameter], any shape."""
+        """A parameter over sets, 0 for missing entries [unit of the parameter], any shape."""
         places = [self.labels(each) for each in domain]
         out = np.zeros([len(each) for each in places])
         records = self._symbol(name).records
@@ -191,7 +191,7 @@ class _Symbols:
         return out
 
     def vector(self, name: str, size: int) -> Array:
-        """A parameter or the levels of a variable over 1 to `size` [unit of the symbol], shape (size,)."""
+        """A parameter, or the levels of a variable, over 1 to `size` [unit of the symbol], shape (size,)."""
         self._labels[name] = {str(k + 1): k for k in range(size)}
         return self.array(name, name)
 
@@ -202,10 +202,10 @@ class _Symbols:
         return self.container[name]
 
 
-def _container(*given: str) -> Any:
-    """A container of GAMS's symbols; an ImportError names the extra where its library is missing."""
+def _container(*arguments: str) -> Any:
+    """Make a container of GAMS symbols; an ImportError names the extra if the library is missing."""
     transfer, base = needed("gams.transfer", "a GDX file"), needed("gamspy_base", "a GDX file")
-    return transfer.Container(*given, system_directory=base.directory)
+    return transfer.Container(*arguments, system_directory=base.directory)
 
 
 def _set(container: Any, name: str, count: int) -> Any:
@@ -214,7 +214,7 @@ def _set(container: Any, name: str, count: int) -> Any:
 
 
 def _parameter(container: Any, name: str, domain: list[Any], values: Any) -> None:
-    """A parameter with those of its values that are not zero."""
+    """Add a parameter with its nonzero values to a container."""
     transfer = import_module("gams.transfer")
     if not domain:
         transfer.Parameter(container, name, records=float(values))

@@ -1,21 +1,21 @@
-"""HDF5 with the doors locked: what is read is a number or a text, stored in this very file.
+"""Safe reading of HDF5: only numbers and texts that are stored in the file itself.
 
-HDF5 is a file system in a file. Links may lead elsewhere, datasets may be assembled from other
-files, types may be anything, and a few bytes may declare terabytes. Readers of problems need none
-of that, so every access goes through `Source`, which refuses
+HDF5 files may contain links to other files, datasets assembled from other files and arbitrary types, and a
+few bytes may declare terabytes. Readers of problems do not need these features. Every access goes through
+`Source`, which refuses
 
 - soft and external links, virtual and externally stored datasets;
 - every type but integers and reals of usual sizes, and texts;
-- filters other than deflate and shuffle, which are undone here (others would load plug-ins);
+- filters other than deflate and shuffle, which are decoded here (others would load plug-ins);
 - datasets that were declared and never written;
-- more than max(64 MB, 200 times the size of the file) in all: declared sizes are summed before
-  anything is read, a chunk counts in full.
+- more than max(64 MB, 200 times the size of the file) in total: declared sizes are summed before anything is
+  read, and chunks count with their full size.
 
 The file is read from memory, so it cannot change between check and use; runs that are too large for that are
-read from the file, some rows at a time. Chunks are unpacked here and not by
-the HDF5 library, which trusts what it unpacks: a stream may grow far beyond its chunk, and a chunk with a
-false size can bring the process down. A chunk is asked for its raw bytes, of a size the file can hold, and
-has to unpack to exactly the bytes of a chunk. Every chunk must be there.
+read from the file, some rows at a time. Chunks are decompressed here, because the HDF5 library trusts their
+content: a stream may grow far beyond its chunk, and a chunk with a wrong size can crash the process. The raw
+bytes of a chunk must not exceed the file, and must decompress to exactly the size of a chunk. Every chunk
+must exist.
 """
 
 import math
@@ -33,26 +33,26 @@ from stickslip.files.errors import FormatError, shown
 from stickslip.problem.checks import Array, IntArray
 
 SMALLEST_BUDGET, EXPANSION = 64_000_000, 200
-"""A file may declare this many bytes, or so many times its own size."""
+"""Largest declared size of a file [bytes], or as a multiple of its own size [-], whichever is larger."""
 FILTERS = {h5z.FILTER_DEFLATE: "deflate", h5z.FILTER_SHUFFLE: "shuffle"}
-"""What chunks may have gone through; other filters would load plug-ins, or are not worth a risk."""
+"""Allowed filters of chunks; other filters would load plug-ins."""
 
 Fail = Callable[[str, str], NoReturn]
-"""Refuses the dataset: what was expected, what was found."""
+"""Function that refuses a dataset; arguments: what was expected, what was found."""
 
 
 class Source:
-    """An HDF5 file open for reading, and what it may still cost."""
+    """An HDF5 file open for reading, with a budget of bytes."""
 
     def __init__(self, path: Path, content: bytes | None):
-        """content: the bytes of the file; None: they are read from the file when they are needed."""
+        """content: the bytes of the file; None to read from the file on demand."""
         self.path, self.large = path, content is None
         self.size = path.stat().st_size if content is None else len(content)
         self.budget = max(SMALLEST_BUDGET, EXPANSION * self.size)
         self.limit = self.budget
         try:
             self.root = h5py.File(path if content is None else h5f.open_file_image(content), "r")
-        except Exception:  # HDF5's own words are about its handles, not about the file
+        except Exception:  # messages of HDF5 describe its handles, not the file
             found = "a truncated or damaged one"
             raise FormatError.at(path, "the file", "a whole HDF5 file", found) from None
 
@@ -64,22 +64,22 @@ class Source:
             self.root.close()
 
     def fail(self, place: str, expected: str, found: str) -> NoReturn:
-        """Refuse the file at an HDF5 path."""
+        """Raise a FormatError at an HDF5 path."""
         raise FormatError.at(self.path, place, expected, found)
 
     def charge(self, place: str, size: int) -> None:
-        """Count `size` bytes against what the file may cost."""
+        """Subtract `size` bytes from the budget; refuse the file if it is exhausted."""
         self.budget -= size
         if self.budget < 0:
             self.fail(place, f"a file that holds no more than {self.limit} bytes", f"{size} bytes more")
 
     def has(self, group: Any, name: str) -> bool:
-        """Whether there is something of that name, a link to elsewhere included."""
+        """Whether an object of this name exists, including links."""
         with self._guard(_place(group, name)):
             return bool(group.id.links.exists(name.encode()))
 
     def is_written(self, group: Any, name: str) -> bool:
-        """Whether there is a dataset of that name, and more of it than a declaration."""
+        """Whether a dataset of this name exists and has been written."""
         if not self.has(group, name):
             return False
         found = self._open(group, name, "a dataset")
@@ -87,68 +87,68 @@ class Source:
             return isinstance(found, h5py.Dataset) and bool(found.id.get_storage_size() or not found.size)
 
     def group(self, parent: Any, name: str) -> Any:
-        """The group of that name."""
+        """Return the group of this name."""
         found = self._open(parent, name, "a group")
         if not isinstance(found, h5py.Group):
             self.fail(_place(parent, name), "a group", f"a {type(found).__name__.lower()}")
         return found
 
     def integer(self, group: Any, name: str) -> int:
-        """A single integer: a scalar, or an array of one."""
+        """Read a single integer: a scalar, or an array of one element."""
         value = self.integers(group, name, None)
         if value.size != 1:
             self.fail(_place(group, name), "one integer", f"an array of shape {value.shape}")
         return int(value.reshape(-1)[0])
 
     def integers(self, group: Any, name: str, dimensions: int | None = 1) -> IntArray:
-        """An array of integers with that many dimensions (None: any)."""
+        """Read an array of integers with this number of dimensions (None: any)."""
         array = self._numbers(group, name, dimensions, (h5t.INTEGER,))
         if array.dtype.kind == "u" and array.size and int(array.max()) > np.iinfo(np.int64).max:
             self.fail(_place(group, name), "integers below 2^63", f"{array.max()}")
         return array.astype(np.int64)
 
     def rows(self, group: Any, name: str, start: int, stop: int) -> np.ndarray:
-        """Some rows of an array of numbers of any type."""
+        """Read some rows of an array of numbers of any type."""
         return self._numbers(group, name, None, (h5t.FLOAT, h5t.INTEGER), slice(start, stop))
 
     def shape(self, group: Any, name: str) -> tuple[int, ...]:
-        """Of an array."""
+        """Return the shape of an array."""
         return tuple(self._dataset(group, name, slice(0, 0)).shape or ())
 
     def reals(self, group: Any, name: str, dimensions: int = 1) -> Array:
-        """An array of numbers with that many dimensions."""
+        """Read an array of numbers with this number of dimensions."""
         return self._numbers(group, name, dimensions, (h5t.FLOAT, h5t.INTEGER)).astype(np.float64)
 
     def shaped(self, group: Any, name: str, value: Any, shape: tuple[int, ...]) -> Any:
-        """`value`, which was read there, if it has that shape."""
+        """Return `value`, which was read from this dataset; refuse the file if it has another shape."""
         if value.shape != shape:
             self.fail(_place(group, name), f"numbers of shape {shape}", f"shape {value.shape}")
         return value
 
     def text(self, group: Any, name: str) -> str:
-        """A single text; bytes that are not UTF-8 come as \\xNN."""
-        place, found = _place(group, name), self._dataset(group, name)
+        """Read a single text; bytes that are not UTF-8 become \\xNN."""
+        place, dataset = _place(group, name), self._dataset(group, name)
         with self._guard(place):
-            kind, shape = found.id.get_type(), found.shape
+            kind, shape = dataset.id.get_type(), dataset.shape
             if shape is None:
                 return ""
-            if kind.get_class() != h5t.STRING or math.prod(shape) != 1 or found.chunks is not None:
+            if kind.get_class() != h5t.STRING or math.prod(shape) != 1 or dataset.chunks is not None:
                 self.fail(place, "one text, not in chunks", f"{_type_name(kind)} of shape {shape}")
-            value = found[()]
+            value = dataset[()]
         return _decoded(value if isinstance(value, bytes) else np.asarray(value).reshape(-1)[0])
 
     def texts(self, group: Any, name: str) -> list[str]:
-        """A column of texts, all stored in the same number of bytes."""
-        place, found = _place(group, name), self._dataset(group, name)
+        """Read a column of texts of fixed length."""
+        place, dataset = _place(group, name), self._dataset(group, name)
         with self._guard(place):
-            kind, shape = found.id.get_type(), found.shape
+            kind, shape = dataset.id.get_type(), dataset.shape
             fixed = kind.get_class() == h5t.STRING and not kind.is_variable_str()
-            if not fixed or shape is None or len(shape) != 1 or found.chunks is not None:
+            if not fixed or shape is None or len(shape) != 1 or dataset.chunks is not None:
                 self.fail(place, "texts of one length, not in chunks", f"{_type_name(kind)} of shape {shape}")
-            return [_decoded(bytes(value)) for value in found[()]]
+            return [_decoded(bytes(value)) for value in dataset[()]]
 
     def attributes(self, group: Any) -> dict[str, str]:
-        """The attributes of a group as texts."""
+        """Read the attributes of a group as texts."""
         result = {}
         with self._guard(_place(group)):
             names = list(group.attrs)
@@ -160,8 +160,8 @@ class Source:
         return result
 
     def _attribute(self, group: Any, name: str, place: str) -> str:
-        found = group.attrs.get_id(name)
-        kind, shape = found.get_type(), found.shape
+        attribute = group.attrs.get_id(name)
+        kind, shape = attribute.get_type(), attribute.shape
         if kind.get_class() not in (h5t.STRING, h5t.INTEGER, h5t.FLOAT):
             self.fail(place, "a number or a text", _type_name(kind))
         if shape is None:
@@ -175,24 +175,26 @@ class Source:
         self, group: Any, name: str, dimensions: int | None, classes: tuple[int, ...],
         rows: slice | None = None,
     ) -> np.ndarray:  # fmt: skip
-        place, found = _place(group, name), self._dataset(group, name, rows)
-        with self._guard(place):
-            kind, shape = found.id.get_type(), found.shape
-            wanted = "integers" if h5t.FLOAT not in classes else "numbers"
-            if kind.get_class() not in classes or kind.get_size() > 8 or found.dtype.kind not in "iuf":
-                self.fail(place, f"{wanted} of at most 8 bytes", _type_name(kind))
+        position, dataset = _place(group, name), self._dataset(group, name, rows)
+        with self._guard(position):
+            kind, shape = dataset.id.get_type(), dataset.shape
+            expected_kind = "integers" if h5t.FLOAT not in classes else "numbers"
+            if kind.get_class() not in classes or kind.get_size() > 8 or dataset.dtype.kind not in "iuf":
+                self.fail(position, f"{expected_kind} of at most 8 bytes", _type_name(kind))
             if shape is None or (dimensions is not None and len(shape) != dimensions):
-                self.fail(place, f"an array of {dimensions} dimension(s)", f"one of shape {shape}")
-            if found.chunks is None:
-                return np.asarray(found[()] if rows is None else found[rows])
+                self.fail(position, f"an array of {dimensions} dimension(s)", f"one of shape {shape}")
+            if dataset.chunks is None:
+                return np.asarray(dataset[()] if rows is None else dataset[rows])
             array = _read_chunks(
-                found, self.size, rows, lambda expected, what: self.fail(place, expected, what)
+                dataset, self.size, rows, lambda expected, what: self.fail(position, expected, what)
             )
             return array
 
     def _dataset(self, group: Any, name: str, rows: slice | None = None) -> Any:
-        """A dataset that is stored here, is not too large, and can be read without plug-ins; one of which
-        only some rows are read costs as much as they."""
+        """Open a dataset that is stored in this file, within the budget, and readable without plug-ins.
+
+        If only some rows are read, only these are charged.
+        """
         place = _place(group, name)
         found = self._open(group, name, "a dataset")
         if not isinstance(found, h5py.Dataset):
@@ -205,7 +207,7 @@ class Source:
             size = math.prod(found.shape or (0,)) * found.id.get_type().get_size()
             chunk = math.prod(plan.get_chunk()) if layout == h5d.CHUNKED else 0
             cost = max(size, chunk * found.id.get_type().get_size())
-            if rows is not None:  # of a file that is not read whole they cost nothing
+            if rows is not None:  # large files are not held in memory: their rows are not charged
                 share = (rows.stop - rows.start) / max(1, (found.shape or (1,))[0])
                 cost = 0 if self.large else math.ceil(cost * share)
             self.charge(place, cost)
@@ -224,7 +226,7 @@ class Source:
 
     @contextmanager
     def _guard(self, place: str) -> Iterator[None]:
-        """HDF5 meets broken files with errors of every class; here they all mean the same."""
+        """Convert exceptions of any class, which HDF5 raises for broken files, to a FormatError."""
         try:
             yield
         except FormatError:
@@ -247,13 +249,13 @@ def _type_name(kind: Any) -> str:
 
 
 def _decoded(value: str | bytes) -> str:
-    """Text as h5py gives it, made printable: it may be bytes, or hold bytes in disguise."""
+    """Decode a text of h5py, which may be bytes or contain surrogate escapes."""
     data = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else bytes(value)
     return data.rstrip(b"\0").decode("utf-8", "backslashreplace")
 
 
 def _read_chunks(dataset: Any, file_size: int, rows: slice | None, fail: Fail) -> np.ndarray:
-    """The numbers of a chunked dataset, or of some of its rows, whose size has been agreed to."""
+    """Read a chunked dataset, or some of its rows; its size has been charged before."""
     plan, shape, dtype = dataset.id.get_create_plist(), dataset.shape, dataset.dtype
     chunk = plan.get_chunk()
     filters = [plan.get_filter(k)[0] for k in range(plan.get_nfilters())]
@@ -282,8 +284,8 @@ def _read_chunks(dataset: Any, file_size: int, rows: slice | None, fail: Fail) -
 def _chunk_starts(
     dataset: Any, shape: tuple[int, ...], chunk: tuple[int, ...], file_size: int, fail: Fail
 ) -> set[tuple[int, ...]]:
-    """First index of every chunk, once each."""
-    wanted = math.prod(-(-n // c) for n, c in zip(shape, chunk, strict=True))
+    """First indices of all chunks; every chunk must exist exactly once."""
+    count = math.prod(-(-n // c) for n, c in zip(shape, chunk, strict=True))
     starts: set[tuple[int, ...]] = set()
 
     def take(info: Any) -> bool | None:
@@ -294,14 +296,15 @@ def _chunk_starts(
         starts.add(start)
         return None
 
-    if wanted:
+    if count:
         dataset.id.chunk_iter(take)
-    if len(starts) != wanted:
-        fail(f"{wanted} chunks", f"{len(starts)}: the dataset was declared and never written in full")
+    if len(starts) != count:
+        fail(f"{count} chunks", f"{len(starts)}: the dataset was declared and never written in full")
     return starts
 
 
 def _unpacked(raw: bytes, filters: list[int], chunk: tuple[int, ...], dtype: Any, fail: Fail) -> np.ndarray:
+    """Decode the raw bytes of a chunk."""
     size = math.prod(chunk) * dtype.itemsize
     for code in reversed(filters):
         if code == h5z.FILTER_DEFLATE:

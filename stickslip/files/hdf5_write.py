@@ -1,4 +1,4 @@
-"""Writing HDF5: arrays, texts and attributes, without times, so that equal content is equal bytes."""
+"""Write HDF5: arrays, texts and attributes, without time stamps, so that equal content gives equal bytes."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,15 +13,15 @@ from stickslip.files.errors import FormatError, shown
 from stickslip.files.hdf5 import EXPANSION, SMALLEST_BUDGET
 
 LARGEST_ATTRIBUTE = 60_000
-"""HDF5 keeps attributes in object headers, which end at 64 kB."""
+"""Largest size of an attribute [bytes]; HDF5 stores attributes in object headers of at most 64 kB."""
 
 WORTH_PACKING, CHUNK = 1_000_000, 1_000_000
-"""Arrays from this many bytes are compressed, in chunks of about so many."""
+"""Size from which arrays are compressed, and approximate size of chunks [bytes]; heuristic."""
 
 
 def hdf5_content(fill: Callable[[Any], None]) -> bytes:
-    """The bytes of the HDF5 file that `fill` writes into, made in memory."""
-    # HDF5 knows open files by name, also those that are nowhere; two threads need two names.
+    """Return the bytes of an HDF5 file made in memory and filled by `fill`."""
+    # HDF5 identifies open files by name, also files in memory; the name is unique per thread.
     with h5py.File(uuid4().hex, "w", driver="core", backing_store=False) as root:
         fill(root)
         root.flush()
@@ -29,10 +29,10 @@ def hdf5_content(fill: Callable[[Any], None]) -> bytes:
 
 
 def packed_content(root: str, fill: Callable[[Any, Any], None], stored: int) -> bytes:
-    """The bytes of a file with a group `root`; `fill` puts tables into it by the function it is given.
+    """Return the bytes of a file with a group `root`, filled by `fill(group, put)`.
 
-    Large tables are compressed, unless `stored` bytes pack so well that readers would refuse the file, which
-    take only so many times its size.
+    Large tables are compressed, unless the `stored` bytes compress so well that readers would refuse the file
+    (see `EXPANSION`).
     """
     content = hdf5_content(lambda file: fill(file.create_group(root), put_packed))
     if 2 * stored > max(SMALLEST_BUDGET, EXPANSION * len(content)):
@@ -41,13 +41,12 @@ def packed_content(root: str, fill: Callable[[Any, Any], None], stored: int) -> 
 
 
 def put_array(group: Any, name: str, value: Any, dtype: Any) -> None:
-    """A dataset of numbers."""
+    """Write a dataset of numbers."""
     group.create_dataset(name, data=np.ascontiguousarray(value, dtype), track_times=False)
 
 
 def put_place(group: Any, name: str, rows: int, like: np.ndarray) -> Any:
-    """A dataset of so many rows like those of an array, flat, which has its place in the file; its numbers
-    are still to be written."""
+    """Allocate a dataset with `rows` flattened rows like those of an array; its numbers are written later."""
     plan = h5p.create(h5p.DATASET_CREATE)
     plan.set_obj_track_times(False)
     plan.set_alloc_time(h5d.ALLOC_TIME_EARLY)
@@ -57,7 +56,7 @@ def put_place(group: Any, name: str, rows: int, like: np.ndarray) -> Any:
 
 
 def put_packed(group: Any, name: str, value: Any, dtype: Any) -> None:
-    """A dataset of numbers in chunks of whole rows, compressed where there are many."""
+    """Write a dataset of numbers; large ones are compressed in chunks of whole rows."""
     array = np.ascontiguousarray(value, dtype)
     if array.nbytes < WORTH_PACKING:
         put_array(group, name, array, dtype)
@@ -76,7 +75,7 @@ def put_packed(group: Any, name: str, value: Any, dtype: Any) -> None:
 
 
 def put_text(group: Any, name: str, text: str) -> None:
-    """A text as C libraries write it: of fixed length, closed by a zero byte."""
+    """Write a text as C libraries do: of fixed length, terminated by a zero byte."""
     data, kind = _terminated(text)
     plan = h5p.create(h5p.DATASET_CREATE)
     plan.set_obj_track_times(False)
@@ -85,7 +84,7 @@ def put_text(group: Any, name: str, text: str) -> None:
 
 
 def put_texts(group: Any, name: str, texts: Sequence[str]) -> None:
-    """A column of texts in UTF-8, all in as many bytes as the longest needs."""
+    """Write a column of UTF-8 texts, all with the length of the longest."""
     data = [_escaped(text) for text in texts]
     width = max(map(len, data), default=0) or 1
     kind = h5py.string_dtype("utf-8", width)
@@ -93,7 +92,7 @@ def put_texts(group: Any, name: str, texts: Sequence[str]) -> None:
 
 
 def put_attribute(path: Path, group: Any, name: str, text: str) -> None:
-    """An attribute: a number if `text` is exactly how that number is shown, otherwise a text."""
+    """Write an attribute: a number if `text` is exactly the representation of that number, else a text."""
     value: Any = _number(text)
     if value is None:
         value, _ = _terminated(text)
@@ -119,7 +118,7 @@ def _number(text: str) -> np.int64 | np.float64 | None:
 
 
 def _escaped(text: str) -> bytes:
-    """UTF-8 without what C libraries cannot read: zero bytes and halves of characters."""
+    """Encode a text in UTF-8; zero bytes and lone surrogates, which C libraries cannot read, are escaped."""
     return text.encode("utf-8", "backslashreplace").replace(b"\0", b"\\x00")
 
 

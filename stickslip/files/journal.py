@@ -1,23 +1,23 @@
-"""A run while it is being written: an append-only journal that becomes an HDF5 file when the run is over.
+"""Files of running simulations: an append-only journal, which is converted to HDF5 at the end of the run.
 
-HDF5 is not safe against a kill: its index lies all over the file, and a write cut short, or a file cut off,
-can lose everything. (Its mode for one writer and many readers survives a kill, but not a file that is cut
-off, and its datasets cannot be declared later.) A journal is written from front to back and never changed:
+HDF5 is not safe against a kill: its index is distributed over the file, and an incomplete write or a
+truncated file can lose everything. (Its single-writer mode survives a kill but not a truncation, and datasets
+cannot be declared later.) A journal is written sequentially and never changed:
 
-    8 bytes that say what it is
-    frame 0: an HDF5 image of the group `stickslip_run` with `about` and the model, as `runs` has them
-    frame 1, 2, ...: records, one after another, with the counts and the scheme's memory at their end
+    8 bytes of magic
+    frame 0: an HDF5 image of the group `stickslip_run` with `about` and the model, see `runs`
+    frame 1, 2, ...: consecutive records, followed by counts and the scheme's memory at their end
 
     a frame: "SSF2", length of its text (4 bytes), length of its arrays (8), CRC-32 of the text (4), the text
     (JSON: counts, notes, events, and name, type, shape and CRC-32 of each array), the arrays
 
-A frame counts when it is whole. What follows the last whole frame is left out by readers, who say so, and
-cut off by a writer that goes on. So a run is lost from the last flush on, whatever ended it. Every flush is
-followed by `fdatasync`: after a loss of power the file is as new as the file system promises. The lock of the
-file (`flock`) keeps a second writer away.
+Only complete frames count. Readers skip bytes after the last complete frame and report them; a writer that
+continues the run truncates them. Thus a run loses only what follows the last flush, however it ended. Every
+flush is followed by `fdatasync`, which covers a power failure as far as the file system does. The lock of the
+file (`flock`) excludes a second writer.
 
-When the run has come to its end it is copied to HDF5, a block at a time, and takes the place of the journal
-in one step. Where that cannot be done (a full disk) the journal stays, which is a whole run.
+At the end of a run the journal is copied to HDF5, a block at a time, and replaced atomically. If this fails
+(full disk), the journal is kept, which contains the complete run.
 """
 
 import json
@@ -49,34 +49,34 @@ from stickslip.state import ModelError
 
 try:
     import fcntl
-except ImportError:  # Windows: a file that is open for writing is not replaced there
+except ImportError:  # Windows, where files open for writing cannot be replaced
     fcntl = None  # type: ignore[assignment]
 
 MOST_SHOWN = 200
-"""Characters of a value that messages show."""
+"""Largest number of characters of a value in messages."""
 
 
 class Journal:
-    """Writes one run to a file while it goes on."""
+    """Writes a run to a file while it is simulated."""
 
     def __init__(self, path: str | PathLike[str], start: Any = None):
-        """start: the checkpoint that the run goes on from; where the file ends with it, it is continued."""
+        """start: the checkpoint at which the run starts; a file that ends with it is continued."""
         self.path = runs.checked_path(path)
         if not self.path.parent.is_dir():
             raise FileNotFoundError(f"{path}: the folder {self.path.parent} does not exist")
         self._file: Any = None
         self._there: Any = None
-        """What stands at the place before the run, locked."""
+        """The existing file at the path, locked."""
         self._end = 0
-        """Of the last whole frame [bytes]."""
+        """End of the last complete frame [bytes]."""
         self._others = 0
-        """Of the last whole frame that another process wrote [bytes]."""
+        """End of the last complete frame written by another process [bytes]."""
         self._base: Trajectory | None = None
         """The run that is continued."""
         self._waits = False
-        """Whether impulses are left to be chosen by who reads the file."""
+        """Whether the choice of impulses is left to readers of the file."""
         self.until: float | None = None
-        """When the run is to end [s], where that is known."""
+        """Planned end of the run [s], if it is known."""
         if self.path.exists():
             if not self.path.is_file():
                 raise FormatError.at(
@@ -89,21 +89,20 @@ class Journal:
                 self._base = self._continued(start)
 
     def append(self, tail: Trajectory) -> None:
-        """Write the records of `tail` behind those before. The first of them is in the file already, save
-        that of the start of a file."""
+        """Append the records of `tail`. The first of them is in the file already, except at the start."""
         if self._file is None:
             self._open(tail)
             if self._base is None:
-                return  # with its first records
+                return  # `_open` has written the first records
         rows = runs.file_rows(tail[1:], not self._waits) if len(tail) > 1 else None
         self._put(self._facts(tail), rows, tail.memory)
 
     def read(self) -> Trajectory:
-        """The run in the file so far."""
+        """Read the run in the file so far."""
         return read_journal(self.path)
 
     def with_tail(self, tail: Trajectory) -> Trajectory:
-        """The run in the file, followed by records that could not be written to it."""
+        """Return the run in the file followed by the records of `tail`, which could not be written."""
         if self._end == 0:
             return tail
         run = self.read()
@@ -111,7 +110,7 @@ class Journal:
         return replace(run, store=JoinedStore([run.store, *more]), memory=tail.memory)
 
     def end(self, complete: bool) -> Trajectory:
-        """Close the file. A run that came to its end becomes HDF5; another stays as it is, to be resumed."""
+        """Close the file and return its run; a complete run becomes HDF5, another one stays a journal."""
         if self._file is None:
             return runs.read_trajectory(self.path)
         notes: tuple[str, ...] = ()
@@ -128,7 +127,7 @@ class Journal:
         return replace(run, notes=run.notes + notes)
 
     def _continued(self, start: Checkpoint) -> Trajectory:
-        """The run in the file, which must end where the new one begins."""
+        """Read the run in the file, which must end where the new one starts."""
         run = runs.read_trajectory(self.path)
         t, q = float(run.t[-1]), np.asarray(run.q[-1])
         if t != start.state.t or not np.array_equal(q, start.state.q):
@@ -139,7 +138,7 @@ class Journal:
         return run
 
     def _open(self, tail: Trajectory) -> None:
-        """Take the place of the file: with a head of its own, or behind the frames that are there."""
+        """Open the file for writing: a new journal with a head, or an existing journal to be continued."""
         target = self.path.resolve()
         tail = replace(tail, model=replace(tail.model, source=StoredModel.of(tail.model.source)))
         self._waits = runs.can_wait(tail, self._base)
@@ -162,8 +161,8 @@ class Journal:
             else:
                 facts = self._facts(None)
                 for part in runs.blocks(self._base):
-                    self._put(facts, runs.file_rows(part, told=False), self._base.memory)
-                    facts = facts | {"events": []}  # told once
+                    self._put(facts, runs.file_rows(part, chosen=False), self._base.memory)
+                    facts = facts | {"events": []}  # written only once
             os.fsync(self._file.fileno())
             draft.replace(target)
         except BaseException:
@@ -174,18 +173,18 @@ class Journal:
             self._there.close()
 
     def _check_same(self, base: Trajectory, tail: Trajectory) -> None:
-        """Refuse to go on in a file with another scheme, step or solver than it says."""
+        """Raise an error if the scheme, the step or the solver differ from those of the file."""
         ours, theirs = (json.loads(_json(runs.static_facts(run))) for run in (base, tail))
         for name in sorted({**ours, **theirs}, key=lambda name: name == "origin"):
             value, other = (str(facts.get(name, "none"))[:MOST_SHOWN] for facts in (ours, theirs))
             if theirs.get(name) != ours.get(name):
                 differs = f"whose {name} is {value}; here it is {other}"
-                if name == "origin":  # counting begins anew after a shortened step
+                if name == "origin":  # steps are counted from 0 after a shortened step
                     differs = "whose last step was shortened, so that the steps would be counted from 0"
                 raise ModelError(f"out: {self.path} holds a run {differs}: give another file")
 
     def _facts(self, tail: Trajectory | None) -> dict[str, Any]:
-        """Counts of the run up to the end of `tail`, and what happened in it."""
+        """Counts of the run up to the end of `tail`, notes, and events of `tail`."""
         facts: dict[str, Any] = {"steps": 0, "missed": 0, "relaxation": "", "notes": [], "events": []}
         for run in (self._base, tail):
             if run is not None:
@@ -193,9 +192,9 @@ class Journal:
                 facts["missed"] += run.missed
                 facts["relaxation"] = facts["relaxation"] or run.relaxation
                 facts["notes"] += [note for note in run.notes if note not in facts["notes"]]
-        told = self._base if tail is None else tail
-        if told is not None:
-            facts["events"] = [[event.t, event.kind, event.interaction] for event in told.events]
+        part = self._base if tail is None else tail
+        if part is not None:
+            facts["events"] = [[event.t, event.kind, event.interaction] for event in part.events]
         return facts if self.until is None else facts | {"until": float(self.until)}
 
     def _put(self, facts: dict[str, Any], rows: Rows | None, memory: Mapping[str, Any]) -> None:
@@ -218,7 +217,7 @@ class Journal:
         self._write_all([head, text, *payload])
 
     def _write_all(self, parts: Sequence[Any]) -> None:
-        """Write bytes and arrays behind the last whole frame; a write cut short leaves nothing."""
+        """Append bytes and arrays after the last complete frame; a failed write is undone."""
         end = self._end
         try:
             for part in parts:
@@ -237,7 +236,7 @@ class Journal:
 
 
 def is_written(path: Path) -> bool:
-    """Whether a process is writing a run to a file."""
+    """Whether another process is writing a run to a file."""
     try:
         with path.open("rb") as file:
             _lock(file, path, shared=True)
@@ -247,12 +246,12 @@ def is_written(path: Path) -> bool:
 
 
 def _json(facts: Mapping[str, Any]) -> str:
-    """As files have it: what is no JSON is kept as text."""
+    """Convert facts to JSON; values of other types become text."""
     return json.dumps(facts, default=repr)
 
 
 def _head(run: Trajectory, waits: bool) -> tuple[bytes, ...]:
-    """Frame 0: the model and what does not change; waits: impulses are left to be chosen by readers."""
+    """Frame 0: the model and constant facts; waits: the choice of impulses is left to readers."""
     facts = runs.static_facts(run) | {"notes": []} | ({"pending": True} if waits else {})
     image = hdf5_content(lambda root: runs.put_head(root.create_group(ROOT), facts, run.model))
     text = b"{}"
@@ -260,7 +259,7 @@ def _head(run: Trajectory, waits: bool) -> tuple[bytes, ...]:
 
 
 def _lock(file: Any, path: Path, shared: bool = False) -> None:
-    """Take the lock of a file, which its writer has for itself; a FormatError where another has it."""
+    """Lock a file; raise a FormatError if another process has locked it for writing."""
     if fcntl is None:
         return
     try:
@@ -272,7 +271,7 @@ def _lock(file: Any, path: Path, shared: bool = False) -> None:
 
 
 def _stored(kind: np.dtype[Any]) -> Any:
-    """The type in which numbers are stored."""
+    """Type in which an array is stored."""
     if kind in (np.bool_, np.int8):
         return np.int8
     return np.dtype("<i8") if kind.kind in "iu" else np.dtype("<f8")

@@ -1,7 +1,7 @@
-"""The journal of a run that came to its end becomes HDF5.
+"""Convert the journal of a complete run to HDF5.
 
-HDF5 is asked for the places of all datasets. The operating system copies the numbers there as they stand in
-the frames, which have them in the same types.
+HDF5 allocates all datasets. The operating system then copies the arrays of the frames, which have the same
+types, to the offsets of the datasets.
 """
 
 import os
@@ -20,20 +20,22 @@ from stickslip.files.runs import ROOT
 from stickslip.simulation.trajectory import Trajectory
 
 PIECE = 2**24
-"""Copied at a time where the system does not copy between files by itself [bytes]."""
+"""Size of blocks if the system cannot copy between files [bytes]."""
 
 
 def copy_frames(path: Path, run: Trajectory, others: int) -> None:
-    """Put the HDF5 file of a run, which is in the journal at `path`, in the place of the journal. Arrays
-    before byte `others`, which another process wrote, are checked against their CRC."""
+    """Replace the journal at `path` by the HDF5 file of its run.
+
+    others: arrays before this byte were written by another process and are checked against their CRC.
+    """
     assert isinstance(run.store, JournalStore)
     frames = run.store.frames
     with draft_of(path, durable=True) as draft:
         with h5py.File(draft, "w") as root:
-            datasets = runs.declare(root.create_group(ROOT), run, told=False)
+            datasets = runs.declare(root.create_group(ROOT), run, chosen=False)
             places = {f"columns/{x}" if x in run.store.names else x: y for x, y in datasets.items()}
             if not _fits(frames, places):
-                runs.fill(datasets, run, told=False)
+                runs.fill(datasets, run, chosen=False)
                 return
             starts = {name: dataset.id.get_offset() for name, dataset in places.items() if dataset.size}
         with draft.open("r+b", buffering=0) as file:
@@ -41,7 +43,7 @@ def copy_frames(path: Path, run: Trajectory, others: int) -> None:
 
 
 def _fits(frames: Frames, places: dict[str, Any]) -> bool:
-    """Whether the frames have the arrays of all datasets, row by row as these have them."""
+    """Whether the frames contain the rows of all datasets in the same types and shapes."""
     if sys.byteorder != "little":
         return False
     rows = dict.fromkeys(places, 0)
@@ -59,7 +61,7 @@ def _fits(frames: Frames, places: dict[str, Any]) -> bool:
 
 
 def _copy(frames: Frames, target: int, starts: dict[str, int], others: int) -> None:
-    """Copy arrays of all frames to a file, behind those of the same name before."""
+    """Copy the arrays of all frames to a file; arrays of the same name are concatenated."""
     ends = dict(starts)
     for arrays in frames.arrays:
         for name, array in arrays.items():
@@ -79,7 +81,7 @@ def _copy_bytes(source: int, start: int, target: int, place: int, size: int) -> 
     while done < size:
         try:
             count = os.copy_file_range(source, target, size - done, start + done, place + done)
-        except (AttributeError, OSError):  # a system or a file system without it, or a full disk: seen below
+        except (AttributeError, OSError):  # not supported, or a full disk, which the write below reports
             count = os.pwrite(target, os.pread(source, min(PIECE, size - done), start + done), place + done)
         if not count:
             raise OSError(f"byte {start + done} of the journal is missing")

@@ -1,4 +1,4 @@
-"""Journals of runs, read: the frames that are whole, and their columns when they are asked for."""
+"""Read journals of runs: the complete frames, and their columns on demand."""
 
 import json
 import math
@@ -29,13 +29,13 @@ from stickslip.simulation.world_model import WorldModel
 from stickslip.state import IntArray
 
 MOST_AXES = 8
-"""Of an array."""
+"""Largest number of axes of an array."""
 LARGE = 2**20
-"""Of an array of a frame of which few rows are read by themselves [bytes]."""
+"""Size of an array from which single rows are read without checking the CRC of the whole array [bytes]."""
 
 
 def read_journal(path: Path) -> Trajectory:
-    """The run in a journal up to its last whole frame; columns are read when they are asked for."""
+    """Read the run in a journal up to its last complete frame; columns are read on demand."""
     frames = Frames(path)
     with Source(path, frames.head) as source:
         about, model = runs.read_head(source, source.group(source.root, ROOT))
@@ -59,22 +59,22 @@ def read_journal(path: Path) -> Trajectory:
 
 
 class _Array(NamedTuple):
-    """Where an array of a frame is."""
+    """Location of an array of a frame."""
 
     place: int
-    """In the file [bytes]."""
+    """Offset in the file [bytes]."""
     kind: np.dtype[Any]
     shape: tuple[int, ...]
     crc: int
 
     @property
     def size(self) -> int:
-        """[bytes]."""
+        """Size [bytes]."""
         return math.prod(self.shape) * self.kind.itemsize
 
 
 class Frames:
-    """The frames of a journal: where they are, and what they say."""
+    """The complete frames of a journal: their texts, and the locations of their arrays."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -90,14 +90,14 @@ class Frames:
         self.head = self._read(first, self.end - first)
         self.facts: dict[str, Any] = {}
         self.arrays: list[dict[str, _Array]] = []
-        """Of each frame of records, by name."""
+        """Arrays of each frame of records, by name."""
         self.events: list[list[Any]] = []
         self.complete = False
         while (found := self._frame(self.end)) is not None:
             text, first, after = found
             arrays = self._listed(text.pop("arrays", []), first, after)
             if after == self.size and not self._sound(arrays):
-                break  # a write that the file system did not finish
+                break  # an incomplete write of the file system
             self.events.append(text.pop("events", []))
             self.complete = bool(text.pop("complete", False))
             self.facts |= text
@@ -106,12 +106,14 @@ class Frames:
             self.end = after
 
     def fail(self, expected: str, found: str) -> NoReturn:
-        """Refuse the file."""
+        """Raise a FormatError."""
         raise FormatError.at(self.path, "the journal", expected, found)
 
     def read_rows(self, name: str, array: _Array, start: int, stop: int) -> np.ndarray:
-        """Some rows of an array of a frame; few of a large one are not checked against its CRC, for which all
-        would have to be read."""
+        """Read some rows of an array of a frame.
+
+        Few rows of a large array are not checked against its CRC, because this requires the whole array.
+        """
         row = int(np.prod(array.shape[1:])) * array.kind.itemsize
         if row * array.shape[0] < LARGE or 4 * (stop - start) > array.shape[0]:
             return self.read(name, array)[start:stop]
@@ -119,7 +121,7 @@ class Frames:
         return np.frombuffer(raw, array.kind).reshape(stop - start, *array.shape[1:])
 
     def read(self, name: str, array: _Array) -> np.ndarray:
-        """An array of a frame, checked against its CRC."""
+        """Read an array of a frame and check its CRC."""
         raw = self._read(array.place, array.size)
         if zlib.crc32(raw) != array.crc:
             self.fail(f"sound numbers of {name}", f"damaged ones at byte {array.place}")
@@ -129,8 +131,7 @@ class Frames:
         return os.pread(self.file, size, start)
 
     def _frame(self, start: int) -> tuple[dict[str, Any], int, int] | None:
-        """Text, place of the arrays and end of the frame that begins there; None where there is no whole
-        one."""
+        """Return text, offset of the arrays and end of the frame at `start`; None if it is not complete."""
         raw = self._read(start, HEAD.size)
         if len(raw) < HEAD.size:
             return None
@@ -142,19 +143,19 @@ class Frames:
         if zlib.crc32(text) != crc:
             return None
         try:
-            said = json.loads(text)
+            facts = json.loads(text)
         except (ValueError, RecursionError):
             self.fail("frames with a text of JSON", f"other text at byte {start}")
-        if not isinstance(said, dict):
+        if not isinstance(facts, dict):
             self.fail("frames with an object as text", f"something else at byte {start}")
-        return said, first, first + payload
+        return facts, first, first + payload
 
     def _listed(self, listed: Any, first: int, after: int) -> dict[str, _Array]:
         found, place = {}, first
         try:
             for name, kind, shape, crc in listed:
-                good = len(shape) <= MOST_AXES and isinstance(name, str) and isinstance(crc, int)
-                if not good or not all(type(n) is int and 0 <= n <= LARGEST for n in shape):
+                valid = len(shape) <= MOST_AXES and isinstance(name, str) and isinstance(crc, int)
+                if not valid or not all(type(n) is int and 0 <= n <= LARGEST for n in shape):
                     raise ValueError
                 array = found[name] = _Array(place, TYPES[kind], tuple(shape), crc)
                 place += array.size
@@ -165,18 +166,18 @@ class Frames:
         return found
 
     def _sound(self, arrays: dict[str, _Array]) -> bool:
-        """Whether the numbers of a frame are those that were written."""
+        """Whether the arrays of a frame agree with their CRC."""
         return all(zlib.crc32(self._read(x.place, x.size)) == x.crc for x in arrays.values())
 
 
 class JournalStore(Store):
-    """Rows in the frames of a journal, read when they are asked for."""
+    """Rows in the frames of a journal, read on demand."""
 
     def __init__(self, frames: Frames, model: Model | WorldModel):
         self.frames = frames
         self._arrays = [one for one in frames.arrays if "columns/t" in one]
         self._starts = np.cumsum([0, *(one["columns/t"].shape[0] for one in self._arrays)])
-        first: dict[str, _Array] = {}  # of each name
+        first: dict[str, _Array] = {}  # first array of each name
         for one in self._arrays:
             first |= {name: array for name, array in one.items() if name not in first}
         self._fields = {one.name: one for one in runs.fields_of(model, 0)}
@@ -220,7 +221,7 @@ class JournalStore(Store):
             a, b = max(start - first, 0), min(stop - first, rows)
             if a < b:
                 found = arrays.get(f"columns/{name}")
-                if found is None:  # of a column that came later
+                if found is None:  # the column was added in a later frame
                     like = next(one[f"columns/{name}"] for one in self._arrays if f"columns/{name}" in one)
                     part = np.full((b - a, *like.shape[1:]), np.nan)
                 else:
@@ -244,7 +245,7 @@ class JournalStore(Store):
             counts = []
             for arrays in self._arrays:
                 found = arrays.get(f"counts/{table}")
-                if found is None and table.startswith(PREFIX):  # of a run from before memories were kept
+                if found is None and table.startswith(PREFIX):  # files of earlier versions have no memories
                     counts.append(np.zeros(arrays["columns/t"].shape, np.int64))
                     continue
                 if found is None or found.shape != arrays["columns/t"].shape or found.kind != TYPES["i8"]:
@@ -273,7 +274,7 @@ class JournalStore(Store):
         return parts[0] if len(parts) == 1 else np.concatenate([empty, *parts])
 
     def memory(self) -> dict[str, np.ndarray]:
-        """The scheme's at the last record."""
+        """Memory of the scheme at the last record."""
         last = self._arrays[-1]
         at_end = {x.split("/", 1)[1]: last[x] for x in last if x.startswith("memory/")}
         if at_end:
@@ -294,5 +295,5 @@ class JournalStore(Store):
         return field.checked(value, self, name)  # type: ignore[no-any-return]
 
     def fail(self, place: str, expected: str, found: str) -> NoReturn:
-        """Refuse a column."""
+        """Raise a FormatError for a column."""
         self.frames.fail(f"{expected} as {place}", found)

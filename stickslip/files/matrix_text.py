@@ -1,13 +1,13 @@
-"""Matrices in text: the block that Siconos calls NumericsMatrix, in its three storages.
+"""Matrices in text: the NumericsMatrix of Siconos in its three storage formats.
 
     storage (0 dense, 1 sparse blocks, 2 sparse), rows, columns, then
 
-- dense:  rows and columns again, and the numbers column by column;
-- block:  block rows over cumulative sizes, each block preceded by its number, column by column;
-- sparse: as CSparse prints it, triplets, columns or rows after a banner. The original reads it line by line;
-  since every line has a fixed number of words, words are enough.
+- dense:  rows and columns again, and the numbers column by column; - block:  cumulative sizes of block rows
+and columns, block CSR, each block preceded by its number, column-wise; - sparse: the output of CSparse,
+triplets, columns or rows after a banner. Siconos reads it line by line; as every
+  line has a fixed number of words, it is read here by words.
 
-What is read as dense is an array, the rest a SciPy CSR matrix with duplicates summed.
+Dense matrices become arrays, the others SciPy CSR matrices with duplicates summed.
 """
 
 import re
@@ -27,15 +27,15 @@ DENSE, BLOCK, SPARSE = 0, 1, 2
 TRIPLETS, COLUMNS, ROWS = 1, 2, 3
 BANNER = "CSparse Version 3.2.0, Sept 12, 2017.  Copyright (c) Timothy A. Davis, 2006-2016"
 BANNER_WORDS = 64
-"""How many words of banner are looked through for the shape of the matrix."""
+"""Number of words of the banner that are searched for the shape of the matrix."""
 SHAPE = re.compile(rb"(\d{1,18})-by-(\d{1,18}),")
 REAL = "%.16e"
-"""17 significant digits, so that every number comes back bit for bit; the exponent keeps reals
-apart from the integers of the format, by which the kind of a file is seen."""
+"""Format of reals: 17 significant digits, which preserve numbers bit for bit; the exponent distinguishes
+reals from integers, by which the kind of a file is decided."""
 
 
 def read_matrix(tokens: Tokens, name: str, rows: int | None, columns: int | None) -> Matrix:
-    """The next matrix, of the given shape where it is known."""
+    """Read the next matrix, of the given shape if it is known."""
     storage = tokens.integer(f"storage of {name} (0 dense, 1 block, 2 sparse)", 0, 2)
     m = _size(tokens, f"rows of {name}", rows)
     n = _size(tokens, f"columns of {name}", columns)
@@ -45,13 +45,13 @@ def read_matrix(tokens: Tokens, name: str, rows: int | None, columns: int | None
 
 
 def write_dense(matrix: np.ndarray) -> str:
-    """`matrix` in dense storage, one column a line."""
+    """Text of `matrix` in dense storage, one column per line."""
     m, n = matrix.shape
     return f"{DENSE}\n{m}\n{n}\n{m}\t{n}\n" + "".join(reals(column) for column in matrix.T)
 
 
 def write_blocks(matrix: sp.csr_array, block: tuple[int, int]) -> str:
-    """`matrix` in storage by blocks of one shape, which must divide its own."""
+    """Text of `matrix` in block storage; the shape of the blocks must divide that of the matrix."""
     m, n = matrix.shape
     head = f"{BLOCK}\n{m}\n{n}\n"
     if matrix.nnz == 0:
@@ -68,7 +68,7 @@ def write_blocks(matrix: sp.csr_array, block: tuple[int, int]) -> str:
 
 
 def write_sparse(matrix: sp.csr_array) -> str:
-    """`matrix` in sparse storage, by triplets, with their banner."""
+    """Text of `matrix` in sparse storage as triplets, with the banner."""
     m, n = matrix.shape
     coo = matrix.tocoo()
     row, column = coo.coords
@@ -80,7 +80,7 @@ def write_sparse(matrix: sp.csr_array) -> str:
 
 
 def as_array(matrix: Any) -> np.ndarray:
-    """An array or a SciPy matrix as an array."""
+    """Convert an array or a SciPy matrix to an array."""
     return np.asarray(matrix.toarray() if sp.issparse(matrix) else matrix)
 
 
@@ -134,9 +134,9 @@ def _read_blocks(tokens: Tokens, name: str, m: int, n: int) -> sp.csr_array:
 def _read_block_data(
     tokens: Tokens, name: str, height: IntArray, width: IntArray
 ) -> tuple[Array, IntArray, IntArray]:
-    """Numbers of the blocks, the block of each, and its place in the block, column by column."""
+    """Read the numbers of the blocks; return numbers, blocks, and column-wise indices in the blocks."""
     count, start = height.size, tokens.at
-    # In floating point first: sums of products of hostile sizes may not fit any integer.
+    # In floating point first, because sums of products of extreme sizes may overflow integers.
     total = count + float(np.dot(height.astype(float), width.astype(float)))
     if total > tokens.left:
         tokens.need(max(int(total), tokens.left + 1), f"the {count} blocks of {name}")
@@ -154,7 +154,7 @@ def _read_block_data(
 
 
 def _ranges(tokens: Tokens, what: str, count: int, total: int) -> tuple[IntArray, IntArray]:
-    """First index and size of each block, from cumulative ends."""
+    """Read cumulative ends of blocks; return the first index and the size of each block."""
     ends = tokens.integers(count, what)
     sizes = np.diff(ends, prepend=0)
     if not count or ends[-1] != total or (sizes < 1).any():
@@ -163,7 +163,7 @@ def _ranges(tokens: Tokens, what: str, count: int, total: int) -> tuple[IntArray
 
 
 def _read_sparse(tokens: Tokens, name: str, m: int, n: int) -> sp.csr_array:
-    """The next sparse matrix, of shape (m, n)."""
+    """Read the next sparse matrix, of shape (m, n)."""
     origin = tokens.integer(f"storage of sparse {name} (1 triplets, 2 columns, 3 rows)", 1, 3)
     _skip_banner(tokens, name, m, n)
     tokens.literal(b"nzmax:", f"the header of {name}")
@@ -206,7 +206,7 @@ def _read_triplets(tokens: Tokens, name: str, m: int, n: int, count: int) -> sp.
 
 
 def _read_lines(tokens: Tokens, name: str, shape: tuple[int, int], count: int, across: str) -> sp.csr_array:
-    """One line after the other (columns for CSC): «col j : locations a to b», then «i : value»."""
+    """Read compressed lines (columns for CSC): "col j : locations a to b", followed by "i : value"."""
     lines, below = shape
     pointer = np.zeros(lines + 1, np.int64)
     entries: list[bytes] = []

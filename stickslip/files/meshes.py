@@ -1,10 +1,10 @@
-"""Meshes of triangles: Wavefront OBJ, and STL in text and in binary.
+"""Read triangle meshes: Wavefront OBJ, and STL as text and binary.
 
-Of an OBJ file the vertices (`v`) and faces (`f`) are read: polygons become fans of triangles, negative
-numbers count back from the last vertex so far, and what stands behind a slash (texture, normal) is left out,
-as is every other statement. Of an STL file the corners of the triangles are read; equal ones become one
-point. Its normals are left out, for the order of the corners says the same. A mesh need not be closed or
-convex to be read; `ConvexHull`, its use here, says where it is not.
+OBJ: vertices (`v`) and faces (`f`) are read; polygons become fans of triangles, negative numbers count back
+from the last vertex so far, and numbers after a slash (texture, normal) and other statements are ignored.
+STL: the corners of the triangles are read, and equal corners are merged; normals are ignored, as they follow
+from the order of the corners. Meshes need not be closed or convex; `ConvexHull`, which uses them, reports
+meshes that are not.
 """
 
 import math
@@ -25,19 +25,20 @@ from stickslip.mechanics.given import numbers
 from stickslip.state import Array, IntArray, ModelError
 
 LARGEST = 64 * 1024 * 1024
-"""Bytes of the largest file read: more than a million triangles in binary, a quarter of that in text."""
+"""Largest size of a file [bytes]: more than a million triangles in binary, a quarter of that in text."""
 LONGEST = 100_000
-"""Bytes of the longest line, and words of the longest statement: memory is taken line by line."""
+"""Largest length of a line [bytes], and of a statement [words]; it bounds the memory of the parser."""
 MOST = 2_000_000
-"""Triangles of an OBJ file, and vertices: a byte or two of text can ask for another 24 of memory."""
+"""Largest numbers of triangles and vertices of an OBJ file; two bytes of text may need 24 of memory."""
 
 HEAD, TRIANGLE = 84, 50
-"""Bytes of a binary STL file before its triangles, and of each of them."""
+"""Size of the header of a binary STL file, and of a triangle [bytes]."""
 
 RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
+"""A triangle of a binary STL file."""
 
 FACET = (("facet", "normal"), ("outer", "loop"), *3 * (("vertex",),), ("endloop",), ("endfacet",))
-"""How the lines of a facet of an STL text begin, in their order."""
+"""First words of the lines of a facet of an STL text, in order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +46,7 @@ class Mesh:
     """Points and triangles of a mesh."""
 
     points: Array
-    """[m], shape (m, 3)."""
+    """Vertices [m], shape (m, 3)."""
     triangles: IntArray
     """Rows of `points`, counter-clockwise seen from outside [-], shape (k, 3)."""
 
@@ -101,7 +102,7 @@ def _content(path: Path) -> bytes:
     try:
         size = path.stat().st_size
     except (OSError, ValueError):
-        size = 0  # what is wrong is said below
+        size = 0  # `file_content` reports the error
     if size > LARGEST:
         raise FormatError.at(path, "the file", f"at most {LARGEST} bytes; thin the mesh out", f"{size}")
     data = file_content(path)
@@ -112,7 +113,7 @@ def _content(path: Path) -> bytes:
 
 
 def _statements(path: Path, data: bytes) -> Iterator[tuple[int, list[bytes]]]:
-    """Number (from 1) and words of every line that has some, in a text without comments."""
+    """Yield number (from 1) and words of every line that is not blank."""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -131,7 +132,7 @@ def _statements(path: Path, data: bytes) -> Iterator[tuple[int, list[bytes]]]:
 
 def _read_obj(path: Path, data: bytes) -> Mesh:
     points, triangles = array("d"), array("q")
-    last, named = -1, 0  # the last vertex that a face names, and the line that names it first
+    last, named = -1, 0  # largest vertex of all faces, and the line of its first use
     for line, words in _joined(path, _statements(path, data)):
         if words[0] == b"v":
             if len(words) < 4:
@@ -151,35 +152,35 @@ def _read_obj(path: Path, data: bytes) -> Mesh:
     if not points:
         raise FormatError.at(path, "the whole file", "vertices (lines that begin with v)", "none")
     count = len(points) // 3
-    if last >= count:  # only now: a face may name vertices that come after it
+    if last >= count:  # checked at the end, as faces may precede their vertices
         raise FormatError.at(path, f"line {named}", f"vertices 1 to {count}", f"vertex {last + 1}")
     return Mesh(np.array(points).reshape(-1, 3), np.array(triangles).reshape(-1, 3))
 
 
 def _joined(path: Path, statements: Iterator[tuple[int, list[bytes]]]) -> Iterator[tuple[int, list[bytes]]]:
-    """Statements of OBJ: comments left out, and lines that end in a backslash joined to the next."""
-    begun, held = 0, list[bytes]()
+    """Yield the statements of OBJ: without comments, and with lines joined that end in a backslash."""
+    first_line, pending = 0, list[bytes]()
     for line, words in statements:
-        if words[0].startswith(b"#") and not held:
+        if words[0].startswith(b"#") and not pending:
             continue
-        begun = begun if held else line
-        held += words
-        if len(held) > LONGEST:
+        first_line = first_line if pending else line
+        pending += words
+        if len(pending) > LONGEST:
             wanted = f"a statement of at most {LONGEST} words"
-            raise FormatError.at(path, f"line {begun} and those joined to it", wanted, "more")
-        if not held[-1].endswith(b"\\"):
-            yield begun, held
-            held = []
-        elif held[-1] == b"\\":
-            held.pop()
+            raise FormatError.at(path, f"line {first_line} and those joined to it", wanted, "more")
+        if not pending[-1].endswith(b"\\"):
+            yield first_line, pending
+            pending = []
+        elif pending[-1] == b"\\":
+            pending.pop()
         else:
-            held[-1] = held[-1][:-1]
-    if held:
-        yield begun, held
+            pending[-1] = pending[-1][:-1]
+    if pending:
+        yield first_line, pending
 
 
 def _face(path: Path, line: int, words: list[bytes], count: int) -> list[int]:
-    """Rows of the vertices of a face, which stands after `count` vertices."""
+    """Indices of the vertices of a face, which follows `count` vertices."""
     rows = []
     for word in words:
         if word.startswith(b"#"):
@@ -212,10 +213,10 @@ def _reals(path: Path, line: int, words: list[bytes]) -> list[float]:
 
 
 def _is_binary(data: bytes) -> bool:
-    """Whether an STL file is binary: its length says so, or it does not begin as a text.
+    """Whether an STL file is binary: its length fits the number of triangles, or it does not begin as text.
 
-    Binary files may begin with the word solid too. A text never has a length that fits, for its bytes 80 to
-    83 read as a count ask for gigabytes.
+    Binary files may begin with the word solid, too. The length of a text never fits, because its bytes 80 to
+    83, read as a count, are a number of gigabytes.
     """
     if is_binary_stl(data, len(data)):
         return True
@@ -224,7 +225,7 @@ def _is_binary(data: bytes) -> bool:
 
 
 def is_binary_stl(head: bytes, size: int) -> bool:
-    """Whether a file of that size [bytes] is as long as the number of triangles in its beginning says."""
+    """Whether the size of a file [bytes] fits the number of triangles in its header."""
     return len(head) >= HEAD and size == HEAD + TRIANGLE * _count(head)
 
 
@@ -251,7 +252,7 @@ def _read_binary_stl(path: Path, data: bytes) -> Mesh:
 
 def _read_text_stl(path: Path, data: bytes) -> Mesh:
     corners = array("d")
-    inside, at, line = False, 0, 0  # in a solid or not, and how many lines of a facet are behind
+    inside, at, line = False, 0, 0  # whether within a solid, and the number of lines read of a facet
     for line, words in _statements(path, data):
         first = words[0].lower()
         if not inside:
@@ -277,14 +278,14 @@ def _read_text_stl(path: Path, data: bytes) -> Mesh:
 
 
 def _shared(path: Path, corners: Array) -> Mesh:
-    """The mesh of triangles given corner by corner, shape (3 k, 3): equal corners are one point, in order."""
+    """Make a mesh from the corners of its triangles, shape (3 k, 3); equal corners are merged, in order."""
     if not len(corners):
         raise FormatError.at(path, "the whole file", "at least one triangle", "none")
     corners = corners + 0.0  # -0 is 0
-    order = np.lexsort(corners.T)  # stable: of equal corners the first in the file comes first
+    order = np.lexsort(corners.T)  # stable: equal corners stay in the order of the file
     new = np.ones(len(corners), bool)
     new[1:] = (corners[order[1:]] != corners[order[:-1]]).any(axis=1)
-    first = np.empty(len(corners), np.int64)  # of each corner, the first that equals it
+    first = np.empty(len(corners), np.int64)  # index of the first equal corner
     first[order] = order[new][np.cumsum(new) - 1]
     points = np.sort(order[new])
     return Mesh(corners[points], np.searchsorted(points, first).reshape(-1, 3))

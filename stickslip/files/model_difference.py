@@ -1,4 +1,4 @@
-"""Where two models differ, if they do: bit by bit, functions left out."""
+"""Compare two models bit by bit, without functions."""
 
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 
 
 def difference(one: Any, other: Any) -> str:
-    """Name of the first field in which two models differ, `joints.point`; empty where they are the same."""
+    """Name of the first field in which two models differ, such as `joints.point`; empty if they are equal."""
     return _different(one, other, "", set()).lstrip(".")
 
 

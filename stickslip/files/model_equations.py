@@ -1,4 +1,4 @@
-"""Equations of a world in files of models: the world, and the systems that are tied to its bodies."""
+"""Equations of a world in model files: the world, and the systems coupled to its bodies."""
 
 from typing import Annotated, Any, Literal
 
@@ -31,21 +31,21 @@ class EquationsKeys(Keys):
     """A world as equations, `world.as_system(systems, interactions, couplings)`."""
 
     version: Literal[1]
-    """Of this format."""
+    """Version of the format."""
     model: Literal["equations"]
     world: WorldKeys
-    """As in a file of its own."""
+    """The world, as in a model file of a world."""
     systems: list[DYNAMIC] = Field(default_factory=list)
     interactions: list[INTERACTION] = Field(default_factory=list)
     couplings: list[_COUPLING] = Field(default_factory=list)
 
 
 def make_equations(keys: EquationsKeys, faults: Faults) -> NonsmoothSystem | None:
-    """The system of checked keys; None where something is wrong with them, which `faults` then has."""
+    """Make the system of checked keys; return None and add to `faults` if there are errors."""
     inner = Faults()
     world = make_world(keys.world, inner)
-    for place, said in inner.found:
-        faults.add(("world", *place), said)
+    for place, sentence in inner.found:
+        faults.add(("world", *place), sentence)
     total = entries(keys.systems, keys.interactions)
     if total > LARGEST:
         faults.add(("interactions",), f"their matrices have {total} entries; there may be {LARGEST}")
@@ -55,24 +55,26 @@ def make_equations(keys: EquationsKeys, faults: Faults) -> NonsmoothSystem | Non
         return as_system(world, keys.systems, keys.interactions, keys.couplings)
     except ModelError as error:
         kinds = ("systems", "interactions", "couplings")
-        kind = next((one for one in kinds if str(error).startswith(one[:-1])), "world")
+        kind = next((part for part in kinds if str(error).startswith(part[:-1])), "world")
         parts = getattr(keys, kind) if kind in kinds else ()
-        numbers = [k for k, one in enumerate(parts) if one.name == named_in(str(error))]
+        numbers = [k for k, part in enumerate(parts) if part.name == named_in(str(error))]
         with faults.at(kind, *numbers[:1]):
             raise
     return None
 
 
 def describe_equations(system: NonsmoothSystem, functions: Functions = NONE) -> dict[str, Any] | None:
-    """The equations of a world as files have them, read back, so that they are sure to be the same; None of
-    another system."""
+    """Convert the equations of a world to the tree of a file; None for another system.
+
+    The tree is read back and compared, so that the file is certain to give the same model.
+    """
     origin = origin_of(system)
     if origin is None:
         return None
     tree = named(_tree(origin, describe_world(origin.world, functions)), functions)
     checked = EquationsKeys.model_validate(resolved(tree, functions, Faults()))
-    made = make_equations(checked, Faults())
-    where = "it" if made is None else difference(constants(made), constants(system))
+    copy = make_equations(checked, Faults())
+    where = "it" if copy is None else difference(constants(copy), constants(system))
     if where:
         raise ModelError(
             f"{where} of these equations was changed after they were made, which the file format"

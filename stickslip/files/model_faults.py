@@ -1,4 +1,4 @@
-"""What is wrong with a file of a model, place by place."""
+"""Errors of model files, with their positions."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -13,13 +13,13 @@ from stickslip.files.errors import FormatError, shown
 from stickslip.names import alternatives, suggestion
 
 Place = tuple[str | int, ...]
-"""Keys and numbers that lead to a value: ("bodies", 3, "shape", "radius")."""
+"""Path of keys and indices to a value: ("bodies", 3, "shape", "radius")."""
 OWNER = re.compile(r"^(?:[A-Z]\w+|[a-z][a-z ]*(?: ?'(?:[^'\\]|\\.)*'(?:, | on body )?)*): ")
-"""How sentences of a `ModelError` begin: whose fault it is."""
+"""Pattern of the beginning of a `ModelError`, which names the faulty part."""
 FIELD = re.compile(r"^(?P<field>\w+)(?P<at>\[[\d, ]+\])? (?=(is|has|must) )")
-"""How the rest begins where it is about one field, or about the value itself, `it`."""
+"""Pattern of the following words if they name a field, or the value itself, `it`."""
 MOST = 100
-"""Faults that are told; a file may have a million."""
+"""Largest number of reported faults."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Fault:
     sentence: str
     """Description of the error."""
     line: int | None = None
-    """Number of its line, from 1, where that is known."""
+    """Number of its line, from 1, if it is known."""
 
     def __str__(self) -> str:
         where = [f"line {self.line}"] * (self.line is not None) + [self.place] * bool(self.place)
@@ -48,13 +48,13 @@ class ModelFileError(FormatError):
 
 
 class Faults:
-    """What was found so far, in order."""
+    """Faults found so far, in order."""
 
     def __init__(self) -> None:
         self.found: list[tuple[Place, str]] = []
 
     def add(self, place: Place, sentence: str) -> None:
-        """One more, as long as there are not too many."""
+        """Add a fault, unless there are `MOST` already."""
         if len(self.found) < MOST:
             self.found.append((place, sentence))
 
@@ -63,14 +63,14 @@ class Faults:
 
     @contextmanager
     def at(self, *place: str | int, keys: Iterable[str] = ()) -> Iterator[None]:
-        """Within it what cannot be made is a fault at that place, or at that of its keys that is named."""
+        """Convert exceptions to faults at this place, or at the one of its `keys` that the message names."""
         try:
             yield
         except (ValueError, OverflowError) as error:
             self.add(*_placed(place, keys, str(error)))
 
     def add_invalid(self, tree: Any, error: ValidationError) -> None:
-        """What Pydantic found in a tree."""
+        """Add the errors that Pydantic found in a tree."""
         for one in error.errors(include_url=False):
             place, node = _followed(tree, one["loc"], one["type"])
             sentence = _sentence(one, node)
@@ -79,7 +79,7 @@ class Faults:
 
 
 def shown_place(place: Place) -> str:
-    """`bodies[3].shape.radius`."""
+    """Format a place: `bodies[3].shape.radius`."""
     text = ""
     for step in place:
         if isinstance(step, int):
@@ -91,24 +91,24 @@ def shown_place(place: Place) -> str:
 
 
 def _placed(place: Place, keys: Iterable[str], sentence: str) -> tuple[Place, str]:
-    """A sentence about a part without the words that its place says better, and the place of its field."""
+    """Remove the names of part and field from a sentence; return the place of the field, and the rest."""
     rest = OWNER.sub("", sentence, count=1)
     field = FIELD.match(rest)
     if field is None or field["field"] not in (*keys, "it"):
         return place, sentence
-    own = () if field["field"] == "it" else (field["field"],)
+    field_steps = () if field["field"] == "it" else (field["field"],)
     steps = tuple(int(k) for k in re.findall(r"\d+", field["at"] or ""))
-    return (*place, *own, *steps), rest[field.end() :]
+    return (*place, *field_steps, *steps), rest[field.end() :]
 
 
 def named_in(sentence: str) -> str | None:
-    """The name of the thing that a sentence of a `ModelError` begins with."""
+    """Name of the part at the beginning of the message of a `ModelError`."""
     named = re.match(r"[a-z ]+ '((?:[^'\\]|\\.)*)'", sentence)
     return named[1] if named else None
 
 
 def _followed(tree: Any, steps: Iterable[str | int], kind: str) -> tuple[Place, Any]:
-    """The place without the tags of unions that Pydantic puts into it, and what stands there."""
+    """Return the place without Pydantic's tags of unions, and the value at this place."""
     place: list[str | int] = []
     node = tree
     for step in steps:
@@ -124,7 +124,7 @@ def _followed(tree: Any, steps: Iterable[str | int], kind: str) -> tuple[Place, 
 
 
 def _sentence(error: Any, node: Any) -> str:
-    """An error of Pydantic in the words of the house."""
+    """Rephrase an error of Pydantic."""
     kind, about, value = error["type"], error.get("ctx", {}), error["input"]
     match kind:
         case "missing":
@@ -158,16 +158,16 @@ def _sentence(error: Any, node: Any) -> str:
 
 
 def known_keys() -> list[str]:
-    """All keys that some part of a model may have."""
+    """Names of all keys of all parts of models."""
     from stickslip.files.model_parts import Keys
 
-    found: dict[str, None] = {}
-    waiting = [Keys]
-    while waiting:
-        one = waiting.pop()
-        found |= dict.fromkeys(one.model_fields)
-        waiting += one.__subclasses__()
-    return sorted(found)
+    names: dict[str, None] = {}
+    todo = [Keys]
+    while todo:
+        keys = todo.pop()
+        names |= dict.fromkeys(keys.model_fields)
+        todo += keys.__subclasses__()
+    return sorted(names)
 
 
 def _called(value: Any) -> str:

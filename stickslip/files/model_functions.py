@@ -1,7 +1,7 @@
-"""Users' functions in models: files name them, and hold none of their code.
+"""Users' functions in models: files contain names of functions, but no code.
 
-A file is data from anywhere, so that no name in it is ever looked up in a module. Whoever writes a model says
-what its functions are called, and whoever reads it gives functions for these names.
+Files are untrusted data, so names in them are never looked up in modules. The writer of a model names its
+functions, and the reader passes functions for these names.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,25 +13,25 @@ from stickslip.names import alternatives
 from stickslip.state import ModelError
 
 KEY = "function"
-"""How files refer to one: `{function = "control"}`."""
+"""Key of a reference to a function in a file: `{function = "control"}`."""
 DEEPEST = 20
-"""Keys and numbers that lead to a function, at most: no part of a model has as many."""
+"""Largest depth at which references are searched; parts of models are less deep."""
 Functions = Mapping[str, Callable[..., Any]]
 NONE: Functions = {}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class FunctionNode:
-    """A function in a tree, and whose it is."""
+    """A function in a tree, with its owner."""
 
     function: Callable[..., Any]
     owner: str = ""
-    """Of what it is a field: `actuator 'motor'`."""
+    """Part of the model that the function belongs to: `actuator 'motor'`."""
     field: str = ""
 
 
 def checked_functions(functions: Any) -> Functions:
-    """Functions by name, as a user gives them."""
+    """Check functions by name given by a user."""
     if functions is None:
         return NONE
     if not isinstance(functions, Mapping):
@@ -45,7 +45,7 @@ def checked_functions(functions: Any) -> Functions:
 
 
 def named(tree: Any, functions: Functions) -> Any:
-    """A tree with names in the place of functions; a ModelError names one that has none."""
+    """Replace the functions of a tree by their names; raise a ModelError for a function without a name."""
     if isinstance(tree, dict):
         return {key: named(value, functions) for key, value in tree.items()}
     if isinstance(tree, list):
@@ -64,7 +64,7 @@ def named(tree: Any, functions: Functions) -> Any:
 
 
 def resolved(tree: Any, functions: Functions, faults: Faults, place: Place = ()) -> Any:
-    """A tree of a file with functions in the place of their names; `faults` has those that are not given."""
+    """Replace the names of functions in a tree by the functions; missing ones are added to `faults`."""
     if len(place) > DEEPEST:
         return tree
     if isinstance(tree, list):
@@ -88,5 +88,5 @@ def resolved(tree: Any, functions: Functions, faults: Faults, place: Place = ())
 
 
 def _may_hold(listed: list[Any]) -> bool:
-    """Whether functions may be in a list: not in one of numbers."""
+    """Whether a list may contain functions; lists of numbers do not."""
     return bool(listed) and isinstance(listed[0], dict | list | FunctionNode)

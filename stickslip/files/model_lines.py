@@ -1,7 +1,7 @@
-"""Lines of the values in a TOML or JSON text, which the parsers of the standard library do not keep.
+"""Line numbers of values in TOML and JSON texts, which the parsers of the standard library do not provide.
 
-Of TOML, a value is on the line with which the text so far first holds it. JSON is decoded once more by
-the decoder of the standard library, in Python, which tells its parts where they begin.
+In TOML, a value is on the first line up to which the text contains it, found by bisection. JSON is decoded
+again by the Python decoder of the standard library, with hooks that record the positions of values.
 """
 
 import json
@@ -14,24 +14,24 @@ from typing import Any
 from stickslip.files.model_faults import Place
 
 LARGEST = 1_000_000
-"""Letters of a JSON text of which lines are looked for."""
+"""Largest number of characters of a JSON text for which lines are determined."""
 EFFORT = 5_000_000
-"""Letters of TOML that are parsed to find lines, of all places together: some seconds."""
+"""Largest total number of characters of TOML parsed to find lines, which takes some seconds."""
 
 
 class Lines:
-    """The lines of a text: `Lines(text, ".toml").of(("bodies", 3, "mass"))`."""
+    """Line numbers of a text: `Lines(text, ".toml").of(("bodies", 3, "mass"))`."""
 
     def __init__(self, text: str, ending: str):
         self._text, self._lines = text, text.split("\n")
         self._find = self._in_toml if ending == ".toml" else self._in_json
         self._left = EFFORT
         self._parsed: dict[int, Any] = {0: {}}
-        """Trees of the first so many lines; None where they are no whole text."""
+        """Trees of the first n lines by n; None if these are not a complete text."""
 
     def of(self, place: Place) -> int | None:
-        """Number of the line, from 1, of the value at a place, or of what it would be in; None where that is
-        not known."""
+        """Number of the line, from 1, of the value at a place, or of its nearest existing parent; None if it
+        is not known."""
         while place:
             line = self._find(place)
             if line is not None:
@@ -52,11 +52,11 @@ class Lines:
             else:
                 low = end
         while self._tree(last - 1) is None:
-            last -= 1  # a value of several lines: its first
+            last -= 1  # first line of a value of several lines
         return last if self._left > 0 else None
 
     def _next(self, count: int, place: Place) -> tuple[int, bool]:
-        """How many lines, at least `count`, are a whole text, and whether that holds the place."""
+        """Smallest number >= `count` of lines that are a complete text, and whether it has the place."""
         while self._tree(count) is None and count < len(self._lines):
             count += 1
         node = self._tree(count) or {}
@@ -88,7 +88,7 @@ class Lines:
 
     @cached_property
     def _placed_json(self) -> Any:
-        """The tree with (place in the text, value) for every value."""
+        """The tree with (position in the text, value) for every value."""
         if len(self._text) > LARGEST:
             return None
         try:
@@ -98,7 +98,7 @@ class Lines:
 
 
 class _PlacedDecoder(json.JSONDecoder):
-    """Gives (where it begins, what it is) for every value in an object or a list."""
+    """JSON decoder that returns (position, value) for every value in an object or a list."""
 
     def __init__(self) -> None:
         super().__init__()

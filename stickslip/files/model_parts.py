@@ -1,8 +1,8 @@
-"""Parts of models in files: the keys of each are the arguments of the class, or the verb, that makes it.
+"""Parts of models in files: their keys are the arguments of the classes, or builder methods, that make them.
 
-So there is one table of what a model is made of, the classes themselves: their signatures give the keys and
-their defaults, the docstrings of their fields what the keys mean and how many numbers they take, and their
-constructors check what is given. Pydantic finds all errors of a file with their places, and makes the schema.
+The classes are the only definition of the format: their signatures give the keys and defaults, the docstrings
+of their fields give the descriptions and shapes, and their constructors check the values. Pydantic finds all
+errors of a file with their positions, and generates the schema.
 """
 
 import ast
@@ -39,26 +39,26 @@ from stickslip.mechanics.inputs import Input
 from stickslip.state import ModelError
 
 COUNT = 1000
-"""Largest whole number of a model, such as the components of a law: sets are made of so many blocks."""
+"""Largest integer of a model, such as the number of components of a law, which determines array sizes."""
 LONGEST = 1000
-"""Letters of the longest text."""
+"""Largest number of characters of a text."""
 SHAPE = re.compile(r"shape \((\d+(?:, \d+)*),?\)")
-"""How docstrings say the shape of an array."""
+"""Pattern of the shape of an array in docstrings."""
 Text = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST)]
 
 
 class Keys(BaseModel):
-    """What a part may be given in a file."""
+    """Keys of a part of a model in a file."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     def given(self) -> dict[str, Any]:
-        """What stands in the file."""
+        """Keys that are present in the file, with their values."""
         return {key: getattr(self, key) for key in self.model_fields_set}
 
 
 class As:
-    """In `Annotated[Any, As(type)]`: a type that is made by a call, which type checkers would refuse."""
+    """In `Annotated[Any, As(type)]`: a type computed at run time, which type checkers would reject."""
 
     def __init__(self, type_: Any):
         self.type = type_
@@ -68,7 +68,7 @@ class As:
 
 
 def array(*shape: int | None) -> Any:
-    """The type of arrays of finite numbers of that shape (None: any length); () is one number."""
+    """Type of arrays of finite numbers of this shape (None: any length); () is one number."""
 
     def check(value: Any) -> Any:
         found = _checked(value, shape)
@@ -78,7 +78,7 @@ def array(*shape: int | None) -> Any:
 
 
 def bounds(*shape: int | None) -> Any:
-    """The type of numbers that may be infinite: "inf" or "-inf"."""
+    """Type of numbers that may be infinite: "inf" or "-inf"."""
 
     def check(value: Any) -> Any:
         listed = value if isinstance(value, list) else [value]
@@ -129,7 +129,7 @@ def _array_schema(shape: tuple[int | None, ...]) -> dict[str, Any]:
 Number = array()
 _FUNCTION = {"type": "object", "properties": {KEY: {"type": "string"}}, "required": [KEY]}
 Function = Annotated[Any, PlainValidator(lambda node: node.function), WithJsonSchema(_FUNCTION)]
-"""A function that is given by name."""
+"""A function, given by name."""
 AnyArray = Annotated[
     Any,
     PlainValidator(_any_array),
@@ -142,11 +142,11 @@ class InputKeys(Keys):
     """A number or a vector that is set between steps."""
 
     input: AnyArray
-    """What it is until it is set."""
+    """Initial value."""
 
 
 def or_input(plain: Any) -> Any:
-    """The type `plain`, `{input = default}` for what is set between steps, or `{function = name}`."""
+    """Type of `plain`, of `{input = default}` for values set between steps, or of `{function = name}`."""
     made = Annotated[InputKeys, AfterValidator(lambda keys: Input(keys.input))]
     options = Union[Annotated[plain, Tag("constant")], Annotated[made, Tag("input")]]  # noqa: UP007
     form = Discriminator(lambda value: "input" if isinstance(value, dict) else "constant")
@@ -154,7 +154,7 @@ def or_input(plain: Any) -> Any:
 
 
 def or_function(plain: Any) -> Any:
-    """The type `plain`, or `{function = name}`."""
+    """Type of `plain`, or of `{function = name}`."""
     options = Union[Annotated[plain, Tag("constant")], Annotated[Function, Tag("function")]]  # noqa: UP007
     form = Discriminator(lambda value: "function" if isinstance(value, FunctionNode) else "constant")
     return Annotated[options, form]
@@ -163,43 +163,45 @@ def or_function(plain: Any) -> Any:
 def keys_of(
     makes: Callable[..., Any], kind: str = "", own: Mapping[str, Any] | None = None, needed: bool = True
 ) -> type[Keys]:
-    """The keys of what `makes` takes, with a key `kind` if that is given.
+    """Keys for the arguments of `makes`, with a key `kind` if it is not empty.
 
-    own: types of some of them, None for those that files do not have. needed: whether there must be those
-    that have no default.
+    own: types of some keys; None for arguments that files do not have. needed: whether keys without a default
+    are required.
     """
     own = own or {}
     docs = _field_docs(makes) if isinstance(makes, type) else {}
     found: dict[str, Any] = {"kind": (Literal[kind], ...)} if kind else {}
-    for one in signature(makes).parameters.values():
-        doc = docs.get(one.name, "")
-        type_ = own[one.name] if one.name in own else _typed(one.annotation, doc)
-        if one.name != "self" and type_ is not None:
-            default = ... if needed and one.default is Parameter.empty else _plain_default(one.default)
-            found[one.name] = Annotated[type_, Field(description=doc or None)], default
+    for argument in signature(makes).parameters.values():
+        doc = docs.get(argument.name, "")
+        type_ = own[argument.name] if argument.name in own else _typed(argument.annotation, doc)
+        if argument.name != "self" and type_ is not None:
+            default = (
+                ... if needed and argument.default is Parameter.empty else _plain_default(argument.default)
+            )
+            found[argument.name] = Annotated[type_, Field(description=doc or None)], default
     text = " ".join((makes.__doc__ or "").split("\n\n")[0].split())
     return create_model(makes.__name__, __base__=Keys, __doc__=text, **found)
 
 
 def choices(classes: Iterable[type], own: Mapping[type, Mapping[str, Any]] | None = None) -> list[Any]:
-    """Types of objects of these classes, which come made; own: what `keys_of` is told of some of them."""
+    """Types of objects of these classes, made by validation; own: argument `own` of `keys_of` by class."""
     return [
         tagged(keys_of(cls, kind_of(cls), (own or {}).get(cls)), _maker(cls), kind_of(cls)) for cls in classes
     ]
 
 
 def tagged(keys: Any, make: Callable[..., Any], kind: str) -> Any:
-    """The type of what is made of these keys, among the `choices` of a kind."""
+    """Type of objects made from these keys, tagged by `kind` for `one_of`."""
     return Annotated[keys, AfterValidator(make), Tag(kind)]
 
 
 def one_of(options: Iterable[Any]) -> Any:
-    """The type of one of these `choices`."""
+    """Union of these `choices`, discriminated by their kind."""
     return Annotated[Union[tuple(options)], Discriminator(_tag)]  # noqa: UP007
 
 
 NAMED = Annotated[Text, Tag("its name")]
-"""Among choices: the name of something that is given elsewhere."""
+"""Among choices: the name of an object defined elsewhere in the file."""
 
 
 def _tag(value: Any) -> str | None:
@@ -217,7 +219,7 @@ def _maker(cls: type) -> Callable[[Keys], Any]:
 
 
 def _typed(annotation: Any, doc: str) -> Any:
-    """The type in files of what has that annotation and that docstring."""
+    """Type in files of an argument with this annotation and docstring."""
     inner = [one for one in get_args(annotation) if one is not NoneType]
     if NoneType in get_args(annotation) and len(inner) == 1:
         annotation = inner[0]
@@ -234,15 +236,15 @@ def _typed(annotation: Any, doc: str) -> Any:
 
 @cache
 def _field_docs(cls: type) -> dict[str, str]:
-    """Docstrings of the fields of a class and of those that it inherits from."""
-    found: dict[str, str] = {}
-    for one in reversed(cls.__mro__):
-        if is_dataclass(one):
-            body = ast.parse(dedent(getsource(one))).body[0].body  # type: ignore[attr-defined]
+    """Docstrings of the fields of a class and its base classes."""
+    docs: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        if is_dataclass(base):
+            body = ast.parse(dedent(getsource(base))).body[0].body  # type: ignore[attr-defined]
             for name, text in pairwise(body):
                 if isinstance(name, ast.AnnAssign) and isinstance(text, ast.Expr):
-                    found[ast.unparse(name.target)] = " ".join(str(ast.literal_eval(text.value)).split())
-    return found
+                    docs[ast.unparse(name.target)] = " ".join(str(ast.literal_eval(text.value)).split())
+    return docs
 
 
 def _plain_default(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Models with functions of ours in files: the name of a scene and its parameters. Files hold no code."""
+"""Models of scenes in files: the name of a scene and its parameters, as files contain no code."""
 
 from typing import Any, Literal
 
@@ -14,24 +14,24 @@ from stickslip.systems.named import Named, named, remade
 from stickslip.systems.system import NonsmoothSystem
 
 MOST = 1000
-"""Largest whole number of a parameter in a file, and most numbers of a list: sizes of what is made."""
+"""Largest integer of a parameter in a file, and largest length of a list, as they are sizes of models."""
 Value = bool | int | float | Text | list[float] | list[int]
 
 
 class SceneKeys(Keys):
-    """A scene of ours, as `stickslip scenes` lists them."""
+    """A scene of stickslip; `stickslip scenes` lists them."""
 
     version: Literal[1]
-    """Of this format."""
+    """Version of the format."""
     model: Literal["scene"]
     scene: Text
-    """Its name."""
+    """Name of the scene."""
     parameters: dict[Text, Value] = Field(default_factory=dict)
-    """Its parameters, by name; those that are not given have their defaults."""
+    """Parameters by name; the others have their defaults."""
 
 
 def make_scene(keys: SceneKeys, faults: Faults) -> World | NonsmoothSystem | None:
-    """The model of checked keys; None where something is wrong with them, which `faults` then has."""
+    """Make the model of checked keys; return None and add to `faults` if there are errors."""
     given: dict[str, Any] = {}
     for name, value in keys.parameters.items():
         sizes = [len(value)] if isinstance(value, list) else [value] if type(value) is int else []
@@ -53,7 +53,7 @@ def make_scene(keys: SceneKeys, faults: Faults) -> World | NonsmoothSystem | Non
 
 
 def scene_tree(model: World | NonsmoothSystem) -> dict[str, Any] | None:
-    """A model that a scene has made as files have it; None where none has."""
+    """Convert a model made by a scene to the tree of a file; None for other models."""
     origin = named(model)
     if origin is None:
         return None
@@ -71,7 +71,7 @@ def _plain(value: Any) -> Any:
 
 
 def _numbers(model: World | NonsmoothSystem) -> dict[str, Any]:
-    """The constants of a model that can be compared."""
+    """Constants of a model, for comparison."""
     if isinstance(model, World):
         return {"start": (model.start.q, model.start.v), "names": model.names}
     found: dict[str, Any] = {"q0": model.q0, "v0": model.v0, "z0": model.z0}

@@ -1,4 +1,4 @@
-"""Shapes in files of models: in the body that has one, or by name for several; hulls from meshes beside."""
+"""Shapes in model files: within a body, or by name for several bodies; convex hulls also from mesh files."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,15 +29,15 @@ Vector, Quaternion = array(3), array(4)
 
 
 class HullKeys(Keys):
-    """The smallest convex body that holds all points."""
+    """The convex hull of points."""
 
     kind: Literal["convex-hull"]
     points: Annotated[Any, As(array(None, 3))] = None
-    """[m], shape (m, 3); or a mesh."""
+    """Points [m], shape (m, 3); or give a mesh."""
     mesh: Text | None = None
     """File with the points, .obj or .stl, in the folder of the model or below."""
     hull: bool = False
-    """Whether to take the hull of a mesh that is not convex."""
+    """Whether to use the convex hull of a mesh that is not convex."""
 
 
 def _hull(keys: HullKeys, info: ValidationInfo) -> ConvexHull:
@@ -54,18 +54,18 @@ def _hull(keys: HullKeys, info: ValidationInfo) -> ConvexHull:
 
 
 def _inside(folder: Path | None, name: str) -> Path:
-    """A file in the folder of the model or below, whatever links say."""
+    """Path of a file in the folder of the model or below, after resolving links."""
     if folder is None:
         raise ValueError("mesh: the model has no folder to search; give the points")
-    given = Path(name)
-    if given.is_absolute() or ".." in given.parts or "\\" in name or "\0" in name:
+    relative = Path(name)
+    if relative.is_absolute() or ".." in relative.parts or "\\" in name or "\0" in name:
         raise ValueError(f"mesh is {name!r}; give a path within the folder of the model, without '..'")
-    found = (folder / given).resolve()
-    if not found.is_relative_to(folder.resolve()):
+    resolved = (folder / relative).resolve()
+    if not resolved.is_relative_to(folder.resolve()):
         raise ValueError(f"mesh is {name!r}, a link out of the folder of the model")
-    if not found.is_file():
+    if not resolved.is_file():
         raise ValueError(f"mesh is {name!r}; the folder of the model has no such file")
-    return found
+    return resolved
 
 
 _HULL = tagged(HullKeys, _hull, "convex-hull")
@@ -73,13 +73,13 @@ _SIMPLE = choices(SIMPLE, {HeightField: {"nodata": None, "fill": None}})
 
 
 class PartKeys(Keys):
-    """A shape of a compound, and where it stands in it."""
+    """A shape of a compound, and its pose."""
 
     shape: Annotated[Any, As(one_of([*_SIMPLE, _HULL]))]
     position: Annotated[Any, As(Vector)]
-    """In the frame of the compound [m], shape (3,)."""
+    """Position in the frame of the compound [m], shape (3,)."""
     quaternion: Annotated[Any, As(Quaternion)] = UPRIGHT
-    """In the frame of the compound, scalar first [-], shape (4,)."""
+    """Orientation in the frame of the compound, scalar first [-], shape (4,)."""
 
 
 class CompoundKeys(Keys):
@@ -97,7 +97,7 @@ SHAPE_CHOICES = [*_SIMPLE, _HULL, tagged(CompoundKeys, _compound, "compound")]
 
 
 def named_shape(shapes_: Mapping[str, Any], name: str) -> Any:
-    """The shape of that name."""
+    """Return the shape of this name."""
     if name not in shapes_:
         raise ModelError(f"shape is {name!r}; {alternatives(name, shapes_, 'shapes are:', LISTED)}")
     return shapes_[name]

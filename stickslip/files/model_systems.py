@@ -1,4 +1,4 @@
-"""Systems of equations in files of models: dynamics, relations and laws that are made of numbers."""
+"""Systems of equations in model files: dynamics, relations and laws with constant numbers."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
@@ -25,7 +25,7 @@ from stickslip.state import ModelError
 from stickslip.systems.system import Interaction, NonsmoothSystem
 
 LARGEST = 25_000_000
-"""Numbers in all matrices of a system together: a short file can ask for large ones."""
+"""Largest total number of entries of the matrices of a system, as a short file may declare large ones."""
 
 InteractionKeys = keys_of(Interaction, own={
     "systems": Annotated[list[Text], Len(1, 100)], "relation": one_of(choices(RELATIONS)),
@@ -38,25 +38,25 @@ def _interaction(keys: Any) -> Interaction:
 
 
 DYNAMIC: Any = Annotated[Any, As(one_of(choices(DYNAMICS)))]
-"""Types of a system and of an interaction in a list of them; they come made."""
+"""Types of systems and of interactions in lists; validation makes the objects."""
 INTERACTION: Any = Annotated[Any, As(Annotated[Any, As(InteractionKeys), AfterValidator(_interaction)])]
 
 
 class SystemKeys(Keys):
-    """A system of equations that are made of constant numbers."""
+    """A system of equations with constant numbers."""
 
     version: Literal[1]
-    """Of this format."""
+    """Version of the format."""
     model: Literal["system"]
     systems: Annotated[list[DYNAMIC], Len(1)]
     interactions: list[INTERACTION] = Field(default_factory=list)
     edges: Annotated[Any, As(AnyArray)] = None
-    """Times at which functions of time jump [s], or a function that gives the next."""
+    """Times at which functions of time jump [s], or a function that returns the next one."""
 
     @model_validator(mode="before")
     @classmethod
     def _refuse_large(cls, tree: Any) -> Any:
-        """Before anything of that size is made."""
+        """Refuse large mass matrices before they are allocated."""
         listed = tree.get("systems") if isinstance(tree, dict) else None
         starts = [one.get("q0", one.get("x0")) for one in listed or () if isinstance(one, dict)]
         total = sum(len(start) ** 2 for start in starts if isinstance(start, list))
@@ -66,7 +66,7 @@ class SystemKeys(Keys):
 
 
 def entries(systems: Iterable[Any], interactions: Iterable[Interaction]) -> int:
-    """How many entries the matrices of interactions between these systems have together."""
+    """Total number of entries of the matrices of interactions between these systems."""
     sizes = {one.name: max(one.start.q.size, one.start.v.size) for one in systems}
     return sum(
         one.law.size * (one.law.size + sum(sizes.get(name, 0) for name in one.systems))
@@ -75,7 +75,7 @@ def entries(systems: Iterable[Any], interactions: Iterable[Interaction]) -> int:
 
 
 def make_system(keys: SystemKeys, faults: Faults) -> NonsmoothSystem | None:
-    """The system of checked keys; None where something is wrong with them, which `faults` then has."""
+    """Make the system of checked keys; return None and add to `faults` if there are errors."""
     total = entries(keys.systems, keys.interactions)
     if total > LARGEST:
         faults.add(("interactions",), f"its matrices have {total} entries; there may be {LARGEST}")
@@ -94,10 +94,10 @@ def make_system(keys: SystemKeys, faults: Faults) -> NonsmoothSystem | None:
 
 
 def describe_system(system: NonsmoothSystem, functions: Functions = NONE) -> dict[str, Any]:
-    """A system as files have it, read back, so that it is sure to be the same."""
+    """Convert a system to the tree of a file; the tree is read back and compared with the system."""
     tree = system_tree(system, functions)
-    made = make_system(SystemKeys.model_validate(resolved(tree, functions, Faults())), Faults())
-    where = "it" if made is None else difference(constants(made), constants(system))
+    copy = make_system(SystemKeys.model_validate(resolved(tree, functions, Faults())), Faults())
+    where = "it" if copy is None else difference(constants(copy), constants(system))
     if where:
         raise ModelError(
             f"{where} of this system was changed after it was made, which the file format cannot express"
@@ -106,7 +106,7 @@ def describe_system(system: NonsmoothSystem, functions: Functions = NONE) -> dic
 
 
 def constants(system: NonsmoothSystem) -> dict[str, Any]:
-    """All constants of a system, by whose they are."""
+    """All constants of a system, by owner and name."""
     found: dict[str, Any] = {"q0": system.q0, "v0": system.v0, "z0": system.z0}
     for one in (*system.systems, *(bound.output for bound in system.interactions)):
         found |= {f"{part.owner}: {part.name}": part.constant for part in one.quantities}

@@ -1,7 +1,8 @@
-"""Models as trees of numbers, texts, lists and keys: what files of models and files of runs say.
+"""Convert models to trees of numbers, texts, lists and keys, the content of model files and of files of runs.
 
-Of worlds these are the calls of their builder, of systems what their parts were made of, without what is as
-it is by default. A ModelError names what no file can hold: functions, classes of the user's own.
+The tree of a world contains the calls of its builder, the tree of a system the arguments of its parts,
+without default values. A ModelError names objects that files cannot represent: functions, and users' own
+classes.
 """
 
 import math
@@ -47,7 +48,7 @@ SIMPLE = (
 )  # fmt: skip
 SHAPES = (*SIMPLE, ConvexHull, Compound)
 INLINE = 100
-"""Points up to which a hull stands in the file itself, within the body that it is of."""
+"""Largest number of points of a hull that is written within its body."""
 FORCES = (forces.Spring, forces.Damper, forces.Actuator, forces.BodyForce)
 SENSORS = (
     sensors.PositionSensor, sensors.VelocitySensor, sensors.JointSensor, sensors.DistanceSensor,
@@ -70,23 +71,23 @@ LAWS = (
     laws.Relay,
 )  # fmt: skip
 OWN = ("given", "number")
-"""Fields of a world that its other fields make."""
+"""Fields of a world that follow from its other fields."""
 INFINITE = {"inf": math.inf, "-inf": -math.inf}
-"""How bounds that are none are written, for JSON has no infinite numbers."""
+"""Texts of infinite bounds, as JSON has no infinite numbers."""
 
 
 def kind_of(cls: type) -> str:
-    """What files call a class: `convex-hull`."""
+    """Name of a class in files: `convex-hull`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower()
 
 
 def described(
     thing: Any, classes: Iterable[type], owner: str, values: Mapping[str, Any] | None = None
 ) -> Any:
-    """A thing of one of these classes as files have it, without what is as it is by default.
+    """Convert an object of one of these classes to a tree, without default values.
 
-    values: what it was made of, unless that is in its fields. A ModelError names `owner` and what no file can
-    hold: a function, a class of the user's own.
+    values: arguments of its constructor, by default its fields. A ModelError names `owner` and the object
+    that files cannot represent: a function, or a user's own class.
     """
     cls = type(thing)
     known = tuple(classes)
@@ -99,18 +100,18 @@ def described(
 
 
 def arguments(makes: Callable[..., Any], values: Mapping[str, Any], owner: str) -> dict[str, Any]:
-    """Arguments of a class or a verb as files have them, without those that are as they are by default."""
+    """Convert arguments of a class or builder method to a tree, without default values."""
     found = {}
-    for name, usual in parameters(makes).items():
+    for name, default in parameters(makes).items():
         value = values.get(name)
-        if value is not None and (tree := plain(value, owner, name)) != usual:
+        if value is not None and (tree := plain(value, owner, name)) != default:
             found[name] = tree
     return found
 
 
 @cache
 def parameters(makes: Callable[..., Any]) -> dict[str, Any]:
-    """Names of the arguments of a class or a verb, and what they are by default, as files have it."""
+    """Names and default values of the arguments of a class or builder method, as trees."""
     usual = (str, bool, int, float, tuple)
     return {
         one.name: plain(one.default, makes.__name__, one.name) if isinstance(one.default, usual) else None
@@ -119,7 +120,7 @@ def parameters(makes: Callable[..., Any]) -> dict[str, Any]:
 
 
 def plain(value: Any, owner: str, field: str) -> Any:
-    """A value as numbers, texts and lists; a ModelError names the owner and the field of what is none."""
+    """Convert a value to numbers, texts and lists; a ModelError names owner and field of other values."""
     if isinstance(value, str | bool | np.bool_):
         return value if isinstance(value, str) else bool(value)
     if type(value) is tuple and all(type(x) is float and math.isfinite(x) for x in value):
@@ -145,7 +146,7 @@ def _listed_floats(value: Any) -> Any:
 
 
 def as_built(model: World | NonsmoothSystem) -> bool:
-    """Whether nothing of a model was changed since it was built: systems are not."""
+    """Whether a model is unchanged since it was built, which systems always are."""
     given = model.given if isinstance(model, World) else None
     return given is None or all(
         getattr(model, name) is value for name, value in given.built.items() if name not in OWN
@@ -153,21 +154,21 @@ def as_built(model: World | NonsmoothSystem) -> bool:
 
 
 def world_tree(world: World, functions: Functions = NONE) -> dict[str, Any]:
-    """A world as it was built, as files have it: what its builder was given, by verbs."""
+    """Convert a world as it was built to a tree of the calls of its builder."""
     return named(_world_tree(world), functions)  # type: ignore[no-any-return]
 
 
 def _world_tree(world: World) -> dict[str, Any]:
-    made = world.given
-    if made is None:
+    recorded = world.given
+    if recorded is None:
         raise ModelError("this world was not made by a WorldBuilder, so that a file cannot describe it")
     tree: dict[str, Any] = {"version": 1, "model": "world"}
     lists: dict[str, list[Any]] = {
         key: [] for key in ("pairs", "bodies", "joints", "forces", "sensors", "apart", "apart_groups")
     }
     materials: dict[str, Any] = {}
-    shapes_ = NamedShapes(made)
-    for verb, by_place, by_name in made.calls:
+    shapes_ = NamedShapes(recorded)
+    for verb, by_place, by_name in recorded.calls:
         if verb == "gravity":
             tree["gravity"] = plain(by_place[0], "the world", "gravity")
             continue
@@ -241,12 +242,12 @@ def _force(world: World, force: forces.Force) -> dict[str, Any]:
 
 
 def _filled(given: Any, size: int) -> Any:
-    """An input without a default has zeros of that many numbers; anything else stays."""
+    """Replace an input without a default by one with zeros of this size; other values are unchanged."""
     return Input(np.zeros(size)) if isinstance(given, Input) and given.default is None else given
 
 
 class NamedShapes:
-    """The shapes of a world: those that bodies share, and large ones, have names."""
+    """The shapes of a world; shapes that bodies share, and large ones, get names."""
 
     def __init__(self, made: Given):
         self.named: dict[str, Any] = {}
@@ -256,7 +257,7 @@ class NamedShapes:
         self._uses = Counter(id(shape) for shape in given if shape is not None)
 
     def of(self, shape: Any, owner: str) -> Any:
-        """The shape, or its name."""
+        """Tree of a shape, or its name."""
         if id(shape) in self._names:
             return self._names[id(shape)]
         tree = _shape(shape, owner)
@@ -282,13 +283,13 @@ def _part(part: Any, owner: str) -> dict[str, Any]:
 
 
 def dynamics_tree(one: Any) -> Any:
-    """A system of equations among others as files have it."""
+    """Convert one system of equations to a tree."""
     given = one.given if isinstance(one, Written) else {}
     return described(one, DYNAMICS, f"system {one.name!r}", {"name": one.name, **given})
 
 
 def interaction_tree(name: str, systems: Iterable[str], relation: Any, law: Any) -> dict[str, Any]:
-    """An interaction as files have it."""
+    """Convert an interaction to a tree."""
     owner = f"interaction {name!r}"
     return {
         "name": name, "systems": list(systems), "relation": described(relation, RELATIONS, owner),
@@ -297,7 +298,7 @@ def interaction_tree(name: str, systems: Iterable[str], relation: Any, law: Any)
 
 
 def system_tree(system: NonsmoothSystem, functions: Functions = NONE) -> dict[str, Any]:
-    """A system of equations as files have it; a ModelError names what no file can hold."""
+    """Convert a system to a tree; a ModelError names objects that files cannot represent."""
     if system.guards:
         raise ModelError(f"guard {system.guards[0].name!r}: model files cannot contain guards")
     tree: dict[str, Any] = {"version": 1, "model": "system"}

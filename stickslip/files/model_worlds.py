@@ -1,8 +1,8 @@
-"""Worlds in files of models: what each verb of a `WorldBuilder` was given, and what was changed afterwards.
+"""Worlds in model files: the arguments of the calls of a `WorldBuilder`, and later changes.
 
-A world keeps the calls of its builder, and they are what is written, so that reading makes the same calls and
-the same world bit for bit. Numbers that were set later (`with_inputs`, `Parameters`, another start) stand
-beside them in `inputs`, `parameters` and `start`.
+A world stores the calls of its builder. Files contain these calls, so that reading repeats them and gives the
+same world bit for bit. Numbers that were set later (`with_inputs`, `Parameters`, another start) are in
+`inputs`, `parameters` and `start`.
 """
 
 from dataclasses import fields, is_dataclass, replace
@@ -42,26 +42,26 @@ from stickslip.state import ModelError, State
 
 MOST_BODIES = 1_000_000
 MOST_MATERIALS = 1000
-"""Every pair of them has a law."""
+"""Largest number of materials, as every pair of them has a law."""
 Pair = Annotated[list[Text], Len(2, 2)]
 
 
 class MotionKeys(Keys):
-    """A motion that does not change, or one that is set between steps."""
+    """A constant motion, or a motion that is set between steps."""
 
     velocity: Annotated[Any, As(Vector)] = ORIGIN
-    """Of the origin of the body's frame, inertial [m/s], shape (3,)."""
+    """Velocity of the origin of the body's frame, inertial [m/s], shape (3,)."""
     spin: Annotated[Any, As(Vector)] = ORIGIN
-    """Inertial [rad/s], shape (3,)."""
+    """Angular velocity, inertial [rad/s], shape (3,)."""
     input: Annotated[Any, As(array(6))] = None
-    """In place of both: velocity and spin until they are set [m/s, rad/s], shape (6,)."""
+    """In place of both: initial velocity and spin of an input [m/s, rad/s], shape (6,)."""
 
 
 class StartKeys(Keys):
-    """Where all bodies begin, in place of their own positions and velocities."""
+    """Initial state of all bodies, in place of their positions and velocities."""
 
     t: Annotated[Any, As(Number)] = 0.0
-    """[s]."""
+    """Time [s]."""
     q: Annotated[Any, As(array(None))]
     """Centre of mass and unit quaternion of each body [m, -], shape (7 n,)."""
     v: Annotated[Any, As(array(None))]
@@ -94,19 +94,19 @@ JointKeys = keys_of(WorldBuilder.joint, own={
 
 
 class WorldKeys(Keys):
-    """A world of bodies. Everything is given in the inertial frame, at the start."""
+    """A world of bodies. All values are in the inertial frame, at the start."""
 
     version: Literal[1]
-    """Of this format."""
+    """Version of the format."""
     model: Literal["world"]
     gravity: Annotated[Any, As(Vector)] = (0.0, 0.0, -9.81)
-    """[m/s²], shape (3,)."""
+    """Acceleration of gravity [m/s²], shape (3,)."""
     materials: Annotated[dict[Text, Annotated[Any, As(MaterialKeys)]], Len(0, MOST_MATERIALS)] = Field(
         default_factory=dict
     )
-    """By name; "default" is there, and may be given anew."""
+    """Materials by name; "default" exists, and may be redefined."""
     pairs: list[Annotated[Any, As(PairKeys)]] = Field(default_factory=list)
-    """What two materials do together instead of the rule."""
+    """Laws of pairs of materials, in place of the mixing rule."""
     shapes: dict[Text, Annotated[Any, As(one_of(SHAPE_CHOICES))]] = Field(default_factory=dict)
     """Shapes by name, for bodies that share them."""
     bodies: Annotated[list[Annotated[Any, As(BodyKeys)]], Len(0, MOST_BODIES)] = Field(default_factory=list)
@@ -120,13 +120,13 @@ class WorldKeys(Keys):
     inputs: dict[Text, AnyArray] = Field(default_factory=dict)
     """Values of inputs, by the names of their forces and bodies."""
     parameters: Annotated[Any, As(keys_of(Parameters, needed=False))] = None
-    """Numbers in place of those that follow from the rest."""
+    """Numbers that replace those that follow from the other keys."""
     start: StartKeys | None = None
-    """Where all bodies begin, in place of what they say."""
+    """Initial state of all bodies, in place of their own."""
 
 
 def make_world(keys: WorldKeys, faults: Faults) -> World | None:
-    """The world of checked keys; None where something is wrong with them, which `faults` then has."""
+    """Make the world of checked keys; return None and add to `faults` if there are errors."""
     builder = WorldBuilder(keys.gravity)
     for name, material in keys.materials.items():
         with faults.at("materials", name, keys=material.given()):
@@ -192,20 +192,22 @@ def _keys(keys: WorldKeys, places: list[tuple[str, int]]) -> list[str]:
 
 
 def describe_world(world: World, functions: Functions = NONE) -> dict[str, Any]:
-    """A world as files have it, with what was changed since it was built; read back, so that it is sure to be
-    the same."""
+    """Convert a world to the tree of a file, including changes since it was built.
+
+    The tree is read back and compared, so that the file is certain to give the same world.
+    """
     tree = world_tree(world, functions)
-    made = _again(tree, functions)
-    now = declared_inputs(world.forces, world.motions)
+    copy = _again(tree, functions)
+    current = declared_inputs(world.forces, world.motions)
     values = {
         name: one.default
-        for name, one in now.items()
-        if one.default.tobytes() != made.inputs[name].default.tobytes()
+        for name, one in current.items()
+        if one.default.tobytes() != copy.inputs[name].default.tobytes()
     }
     if values:
         tree["inputs"] = {name: plain(value, "input", name) for name, value in values.items()}
-        made = _again(tree, functions)
-    ours, theirs = Parameters.of(made), Parameters.of(world)
+        copy = _again(tree, functions)
+    ours, theirs = Parameters.of(copy), Parameters.of(world)
     different = [
         name
         for name in Parameters.names()
@@ -213,10 +215,10 @@ def describe_world(world: World, functions: Functions = NONE) -> dict[str, Any]:
     ]
     if different:
         tree["parameters"] = {name: plain(getattr(theirs, name), "parameter", name) for name in different}
-    if difference(made.start, world.start):
+    if difference(copy.start, world.start):
         start = {key: plain(getattr(world.start, key), "start", key) for key in ("t", "q", "v")}
         tree["start"] = start
-    where = difference(_again(tree, functions) if different or "start" in tree else made, world)
+    where = difference(_again(tree, functions) if different or "start" in tree else copy, world)
     if where:
         raise ModelError(
             f"{where} of this world was changed after it was built, which the file format cannot express"
@@ -225,7 +227,7 @@ def describe_world(world: World, functions: Functions = NONE) -> dict[str, Any]:
 
 
 def _again(tree: dict[str, Any], functions: Functions) -> World:
-    """The world that a file with this tree would give."""
+    """Make the world that a file with this tree gives."""
     faults = Faults()
     world = None
     try:

@@ -1,6 +1,6 @@
-"""Files of models: a world, a system, the equations of a world, or a scene by name, as TOML or JSON.
+"""Model files in TOML or JSON: a world, a system, the equations of a world, or a scene by name.
 
-A file of a run (`run_models`) holds the same tree as JSON, so that a run can go on without a script.
+Files of runs (`run_models`) contain the same tree as JSON, so that a run can be continued without a script.
 """
 
 import json
@@ -29,9 +29,9 @@ from stickslip.state import ModelError
 from stickslip.systems.system import NonsmoothSystem
 
 ENDINGS = (".toml", ".json")
-"""Endings of the names of files of models."""
+"""Suffixes of model files."""
 LARGEST = {".toml": 8 * 1024 * 1024, ".json": 256 * 1024 * 1024}
-"""Bytes of the largest file read; TOML is read slowly, and is for people."""
+"""Largest size of files [bytes]; parsing TOML is slow."""
 KEYS: dict[str, type[Keys]] = {
     "world": WorldKeys, "system": SystemKeys, "equations": EquationsKeys, "scene": SceneKeys,
 }  # fmt: skip
@@ -39,7 +39,7 @@ Model = World | NonsmoothSystem
 
 
 def write_model(place: Path, model: Model, functions: Functions = NONE) -> None:
-    """Write a model and its meshes; each file appears whole or not at all."""
+    """Write a model and its meshes, each file atomically."""
     ending = _ending(place)
     tree = describe(model, functions)
     for name, shape in (tree.get("world") or tree).get("shapes", {}).items():
@@ -51,7 +51,7 @@ def write_model(place: Path, model: Model, functions: Functions = NONE) -> None:
 
 
 def read_model(place: Path, functions: Functions = NONE) -> Model:
-    """The model in a file; a ModelFileError tells all that is wrong with it."""
+    """Read the model in a file; a ModelFileError lists all its errors."""
     ending = _ending(place)
     if place.is_file() and place.stat().st_size > LARGEST[ending]:
         hint = "; write it as .json" if ending == ".toml" else ""
@@ -62,7 +62,7 @@ def read_model(place: Path, functions: Functions = NONE) -> Model:
 
 
 def describe(model: Model, functions: Functions = NONE) -> dict[str, Any]:
-    """A model as files have it: a tree of numbers, texts, lists and keys."""
+    """Convert a model to the tree of a file: numbers, texts, lists and keys."""
     if not isinstance(model, World | NonsmoothSystem):
         raise ModelError(f"model is {type(model).__name__}, expected a World or a NonsmoothSystem")
     try:
@@ -79,12 +79,11 @@ def describe(model: Model, functions: Functions = NONE) -> dict[str, Any]:
 def model_of(
     tree: Any, path: Path, text: str = "", folder: Path | None = None, functions: Functions = NONE
 ) -> Model:
-    """The model that a tree describes; text: where it is from, for numbers of lines; functions: those that it
-    names."""
+    """Make the model of a tree; text: its source, for line numbers; functions: functions by name."""
     faults = Faults()
-    said = tree.get("model") if isinstance(tree, dict) else None
-    if not isinstance(said, str) or said not in KEYS:
-        found = f"is {shown(str(said))}" if said is not None else "is missing"
+    model_kind = tree.get("model") if isinstance(tree, dict) else None
+    if not isinstance(model_kind, str) or model_kind not in KEYS:
+        found = f"is {shown(str(model_kind))}" if model_kind is not None else "is missing"
         known = " or ".join(f'model = "{one}"' for one in KEYS)
         faults.add(("model",), f"{found}; a file of a model says {known}")
         _refuse(path, faults, text)
@@ -92,34 +91,34 @@ def model_of(
         tree = resolved(tree, functions, faults)
         if faults:
             _refuse(path, faults, text)
-        keys = KEYS[said].model_validate(tree, context={"folder": folder})
+        keys = KEYS[model_kind].model_validate(tree, context={"folder": folder})
         if isinstance(keys, WorldKeys):
-            made: Model | None = make_world(keys, faults)
+            model: Model | None = make_world(keys, faults)
         elif isinstance(keys, SceneKeys):
-            made = make_scene(keys, faults)
+            model = make_scene(keys, faults)
         elif isinstance(keys, EquationsKeys):
-            made = make_equations(keys, faults)
+            model = make_equations(keys, faults)
         else:
             assert isinstance(keys, SystemKeys)
-            made = make_system(keys, faults)
+            model = make_system(keys, faults)
     except ValidationError as error:
         faults.add_invalid(tree, error)
-        made = None
+        model = None
     except MemoryError:
         faults.add((), "does not fit into memory")
-        made = None
-    if made is None:
+        model = None
+    if model is None:
         _refuse(path, faults, text)
-    return made
+    return model
 
 
 def model_in(text: str, path: Path) -> Model:
-    """The model in JSON that stands in the file of a run."""
+    """Read a model from the JSON text in the file of a run."""
     return model_of(_parsed(path, text, ".json"), path)
 
 
 def schema() -> dict[str, Any]:
-    """The JSON schema of files of models."""
+    """JSON schema of model files."""
     found, definitions = models_json_schema([(keys, "validation") for keys in KEYS.values()])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -139,7 +138,7 @@ def _ending(place: Path) -> str:
 
 def _refuse(path: Path, faults: Faults, text: str) -> NoReturn:
     lines = Lines(text, path.suffix.lower())
-    found = [Fault(shown_place(place), said, lines.of(place)) for place, said in faults.found]
+    found = [Fault(shown_place(place), sentence, lines.of(place)) for place, sentence in faults.found]
     raise ModelFileError(path, found)
 
 
@@ -153,7 +152,7 @@ def _decoded(path: Path, content: bytes) -> str:
 
 
 def _parsed(path: Path, text: str, ending: str) -> Any:
-    """The tree in a text; what is no TOML or JSON is told with its line."""
+    """Parse a text into a tree; errors of syntax are reported with their line."""
     try:
         if ending == ".toml":
             return tomllib.loads(text)
@@ -163,11 +162,11 @@ def _parsed(path: Path, text: str, ending: str) -> Any:
     except json.JSONDecodeError as error:
         fault = Fault("", f"is not valid JSON: {error.msg}", error.lineno)
     except tomllib.TOMLDecodeError as error:
-        said, _, where = str(error).partition(" (at ")
+        message, _, where = str(error).partition(" (at ")
         line = where.removeprefix("line ").partition(",")[0]
-        last = len(text.splitlines())  # where tomllib says "at end of document"
-        fault = Fault("", f"is no TOML: {said}", int(line) if line.isdigit() else last)
-    except ValueError as error:  # a number of thousands of digits, a key twice
+        last = len(text.splitlines())  # if tomllib reports "at end of document"
+        fault = Fault("", f"is no TOML: {message}", int(line) if line.isdigit() else last)
+    except ValueError as error:  # a number with thousands of digits, or a repeated key
         fault = Fault("", str(error)[:200])
     raise ModelFileError(path, [fault])
 
@@ -194,7 +193,7 @@ def _text(tree: dict[str, Any], ending: str) -> str:
 
 
 def _json_lines(tree: dict[str, Any]) -> Iterator[str]:
-    """JSON with a line for every key, and for every body, joint and so on."""
+    """Yield JSON with a line for every key, and for every body, joint and so on."""
     yield "{\n"
     for k, (key, value) in enumerate(tree.items()):
         yield (",\n" if k else "") + f"  {json.dumps(key)}: "

@@ -1,15 +1,14 @@
-"""Our own HDF5 layout, for problems that FCLIB has no place for: group `stickslip_problem`.
+"""HDF5 layout of stickslip, for problems that FCLIB does not support: group `stickslip_problem`.
 
     version (1), kind (contact, global or box), level (velocity, acceleration or position)
     contact:  set, W, u_free
     global:   set, M, f, H, u_bias and, with bilateral constraints, G, g_bias
     box:      A, b, lower, upper
 
-`set` holds the seven arrays of a ProductSet by name, checked one against the other: inside the house
-sets are made by `coulomb` and its like, which cannot make a wrong one. A matrix is a group with its
-`form`: dense (x), rows (compressed: m, n, p, i, x), bodies (contact blocks: bodies, rows, offset,
-and for W the count of bodies) or body blocks (x, one block per body). Problems come back in the
-form they had, matrix-free ones matrix-free.
+`set` contains the seven arrays of a ProductSet by name, whose consistency is checked, as they do not come
+from constructors such as `coulomb`. A matrix is a group with its `form`: dense (x), rows (compressed: m, n,
+p, i, x), bodies (contact blocks: bodies, rows, offset, and for W the number of bodies) or body blocks (x, one
+block per body). Problems keep their form; matrix-free problems stay matrix-free.
 """
 
 from typing import Any
@@ -37,15 +36,15 @@ FORMS = {
     "G": ("rows", "bodies"),
     "A": ("dense", "rows"),
 }
-"""Forms that each matrix may have."""
+"""Allowed forms of each matrix."""
 LEVELS = tuple(level.value for level in Level)
 FREE, NONNEGATIVE, INTERVAL, FRICTION = range(4)
-"""Kinds of block as `ProductSet.kind` has them."""
+"""Kinds of blocks, see `ProductSet.kind`."""
 INTEGERS, REALS = ("kind", "offset", "group_offset", "group_size"), ("lower", "upper", "coefficient")
 
 
 def read_own(source: Source, group: Any) -> Problem:
-    """The problem in our own root group."""
+    """Read the problem in the group `stickslip_problem`."""
     version = source.integer(group, "version")
     if version != VERSION:
         source.fail(f"{group.name}/version", f"{VERSION}, the version that this program knows", f"{version}")
@@ -71,7 +70,7 @@ def read_own(source: Source, group: Any) -> Problem:
 
 
 def write_own(group: Any, problem: Problem) -> None:
-    """Fill our own root group with any problem."""
+    """Write any problem to the group `stickslip_problem`."""
     put_array(group, "version", [VERSION], np.int32)
     if isinstance(problem, BoxProblem):
         put_text(group, "kind", "box")
@@ -106,7 +105,7 @@ def _choice(source: Source, group: Any, name: str, choices: tuple[str, ...]) -> 
 def _read_matrix(
     source: Source, parent: Any, name: str, shape: tuple[int, int], offset: IntArray | None = None
 ) -> Any:
-    """A matrix of that shape, in its form; `offset` is that of the product set, for W and H."""
+    """Read a matrix of this shape in its form; offset: offset of the product set, for W and H."""
     group = source.group(parent, name)
     form = _choice(source, group, "form", FORMS[name])
     if form == "bodies":
@@ -144,7 +143,7 @@ def _read_delassus(source: Source, group: Any, blocks: ContactBlocks) -> BodyDel
     if count < 0 or (blocks.bodies >= count).any():
         found = f"{count} bodies, and a contact with body {blocks.bodies.max(initial=-1)}"
         source.fail(f"{group.name}/count", "a count above every body", found)
-    # Products with W make a velocity for every body, touched or not.
+    # Products with W allocate a velocity for every body, with or without contacts.
     source.charge(f"{group.name}/count", 8 * count * blocks.rows.shape[2])
     return BodyDelassus(blocks.offset, blocks.bodies, blocks.rows, count)
 
@@ -177,14 +176,14 @@ def _write_matrix(parent: Any, name: str, matrix: Any) -> None:
 
 
 def write_set(group: Any, K: ProductSet) -> None:
-    """Fill a group with the arrays of a product set."""
+    """Write the arrays of a product set to a group."""
     for names, dtype in ((INTEGERS, np.int64), (REALS, np.float64)):
         for name in names:
             put_array(group, name, getattr(K, name), dtype)
 
 
 def read_set(source: Source, group: Any, size: int) -> ProductSet:
-    """The product set in a group, with `size` components."""
+    """Read and check the product set in a group, with `size` components."""
     integers = {name: source.integers(group, name) for name in INTEGERS}
     reals = {name: source.reals(group, name) for name in REALS}
     K = ProductSet(**integers, **reals)  # type: ignore[arg-type]

@@ -1,8 +1,8 @@
-"""Read and write problems: the format is found in the content, or named by the ending.
+"""Read and write problems; the content determines the format when reading, the suffix when writing.
 
-HDF5 and GDX files announce themselves by their first bytes; anything else is text. When writing, `.hdf5`
-and `.h5` are HDF5, `.dat` is text, `.gdx` is data for GAMS. h5py is imported only when an HDF5 file is
-touched, and the library of GAMS when a GDX file is.
+HDF5 and GDX files are recognised by their first bytes; other files are text. When writing, `.hdf5` and `.h5`
+are HDF5, `.dat` is text and `.gdx` is data for GAMS. h5py and the library of GAMS are imported only if they
+are needed.
 """
 
 import os
@@ -24,9 +24,9 @@ from stickslip.problem.solution import Problem
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 GDX = b"GAMSGDX"
 JOURNAL = b"\x89SSJ\r\n\x1a\n"
-"""First bytes of HDF5 files, what is among those of GDX files, and first bytes of journals of runs."""
+"""First bytes of HDF5 files, bytes near the beginning of GDX files, and first bytes of journals of runs."""
 ENDINGS = {".hdf5": "HDF5", ".h5": "HDF5", ".dat": "text", ".gdx": "GDX"}
-"""Endings of the names of files that can be written, and their formats."""
+"""Suffixes of files that can be written, and their formats."""
 
 
 def read(path: str | PathLike[str], kind: str | None = None) -> Any:
@@ -45,8 +45,8 @@ def read(path: str | PathLike[str], kind: str | None = None) -> Any:
 
 
 def holds_sweep(path: Path) -> bool:
-    """Whether a file is that of a sweep, or a sweep has begun to write it, by the first bytes."""
-    with suppress(OSError, ValueError):  # a name that no file can have is told by whoever reads it
+    """Whether a file is that of a complete or a running sweep, by its first bytes."""
+    with suppress(OSError, ValueError):  # invalid names are reported by the reader
         if path.is_file():
             with path.open("rb") as file:
                 head = file.read(4096)
@@ -116,7 +116,7 @@ def write(path: str | PathLike[str], problem: Problem | ProblemRecord, *, storag
 
 
 def file_content(path: Path) -> bytes:
-    """The bytes of a regular file: pipes and devices may never end."""
+    """Read the bytes of a regular file; pipes and devices, which may never end, are refused."""
     try:
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode):
@@ -132,19 +132,18 @@ def file_content(path: Path) -> bytes:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Put `content` at `path` in one step; see `draft_of`."""
+    """Write `content` to `path` atomically; see `draft_of`."""
     with draft_of(path) as draft:
         draft.write_bytes(content)
 
 
 @contextmanager
 def draft_of(path: Path, durable: bool = False) -> Iterator[Path]:
-    """A file beside `path`, to be written, that takes its place in one step once it is, so that a write cut
-    short (a full disk) destroys nothing. durable: not before the disk has all of it.
+    """Yield a temporary file that atomically replaces `path` on exit; a failed write destroys nothing.
 
-    An OSError names `path`, and no part of the content stays behind.
+    durable: flush the file to the disk first. An OSError names `path`, and the temporary file is removed.
     """
-    given, path = path, path.resolve()  # a link stays a link
+    given, path = path, path.resolve()  # replace the target of a link, not the link
     if path.exists() and not path.is_file():
         raise FormatError.at(path, "the place to write", "a regular file or nothing", "something else")
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")

@@ -1,7 +1,7 @@
-"""What a file is that holds neither a problem nor a trajectory, told from its beginning and its size.
+"""Recognise files of other formats than those of stickslip, by their beginning and size.
 
-Nothing is executed, unpacked or followed: a pickle is not loaded, an archive is not opened, and XML with
-declarations of entities is not read on (external entities, and entities of entities that fill the memory).
+Files are not executed or unpacked: pickles are not loaded, archives are not opened, and XML with declarations
+of entities is rejected (external entities, and nested entities that exhaust the memory).
 """
 
 import re
@@ -15,9 +15,9 @@ from stickslip.files.meshes import is_binary_stl, read_mesh
 from stickslip.files.problems import GDX, JOURNAL, SIGNATURE
 
 HEAD = 65_536
-"""Bytes that are looked at; of XML and meshes more."""
+"""Number of bytes that are read, except for XML and meshes."""
 MOST_XML = 16 * 1024 * 1024
-"""Bytes of an XML file that are read."""
+"""Largest number of bytes of an XML file that are read."""
 
 UNPACK = "unpack it, and give the files in it"
 MAGIC = (
@@ -33,7 +33,7 @@ MAGIC = (
     (b"%PDF-", "PDF document", "open it in a reader"),
     (b"\x7fELF", "ELF program or library", "stickslip cannot read it"),
 )
-"""First bytes, what they are of, and what to do with it."""
+"""First bytes of formats, their names, and advice."""
 PICKLE = (
     "stickslip does not load pickles, because they can run any program; write problems with stickslip.write"
 )
@@ -41,40 +41,39 @@ ROBOT = "stickslip run FILE simulates it, stickslip view FILE shows it, ss.Robot
 SDF = "stickslip loads robots as MJCF and URDF; convert it to one of them"
 MESH = "the shape of a body: ConvexHull(read_mesh(file))"
 MODEL = re.compile(r"""^[\s{]*"?model"?\s*[=:]\s*["'](?:world|system)["']""", re.MULTILINE)
-"""What a file of a model says near its beginning, in TOML and in JSON."""
+"""Pattern near the beginning of model files, in TOML and JSON."""
 MODEL_FILE = "model of stickslip"
 ROBOT_FILES = ("URDF robot description", "MJCF model of MuJoCo")
-"""What robots are in that can be loaded."""
+"""Formats of robots that can be loaded."""
 XML_ROOTS: dict[str, tuple[str, dict[str, str], str]] = {
     "robot": (ROBOT_FILES[0], {"link": "links", "joint": "joints"}, ROBOT),
     "mujoco": (ROBOT_FILES[1], {"body": "bodies", "joint": "joints", "geom": "geoms"}, ROBOT),
     "sdf": ("SDF model", {"link": "links", "joint": "joints"}, SDF),
     "svg": ("SVG picture", {}, "open it in a browser"),
 }
-"""Root elements, what the file is, the elements that are counted and how many are called, and
-what to do with it."""
+"""Root elements of XML formats: name of the format, counted elements with their plurals, and advice."""
 
 
 @dataclass(frozen=True)
 class Recognised:
-    """A file of a known format that is none of stickslip's own."""
+    """A file of a known format that is not a data format of stickslip."""
 
     what: str
-    """Its format, in words."""
+    """Name of the format."""
     use: str
-    """What can be done with it."""
+    """Advice on how to use the file."""
     name: str = ""
-    """The name that it gives to what it holds, if any."""
+    """Name of the content, if the file has one."""
     counts: dict[str, int] = field(default_factory=dict)
-    """How many there are of what it consists of."""
+    """Numbers of its parts, by name."""
     note: str = ""
-    """What is wrong with it or was not looked at, if anything."""
+    """Error, or what was not read; empty if there is none."""
 
 
 def recognised(path: Path) -> Recognised | None:
-    """What a file is; None where it may hold something of stickslip's own.
+    """Recognise the format of a file; None if it may be a format of stickslip.
 
-    A FormatError where it is empty or of no known format.
+    Raises a FormatError for empty files and unknown formats.
     """
     with path.open("rb") as file:
         head = file.read(HEAD)
@@ -103,7 +102,7 @@ def recognised(path: Path) -> Recognised | None:
 
 
 def _text(head: bytes) -> str | None:
-    """The beginning of a text without its mark of order; None for what is no text."""
+    """Decode the beginning of a text, without its byte order mark; None for binary files."""
     for mark, code in ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
         if head.startswith(mark):
             return head[len(mark) :].decode(code, "replace")
@@ -147,11 +146,11 @@ def _mesh(path: Path) -> Recognised:
 
 
 class _Refused(Exception):  # noqa: N818
-    """XML that is not read on; the message says why."""
+    """XML that is rejected; the message names the reason."""
 
 
 def _xml(path: Path) -> Recognised:
-    """The root of an XML file, and how many there are of its elements."""
+    """Recognise an XML file by its root element, and count its elements."""
     root: list[tuple[str, str]] = []
     counts: Counter[str] = Counter()
 

@@ -1,4 +1,4 @@
-"""What a file holds besides the problem: where it comes from, and answers stored with it."""
+"""Content of problem files: the problem, its description, and stored solutions."""
 
 from dataclasses import dataclass, field
 

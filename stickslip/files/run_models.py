@@ -1,9 +1,9 @@
 """Models in files of runs: names and numbers of systems and interactions, or of bodies, shapes and joints.
 
-Texts stand in `about`; beside it stand laws/k, the product set of interaction k (`own`), or world/kind, mass,
-inertia, ..., one row per body, shape or joint, and points/k of shape kind k: what a run is read and drawn by,
-whatever its model. The model itself, to go on with, is the text `model`, JSON as files of models have it
-(`models`); where it has functions of the user's, `about` says so instead, as `unwritten`.
+Texts are in `about`. Arrays are in laws/k, the product set of interaction k (`own`), or in world/kind, mass,
+inertia, ..., with one row per body, shape or joint, and in points/k for shape kind k. These suffice to read
+and draw a run of any model. The model itself, with which a run is continued, is the text `model`, JSON as in
+model files (`models`). For models with users' functions, `about` contains the reason as `unwritten` instead.
 """
 
 import json
@@ -35,28 +35,28 @@ from stickslip.state import ModelError
 from stickslip.systems.system import NonsmoothSystem
 
 CHOSEN = (0, len(CHOICES) - 1)
-"""Codes of how an impulse was chosen."""
+"""Range of the codes of the choice of impulses."""
 REALS = ("t", "h", "natural", "natural_scaled", "kinetic", "potential")
 SYSTEM_REALS = (*REALS, "contact_work")
 WORLD_REALS = (*REALS, "penetration", "opening", "correction", "dissipated", "work", "lifted", "balance")
 """Columns of one real number per record."""
 MOST_INDEX = 2**53
-"""More steps than this have no time of their own."""
+"""Largest number of steps; beyond, the times of steps are not distinct."""
 
 
 def put_model(group: Any, model: Model | WorldModel) -> dict[str, Any]:
-    """Write the arrays of a model; what `about` says of it."""
-    told = _put_systems(group, model) if isinstance(model, Model) else _put_world(group, model)
+    """Write the arrays of a model; return its part of `about`."""
+    facts = _put_systems(group, model) if isinstance(model, Model) else _put_world(group, model)
     if isinstance(model, RobotModel):
-        told |= run_robots.put_robot(group, model)
+        facts |= run_robots.put_robot(group, model)
     stored = StoredModel.of(model.source)
     if stored.text:
         put_text(group, "model", stored.text)
-    return told | ({"unwritten": stored.reason} if stored.reason else {})
+    return facts | ({"unwritten": stored.reason} if stored.reason else {})
 
 
 def read_model(source: Source, group: Any, about: About) -> Model | WorldModel:
-    """The model in a group of a file."""
+    """Read the model in a group of a file."""
     read = _read_world if "bodies" in about.top else _read_systems
     model: Model | WorldModel = read(source, group, about)
     if isinstance(model, WorldModel) and "coordinates" in about.top:
@@ -67,14 +67,14 @@ def read_model(source: Source, group: Any, about: About) -> Model | WorldModel:
 
 
 class StoredModel:
-    """A model in the file of a run: made when it is asked for."""
+    """A model in the file of a run, made when it is called."""
 
     def __init__(self, text: str = "", reason: str = "", path: Path | None = None):
-        """text: JSON as files of models have it; reason: why there is none; path: the file."""
+        """text: JSON of the model; reason: reason for its absence; path: the file."""
         self.text, self.reason, self._path = text, reason, path
 
     def __eq__(self, other: object) -> bool:
-        """Whether both say the same."""
+        """Whether text and reason are equal."""
         return isinstance(other, StoredModel) and (self.text, self.reason) == (other.text, other.reason)
 
     def __hash__(self) -> int:
@@ -82,7 +82,7 @@ class StoredModel:
 
     @classmethod
     def of(cls, source: Any) -> Self:
-        """What a file says of a World or a NonsmoothSystem; what another file said is kept."""
+        """Convert a World, a NonsmoothSystem or a Robot; a StoredModel is returned unchanged."""
         if source is None or isinstance(source, cls):
             return cls() if source is None else source
         try:
@@ -94,7 +94,7 @@ class StoredModel:
             return cls(reason=str(error))
 
     def __call__(self) -> Any:
-        """The World or the NonsmoothSystem; a ModelError says why there is none."""
+        """Make the World, NonsmoothSystem or Robot; a ModelError gives the reason of its absence."""
         if not self.text:
             raise ModelError(f"{self._path} does not contain its model: {self.reason}")
         if run_robots.is_robot(self.text):
@@ -105,33 +105,33 @@ class StoredModel:
 
 
 def _tree(model: World | NonsmoothSystem) -> dict[str, Any]:
-    """What files say of a model; one that was changed since it was built is compared, which takes longer."""
+    """Tree of a model; models that were changed since they were built are compared, which takes longer."""
     if as_built(model):
         with suppress(ModelError):
             return world_tree(model) if isinstance(model, World) else system_tree(model)
-    from stickslip.files.models import describe  # loads what checks files, which takes time
+    from stickslip.files.models import describe  # imports Pydantic, which is slow
 
     return describe(model)
 
 
 def column_fields(model: Model | WorldModel, n: int) -> list[Field]:
-    """Columns of numbers of n records, those with names of the user's left out."""
+    """Numeric columns of n records, without those named by the user."""
     if isinstance(model, WorldModel):
-        several = [Field("q", n, (7 * len(model),)), Field("v", n, (6 * len(model),))]
+        vectors = [Field("q", n, (7 * len(model),)), Field("v", n, (6 * len(model),))]
         if isinstance(model, RobotModel):
-            several = run_robots.column_fields(model, n)
-        whole = [Field("iterations", n, None, np.int64)]
-        return [*(Field(name, n) for name in WORLD_REALS), *several, *whole]
+            vectors = run_robots.column_fields(model, n)
+        integers = [Field("iterations", n, None, np.int64)]
+        return [*(Field(name, n) for name in WORLD_REALS), *vectors, *integers]
     nq, nv, nz, size, blocks = model.sizes
     widths = {"q": nq, "v": nv, "z": nz, "r": size, "u": size, "y": size, "forecast": blocks}
-    several = [Field(name, n, (width,)) for name, width in widths.items()]
-    whole = [Field(name, n, None, np.int64) for name in ("iterations", "newton")]
+    vectors = [Field(name, n, (width,)) for name, width in widths.items()]
+    integers = [Field(name, n, None, np.int64) for name in ("iterations", "newton")]
     active = Field("active", n, (blocks,), bool, (0, 1))
-    return [*(Field(name, n) for name in SYSTEM_REALS), *several, *whole, active]
+    return [*(Field(name, n) for name in SYSTEM_REALS), *vectors, *integers, active]
 
 
 def contact_fields(count: int | None, bodies: int) -> list[Field]:
-    """Columns of a table of contacts; None for as many as there are."""
+    """Columns of a table of contacts; count: number of rows, None for any."""
     bounds = {"body": (0, bodies - 1), "choice": CHOSEN}
     return [
         Field(x, count, width, np.int64 if x in WHOLE else np.float64, bounds.get(x), x == "choice")
@@ -140,8 +140,8 @@ def contact_fields(count: int | None, bodies: int) -> list[Field]:
 
 
 def joint_fields(model: WorldModel) -> list[Field]:
-    """Columns of a table of impulses of joints; id: 7 times the number of the joint plus its part, of a robot
-    the name of a block."""
+    """Columns of a table of impulses of joints; id: 7 times the number of the joint plus its part; for robots
+    the identity of a block."""
     bounds = None if isinstance(model, RobotModel) else (-1, len(PARTS) * len(model.joints) - 1)
     return [Field("r"), Field("id", None, None, np.int64, bounds)]
 
@@ -215,7 +215,7 @@ def _read_world(source: Source, group: Any, about: About) -> WorldModel:
 
 
 def _world_fields(nb: int, ns: int, nj: int) -> list[Field]:
-    """Arrays of a model of so many bodies, shapes and joints."""
+    """Arrays of a model with nb bodies, ns shapes and nj joints."""
     return [
         Field("kind", nb, None, np.int64, (0, len(BodyKind) - 1)), Field("gravity", 3), Field("mass", nb, ()),
         Field("inertia", nb, (3, 3)), Field("origin", nb, (3,)), Field("shape_position", ns, (3,)),
@@ -228,7 +228,7 @@ def _world_fields(nb: int, ns: int, nj: int) -> list[Field]:
 
 
 def _distinct(shapes: tuple[ShapeRecord, ...]) -> tuple[list[ShapeRecord], list[int]]:
-    """The different shapes, and for every shape the number of its like."""
+    """Return the distinct shapes, and for every shape the index of its equal."""
     found: dict[Any, int] = {}
     kinds: list[ShapeRecord] = []
     keys = {id(one): (one.kind, one.numbers, one.points.shape, one.points.tobytes()) for one in shapes}

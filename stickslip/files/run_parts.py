@@ -1,5 +1,5 @@
-"""What files of runs share, whatever the model and the version: the text `about`, and fields that say how
-each array is stored, by which they are written and read."""
+"""Common parts of files of runs of all models and versions: the text `about`, and descriptions of arrays
+(`Field`), by which they are written and read."""
 
 import json
 import math
@@ -17,9 +17,9 @@ from stickslip.schemes.step import Event
 from stickslip.simulation.clock import FORCES, Clock, checked_grid
 
 LARGEST = 2**31
-"""No count in a file is larger: more would not fit into any memory."""
+"""Largest count in a file."""
 LATEST = 1e300
-"""Times beyond this have no differences [s]."""
+"""Largest time, so that differences are finite [s]."""
 
 
 def _is_count(value: Any) -> bool:
@@ -48,26 +48,26 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "object": ("an object", lambda value: isinstance(value, dict)),
     "objects": ("a list of objects", _list_of(lambda value: isinstance(value, dict))),
 }
-"""What values of JSON may have to be, in words and as a check."""
+"""Kinds of JSON values: description, and function that checks a value."""
 
 
 class About:
-    """The text `about` of a file, JSON, whose values are of the right kind, or the file is refused."""
+    """The text `about` of a file, JSON; values of a wrong kind raise a FormatError."""
 
     def __init__(self, source: Source, group: Any, known_version: int):
         self.source, self.place = source, f"{group.name}/about"
         version = source.integer(group, "version")
         if version != known_version:
-            known = f"{known_version}, the version that this program knows"
-            source.fail(f"{group.name}/version", known, f"{version}")
+            expected = f"{known_version}, the version that this program knows"
+            source.fail(f"{group.name}/version", expected, f"{version}")
         try:
-            said = json.loads(source.text(group, "about"))
+            facts = json.loads(source.text(group, "about"))
         except (ValueError, RecursionError):
             source.fail(self.place, "JSON", "other text")
-        self.top: dict[str, Any] = self.get("the text", "object", {"the text": said})
+        self.top: dict[str, Any] = self.get("the text", "object", {"the text": facts})
 
     def get(self, name: str, kind: str, of: dict[str, Any] | None = None) -> Any:
-        """A value of the text, or of an object `of` in it, that must be of that kind."""
+        """Return a value of the text, or of an object `of` in it; it must be of this kind."""
         value = (self.top if of is None else of).get(name)
         expected, good = KINDS[kind]
         if not good(value):
@@ -75,7 +75,7 @@ class About:
         return tuple(value) if isinstance(value, list) else value
 
     def one_of(self, name: str, known: Iterable[str], of: dict[str, Any] | None = None) -> str:
-        """A text that is one of the known."""
+        """Return a text, which must be one of `known`."""
         value: str = self.get(name, "text", of)
         if value not in known:
             self.source.fail(self.place, f"one of {', '.join(known)} as {name}", shown(value))
@@ -88,21 +88,21 @@ class About:
         ]
 
     def names(self, what: str, given: Iterable[str]) -> None:
-        """Refuse two of the same name."""
+        """Refuse repeated names."""
         if len(set(given)) < len(list(given)):
             self.source.fail(self.place, f"{what} with names of their own", "two of the same name")
 
     def run(self, renamed: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """Fields that both kinds of trajectory have; files from before a field was told have its default.
+        """Fields of all kinds of trajectories; fields that older files do not have get their defaults.
 
-        renamed: old names of schemes, and the new ones.
+        renamed: current names of schemes by old names.
         """
         scheme, options = self.get("scheme", "text"), self.get("scheme_options", "object")
         scheme = (renamed or {}).get(scheme, scheme)
-        told = "relaxation" in self.top
+        stored = "relaxation" in self.top
         return {
             "scheme": scheme, "scheme_options": options,
-            "relaxation": self.get("relaxation", "text") if told else registry.relaxation(scheme, options),
+            "relaxation": self.get("relaxation", "text") if stored else registry.relaxation(scheme, options),
             "forces": self.one_of("forces", FORCES) if "forces" in self.top else "solver",
             "solver": self.get("solver", "text"), "tolerance": float(self.get("tolerance", "number")),
             "steps": self.get("steps", "count"), "missed": self.get("missed", "count"),
@@ -110,7 +110,7 @@ class About:
         }  # fmt: skip
 
     def clock(self) -> Clock:
-        """Origin and step [s], or what else says how long steps are."""
+        """The clock: origin and step [s], a grid, or options of adaptive steps."""
         origin, h = float(self.get("origin", "number")), float(self.get("h", "number"))
         if h <= 0.0:
             self.source.fail(self.place, "a positive h", f"{h}")
@@ -127,11 +127,11 @@ class About:
 
 
 class Field(NamedTuple):
-    """How one array of a group is stored; `name` is also that of the array in a trajectory or a model.
+    """Description of an array of a group.
 
-    `rows` are how many, None for any number; `width` is the shape of a row, stored flat, None for a number
-    without an axis of its own; `bounds` are the least and the largest of whole numbers; files from before an
-    `optional` one was told are without it: it is zero there.
+    name: name in the file and in the trajectory or model. rows: number of rows, None for any. width: shape of
+    a row, stored flat; None for scalars. bounds: smallest and largest value of integers. optional: older
+    files do not have the array, which is then zero.
     """
 
     name: str
@@ -142,13 +142,13 @@ class Field(NamedTuple):
     optional: bool = False
 
     def put(self, group: Any, value: Any, put: Any) -> None:
-        """Write an array into a group."""
+        """Write an array to a group with the function `put`."""
         if self.width is not None:
             value = value.reshape(len(value) if self.rows is None else self.rows, math.prod(self.width))
         put(group, self.name, value, np.int8 if self.kind is bool else self.kind)
 
     def read(self, source: Source, place: Any, rows: slice | None = None) -> Any:
-        """The array, or some of its rows, checked and read-only."""
+        """Read the array, or some of its rows, checked and read-only."""
         tail = () if self.width is None else (math.prod(self.width),)
         if self.optional and not source.has(place, self.name):
             count = (self.rows or 0) if rows is None else rows.stop - rows.start
@@ -163,7 +163,7 @@ class Field(NamedTuple):
         return self.checked(value, source, f"{place.name}/{self.name}")
 
     def checked(self, value: Any, source: Any, place: str) -> Any:
-        """An array from a file as rows of this field, within its bounds, read-only."""
+        """Return an array of a file as read-only rows of this field; refuse the file outside its bounds."""
         low, high = self.bounds or (-np.inf, np.inf)
         if self.kind is not np.float64 and value.size and not low <= value.min() <= value.max() <= high:
             source.fail(place, f"numbers from {low} to {high}", "others")
@@ -173,18 +173,18 @@ class Field(NamedTuple):
 
 
 def put_fields(group: Any, fields: Iterable[Field], of: Any, put: Any) -> None:
-    """Write arrays of an object by name into a group."""
+    """Write attributes of an object to a group, by name."""
     for one in fields:
         one.put(group, getattr(of, one.name), put)
 
 
 def read_fields(source: Source, place: Any, fields: Iterable[Field]) -> dict[str, Any]:
-    """The arrays of a group by name."""
+    """Read the arrays of a group by name."""
     return {one.name: one.read(source, place) for one in fields}
 
 
 def put_named(group: Any, kind: str, rows: int, values: Mapping[str, Any], put: Any) -> None:
-    """Write arrays that have names of the user's, so many rows each, as the datasets 0, 1, ... of a group."""
+    """Write arrays with users' names, with `rows` rows each, as datasets 0, 1, ... of a group."""
     place = group.create_group(kind)
     for k, value in enumerate(values.values()):
         put(place, f"{k}", value.reshape(rows, -1 if value.size else 0), np.float64)
@@ -193,13 +193,13 @@ def put_named(group: Any, kind: str, rows: int, values: Mapping[str, Any], put: 
 def read_named(
     source: Source, group: Any, kind: str, rows: int, shapes: Iterable[tuple[str, tuple[int, ...]]]
 ) -> dict[str, Any]:
-    """The arrays that `put_named` wrote: so many rows of each shape."""
+    """Read the arrays written by `put_named`: names and shapes of their rows."""
     place = source.group(group, kind)
     return {name: Field(f"{k}", rows, x).read(source, place) for k, (name, x) in enumerate(shapes)}
 
 
 def read_times(source: Source, columns: Any) -> Any:
-    """The times of the records."""
+    """Read the times of the records."""
     t = source.reals(columns, "t")
     if not t.size or not (np.abs(t) <= LATEST).all():
         found = "others" if t.size else "none"
@@ -211,7 +211,7 @@ def read_times(source: Source, columns: Any) -> Any:
 
 
 def read_offset(source: Source, place: Any, n: int, count: int) -> Any:
-    """Where the parts of n records begin, in a table of `count` rows."""
+    """Read the offsets of n records in a table of `count` rows."""
     offset = Field("offset", n + 1, None, np.int64).read(source, place)
     if offset[0] != 0 or offset[-1] != count or (np.diff(offset) < 0).any():
         source.fail(f"{place.name}/offset", f"numbers that grow from 0 to {count}", "others")
@@ -219,7 +219,7 @@ def read_offset(source: Source, place: Any, n: int, count: int) -> Any:
 
 
 def read_events(source: Source, group: Any, about: About) -> tuple[Event, ...]:
-    """What happened within steps."""
+    """Read the events within steps."""
     place = source.group(group, "events")
     t = source.reals(place, "t")
     columns = [t.tolist()]
@@ -231,7 +231,7 @@ def read_events(source: Source, group: Any, about: About) -> tuple[Event, ...]:
 
 
 def put_events(group: Any, events: tuple[Event, ...], put: Any) -> dict[str, Any]:
-    """Write what happened within steps; what `about` says of it."""
+    """Write the events within steps; return their part of `about`."""
     kinds = sorted({event.kind for event in events})
     owners = sorted({event.interaction for event in events})
     place = group.create_group("events")
@@ -242,11 +242,11 @@ def put_events(group: Any, events: tuple[Event, ...], put: Any) -> dict[str, Any
 
 
 def read_verdicts(source: Source, columns: Any, n: int, relaxation: str) -> Any:
-    """Codes of the verdicts of the records; a file without them has flags `ok`: whether a step was missed."""
+    """Read the codes of the verdicts of the records; older files have flags `ok` instead."""
     if source.has(columns, "verdict"):
         return Field("verdict", n, None, np.int8, (0, len(Verdict) - 1)).read(source, columns)
     solved = np.full(n, Verdict.RELAXED.code if relaxation else Verdict.CERTIFIED.code)
-    solved[0] = Verdict.CERTIFIED.code  # no step led to the start
+    solved[0] = Verdict.CERTIFIED.code  # the start is not the result of a step
     ok = Field("ok", n, None, bool, (0, 1)).read(source, columns)
     codes = np.where(ok, solved, Verdict.MISSED.code).astype(np.int8)
     codes.flags.writeable = False

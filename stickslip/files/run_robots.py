@@ -1,9 +1,9 @@
-"""Robots in files of runs: what a run is read by, and the model as it was given, to go on with.
+"""Robots in files of runs: the data to read a run, and the model to continue it.
 
-Beside what a world has, `about` has the names of joints, sensors and inputs, and robot/coordinate_kind,
-coordinate_place, sensor_place and input_place are arrays, as `RobotModel` has them. The text `model` is JSON:
-the XML with the files that it includes, its assets in base64, restitution, laws of pairs and cone, and the
-world around it as files of models have it.
+In addition to the data of a world, `about` has the names of joints, sensors and inputs, and the arrays
+robot/coordinate_kind, coordinate_place, sensor_place and input_place are those of `RobotModel`. The text
+`model` is JSON: the XML with its included files, assets in base64, restitution, laws of pairs and cone, and
+the tree of the world around the robot.
 """
 
 import base64
@@ -28,19 +28,19 @@ from stickslip.state import ModelError
 
 FORMAT = "stickslip robot"
 MOST_ASSETS = 2**25
-"""Bytes of meshes and others that a file of a run takes."""
+"""Largest total size of meshes and other assets in the file of a run [bytes]."""
 
 
 def put_robot(group: Any, model: RobotModel) -> dict[str, Any]:
-    """Write the arrays of a robot; what `about` says of it."""
+    """Write the arrays of a robot; return its part of `about`."""
     place = group.create_group("robot")
-    told = {name: list(getattr(model, name)) for name in ("coordinates", "sensor_names", "input_names")}
-    parts.put_fields(place, _arrays(*map(len, told.values())), model, put_array)
-    return {**told, "sizes": list(model.sizes)}
+    names = {name: list(getattr(model, name)) for name in ("coordinates", "sensor_names", "input_names")}
+    parts.put_fields(place, _arrays(*map(len, names.values())), model, put_array)
+    return {**names, "sizes": list(model.sizes)}
 
 
 def read_robot(source: Source, group: Any, about: About, world: WorldModel) -> RobotModel:
-    """The robot in a group of a file, of which `world` has the bodies."""
+    """Read the robot in a group of a file; world: its bodies."""
     joints, sensors = about.get("coordinates", "texts"), about.get("sensor_names", "texts")
     inputs = about.get("input_names", "texts") if "input_names" in about.top else ()
     sizes = about.get("sizes", "counts")
@@ -61,7 +61,7 @@ def column_fields(model: RobotModel, n: int) -> list[Field]:
 
 
 def robot_text(robot: Robot, world: dict[str, Any] | None = None) -> str:
-    """JSON of a robot, with the tree of the world around it; a ModelError says why there is none."""
+    """Convert a robot, with the tree of the world around it, to JSON, or raise a ModelError."""
     source = robot.source
     if source is None:
         raise ModelError("the robot was loaded from an MjModel; load its file, text or MjSpec")
@@ -84,23 +84,23 @@ def robot_text(robot: Robot, world: dict[str, Any] | None = None) -> str:
 
 
 def is_robot(text: str) -> bool:
-    """Whether a text of a model is that of a robot."""
+    """Whether the text of a model is that of a robot."""
     return text.startswith('{"format": "' + FORMAT)
 
 
 def robot_in(text: str, path: Any) -> Robot:
-    """The robot of a text; a ModelError names the file and what is wrong."""
+    """Make the robot of a text; a ModelError names the file and the error."""
     try:
-        told = json.loads(text)
-        assets = {str(k): base64.b64decode(v, validate=True) for k, v in told["assets"].items()}
-        includes = {str(k): str(v).encode() for k, v in told["includes"].items()}
-        for one in (told["xml"], *map(bytes.decode, includes.values())):
-            reading.checked_text(str(one), f"{path}")
-        source = reading.Source(str(told["name"]), str(told["xml"]), str(told["kind"]), includes, assets)
-        world, laws = told.get("world"), told.get("laws")
+        data = json.loads(text)
+        assets = {str(k): base64.b64decode(v, validate=True) for k, v in data["assets"].items()}
+        includes = {str(k): str(v).encode() for k, v in data["includes"].items()}
+        for text_ in (data["xml"], *map(bytes.decode, includes.values())):
+            reading.checked_text(str(text_), f"{path}")
+        source = reading.Source(str(data["name"]), str(data["xml"]), str(data["kind"]), includes, assets)
+        world, laws = data.get("world"), data.get("laws")
         return Robot.of_source(
-            source, np.array(told["restitution"], float), np.array(told["limit_restitution"], float),
-            str(told["cone"]), None if laws is None else PairLaws.read(laws["kind"], laws["law"]),
+            source, np.array(data["restitution"], float), np.array(data["limit_restitution"], float),
+            str(data["cone"]), None if laws is None else PairLaws.read(laws["kind"], laws["law"]),
             None if world is None else _world(world, path),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError, AttributeError, binascii.Error, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""Rows of a run in an HDF5 file."""
+"""Store of the rows of a run in an HDF5 file."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from stickslip.state import IntArray
 
 
 class FileStore(Store):
-    """Rows in an HDF5 file, read when they are asked for."""
+    """Rows in an HDF5 file, read on demand."""
 
     def __init__(self, source: Source, group: Any, columns: dict[str, tuple[Any, Field]], n: int):
         self._source, self._group, self._columns, self._n = source, group, columns, n
@@ -21,8 +21,7 @@ class FileStore(Store):
         self._fields: dict[str, dict[str, tuple[Any, Field]]] = {}
 
     def add_table(self, table: str, fields: list[Field], group: str = "") -> None:
-        """Make a table known, which is in a group, of the same name unless given; its offsets are read and
-        checked at once."""
+        """Add a table, in a group of the same name by default; its offsets are read and checked."""
         place = self._source.group(self._group, group or table)
         count = self._source.shape(place, fields[0].name)[0]
         self._offsets[table] = parts.read_offset(self._source, place, self._n, count)
@@ -58,7 +57,7 @@ class FileStore(Store):
 
 
 def check_shapes(source: Source, fields: dict[str, tuple[Any, Field]], rows: int) -> None:
-    """Refuse datasets of other shapes than their fields."""
+    """Refuse datasets whose shapes differ from those of their fields."""
     for place, field in fields.values():
         if field.optional and not source.has(place, field.name):
             continue

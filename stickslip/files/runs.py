@@ -1,23 +1,24 @@
-"""Runs in HDF5, whatever the model: a group `stickslip_run` that says by itself what it holds.
+"""Runs of all models in HDF5: the group `stickslip_run`, which describes itself.
 
-    version (2), about (JSON: the model's names, scheme and options, solver, clock, counts, names and shapes
-    of memories, sensors and measures, notes, whether the run came to its end)
-    laws/k, or world/... and points/k     what the run is read and drawn by (`run_models`)
-    model                                 JSON: the model, as files of models have it, where it can be written
+    version (2), about (JSON: names in the model, scheme and options, solver, clock, counts, names and shapes
+    of memories, sensors and measures, notes, whether the run is complete)
+    laws/k, or world/... and points/k     data of the model to read and draw the run (`run_models`)
+    model                                 JSON of the model, as in model files, if it can be written
     columns/t, h, index, q, v, ...        one row per recorded instant, row 0 the start; `verdict` is 0
                                           certified, 1 relaxed, 2 missed
     sensors/k, inputs/k, measures/k, memory/k   in the order of their names in `about`, one row per instant;
-                                          memory of a world has one row, that of the end
-    contacts/offset, id, body, ...        of a world: those of record k are rows offset[k] to offset[k + 1]
-    memories/k/offset, value              of a world: the scheme's memory at every record, in the order of
-                                          names in `about`, as `simulation/world_memory.py` keeps it
+                                          memory of a world has one row, for the end
+    contacts/offset, id, body, ...        worlds: contacts of record k are rows offset[k] to offset[k + 1]
+    memories/k/offset, value              worlds: the scheme's memory at every record, in the order of names
+    in
+                                          `about`; see `simulation/world_memory.py`
     joints/offset, r, id                  impulses of joints, likewise; id: 7 joint + part
-    events/t, kind, interaction           kind and interaction as numbers into the lists of `about`
+    events/t, kind, interaction           kind and interaction as indices into the lists of `about`
 
-Numbers are stored as they are, so a run comes back bit for bit. A small file is read and checked whole; of a
-large one (`WHOLE`) columns are read when they are asked for, so that a run larger than the memory can be
-opened. A run that is being written, or whose writer was killed, is a journal (`journal`), which the functions
-here read as well. Files of version 1 are read by `old_runs`.
+Numbers are stored unchanged, so runs are preserved bit for bit. Small files are read and checked completely.
+Columns of large files (`WHOLE`) are read on demand, so that runs larger than the memory can be opened. A run
+that is being written, or whose writer was killed, is a journal (`journal`), which the functions of this
+module read, too. Files of version 1 are read by `old_runs`.
 """
 
 import json
@@ -63,19 +64,19 @@ from stickslip.state import IntArray
 
 ROOT, VERSION = "stickslip_run", 2
 ENDINGS = (".hdf5", ".h5")
-"""Endings of the names of files of runs."""
+"""Suffixes of files of runs."""
 WHOLE = 2**26
-"""A file that is larger is not read whole [bytes]."""
+"""Size above which files are not read completely [bytes]."""
 BLOCK = 2**24
-"""So much of a run is written at a time, about [bytes]."""
+"""Approximate size of blocks of records that are written at once [bytes]."""
 FILE_NAMES = {"verdicts": "verdict"}
-"""Columns that have another name in files."""
+"""Columns with another name in files."""
 NAMED = ("sensors", "inputs", "measures", "memory")
-"""Columns with names of the user's or of the scheme's."""
+"""Groups of columns whose names come from the user or the scheme."""
 
 
 def write_trajectory(path: str | PathLike[str], run: Trajectory) -> None:
-    """Write a run; the file appears whole or not at all, and the same one gives the same bytes."""
+    """Write a run atomically; the same run gives the same bytes."""
     place = checked_path(path)
     if run_size(run) <= BLOCK:
         replace_file(place, trajectory_content(run))
@@ -85,7 +86,7 @@ def write_trajectory(path: str | PathLike[str], run: Trajectory) -> None:
 
 
 def trajectory_content(run: Trajectory) -> bytes:
-    """The bytes of the file of a run, made in memory."""
+    """Return the bytes of the file of a run, made in memory."""
     return hdf5_content(lambda root: _fill(root.create_group(ROOT), run))
 
 
@@ -117,7 +118,7 @@ def read_trajectory(path: str | PathLike[str]) -> Trajectory:
 
 
 def trajectory_in(path: Path, content: bytes) -> Trajectory:
-    """The run in `content`, the bytes of the HDF5 file `path`, checked and read whole."""
+    """Read and check the whole run in `content`, the bytes of the HDF5 file `path`."""
     if not content.startswith(SIGNATURE):
         raise FormatError.at(path, "the file", "an HDF5 file", "something else")
     with Source(path, content) as source:
@@ -131,13 +132,13 @@ def trajectory_in(path: Path, content: bytes) -> Trajectory:
 
 
 def is_trajectory(path: str | PathLike[str]) -> bool:
-    """Whether a file says that it holds a run; what is wrong with it is for the reader to tell."""
+    """Whether a file is that of a run; its content is not checked."""
     place = Path(path)
     return has_root(place, ROOT, *OLD_ROOTS) or (place.is_file() and file_start(place).startswith(JOURNAL))
 
 
 def has_root(path: Path, *roots: str) -> bool:
-    """Whether a file is HDF5 and has one of these groups in its root."""
+    """Whether a file is HDF5 with one of these groups in its root."""
     try:
         if not file_start(path).startswith(SIGNATURE):
             return False
@@ -149,7 +150,7 @@ def has_root(path: Path, *roots: str) -> bool:
 
 
 def file_start(path: Path) -> bytes:
-    """The first bytes of a regular file; of a file that is none, what `file_content` says."""
+    """Read the first bytes of a regular file; for others `file_content` raises the error."""
     if not path.is_file():
         return file_content(path)
     try:
@@ -160,7 +161,7 @@ def file_start(path: Path) -> bytes:
 
 
 def checked_path(path: str | PathLike[str]) -> Path:
-    """A place for a run, by its ending."""
+    """Return the path of a run; raise a FormatError for other suffixes."""
     place = Path(path)
     if place.suffix.lower() not in ENDINGS:
         wanted = "one that ends in " + ", ".join(ENDINGS)
@@ -169,7 +170,7 @@ def checked_path(path: str | PathLike[str]) -> Path:
 
 
 def run_size(run: Trajectory) -> int:
-    """Of its columns and tables, about [bytes]."""
+    """Approximate size of the columns and tables of a run [bytes]."""
     total = len(run) * sum(run.store.size(name) for name in run.store.names)
     for table, names in run.store.tables.items():
         count = int(run.store.offset(table)[-1])
@@ -177,29 +178,28 @@ def run_size(run: Trajectory) -> int:
     return total
 
 
-def file_rows(run: Trajectory, told: bool) -> Rows:
-    """The rows of a run as files have them, with energies; told: with the impulses that it tells, which are
-    chosen now, and not those that were recorded."""
+def file_rows(run: Trajectory, chosen: bool) -> Rows:
+    """Rows of a run as in files, with energies; chosen: with impulses chosen on demand, not recorded ones."""
     fields = column_fields(run.model, len(run))
     columns: dict[str, Any] = {one.name: getattr(run, one.name) for one in fields if one.name != "r"}
     columns |= {"index": run.index, "verdicts": run.verdicts}
     for kind in NAMED:
         columns |= {x: run.column(x) for x in run.store.names if x.startswith(f"{kind}/")}
     if isinstance(run.model, Model):
-        chosen = ("r", "choice")
-        return Rows(columns | {name: run.column(name) if told else run.recorded(name) for name in chosen})
-    contacts, joint_r = (run.contacts, run.joint_r) if told else (run.raw_contacts, run.raw_joint_r)
+        names = ("r", "choice")
+        return Rows(columns | {name: run.column(name) if chosen else run.recorded(name) for name in names})
+    contacts, joint_r = (run.contacts, run.joint_r) if chosen else (run.raw_contacts, run.raw_joint_r)
     table = {one.name: getattr(contacts, one.name) for one in contact_fields(None, len(run.model))}
     joints = {"r": joint_r, "id": run.joint_id}
     return Rows(columns, {
         "contacts": Table(np.diff(contacts.offset), table),
         "joints": Table(np.diff(run.joint_offset), joints),
-        **stored_tables(run, told and run.forces == "least"),
+        **stored_tables(run, chosen and run.forces == "least"),
     })  # fmt: skip
 
 
 def static_facts(run: Trajectory) -> dict[str, Any]:
-    """What `about` says of a run that does not change while it goes on."""
+    """Part of `about` that is constant during a run."""
     return {
         "scheme": run.scheme, "scheme_options": run.scheme_options, "solver": run.solver,
         "tolerance": run.tolerance, "forces": run.forces, **run.clock.facts,
@@ -210,14 +210,16 @@ def put_head(group: Any, facts: Mapping[str, Any], model: Model | WorldModel) ->
     """Write the version, the text `about` and the model."""
     put_array(group, "version", [VERSION], np.int32)
     own = put_model(group, model)
-    # What is no JSON (a scheme of the user's own may have any option) is kept as text.
+    # Values that are not JSON (options of users' schemes may be any object) are written as text.
     put_text(group, "about", json.dumps({**facts, **own}, default=repr))
 
 
-def declare(group: Any, run: Trajectory, told: bool) -> dict[str, Any]:
-    """Write all of a run into a group but the numbers of its records. Their datasets, which have their places
-    in the file and are still to be filled, by name: columns of `file_rows`, `table/column` of its tables."""
-    n, first = len(run), file_rows(run[:1], told)
+def declare(group: Any, run: Trajectory, chosen: bool) -> dict[str, Any]:
+    """Write a run to a group without the numbers of its records; return their allocated datasets by name.
+
+    Names are those of the columns of `file_rows`, and `table/column` for its tables; see `fill`.
+    """
+    n, first = len(run), file_rows(run[:1], chosen)
     memories = [name for name in first.tables if name.startswith(PREFIX)]
     names = {kind: [x for x in first.columns if x.startswith(f"{kind}/")] for kind in NAMED}
     last = {} if names["memory"] else run.memory
@@ -226,7 +228,7 @@ def declare(group: Any, run: Trajectory, told: bool) -> dict[str, Any]:
         "notes": list(run.notes), "complete": run.complete, "memory_at_end": not names["memory"],
     }  # fmt: skip
     facts |= {kind: _shapes(first, names[kind]) for kind in NAMED}
-    if run.choose is not None and not told:
+    if run.choose is not None and not chosen:
         facts["pending"] = True
     facts["memory"] += [{"name": name, "shape": list(x.shape)} for name, x in last.items()]
     if run.until is not None and not run.complete:
@@ -237,45 +239,45 @@ def declare(group: Any, run: Trajectory, told: bool) -> dict[str, Any]:
     put_head(group, facts, run.model)
     places = {name: group.create_group(name) for name in ("columns", *NAMED)}
     for name in first.tables:
-        own = f"{PREFIX}{memories.index(name)}" if name in memories else name
-        places[name] = group.create_group(own)
-    found: dict[str, Any] = {}
+        table_name = f"{PREFIX}{memories.index(name)}" if name in memories else name
+        places[name] = group.create_group(table_name)
+    datasets: dict[str, Any] = {}
     for name, column in first.columns.items():
         kind = name.split("/", 1)[0]
         if kind in NAMED:
-            found[name] = put_place(places[kind], f"{names[kind].index(name)}", n, column)
+            datasets[name] = put_place(places[kind], f"{names[kind].index(name)}", n, column)
         else:
-            found[name] = put_place(places["columns"], FILE_NAMES.get(name, name), n, column)
+            datasets[name] = put_place(places["columns"], FILE_NAMES.get(name, name), n, column)
     for table, part in first.tables.items():
-        offset = np.cumsum(np.concatenate([[0], _counts(run, table, told)]))
+        offset = np.cumsum(np.concatenate([[0], _counts(run, table, chosen)]))
         put_array(places[table], "offset", offset, np.int64)
         for name, column in part.columns.items():
-            found[f"{table}/{name}"] = put_place(places[table], name, int(offset[-1]), column)
+            datasets[f"{table}/{name}"] = put_place(places[table], name, int(offset[-1]), column)
     for k, value in enumerate(last.values()):
         put_array(places["memory"], f"{k}", value.reshape(1, -1 if value.size else 0), np.float64)
-    return found
+    return datasets
 
 
 def _fill(group: Any, run: Trajectory) -> None:
-    """Write a run into a group, with the impulses that it tells."""
-    fill(declare(group, run, told=True), run, told=True)
+    """Write a run to a group, with the impulses chosen on demand."""
+    fill(declare(group, run, chosen=True), run, chosen=True)
 
 
-def fill(datasets: dict[str, Any], run: Trajectory, told: bool) -> None:
-    """Write the numbers of the records of a run, a block of records at a time."""
-    done = dict.fromkeys(datasets, 0)
+def fill(datasets: dict[str, Any], run: Trajectory, chosen: bool) -> None:
+    """Write the numbers of the records of a run to the datasets of `declare`, by blocks of records."""
+    counts = dict.fromkeys(datasets, 0)
     for part in blocks(run):
-        rows = file_rows(part, told)
+        rows = file_rows(part, chosen)
         arrays = {f"{x}/{name}": y for x, table in rows.tables.items() for name, y in table.columns.items()}
         for name, array in (rows.columns | arrays).items():
-            start, done[name] = done[name], done[name] + len(array)
+            start, counts[name] = counts[name], counts[name] + len(array)
             if len(array):
-                datasets[name][start : done[name]] = _flat(array)
+                datasets[name][start : counts[name]] = _flat(array)
 
 
-def _counts(run: Trajectory, table: str, told: bool) -> IntArray:
-    """How many entries each record has in a table of `file_rows` [-], shape (n,)."""
-    if table.startswith(PREFIX) and told:
+def _counts(run: Trajectory, table: str, chosen: bool) -> IntArray:
+    """Number of entries of each record in a table of `file_rows` [-], shape (n,)."""
+    if table.startswith(PREFIX) and chosen:
         light = run.with_columns(contacts=run.raw_contacts)
         return stored_tables(light, run.forces == "least")[table].counts
     counts = np.diff(run.store.offset(table))
@@ -283,7 +285,7 @@ def _counts(run: Trajectory, table: str, told: bool) -> IntArray:
 
 
 def blocks(run: Trajectory) -> Iterator[Trajectory]:
-    """The records of a run, some at a time."""
+    """Yield the records of a run in blocks."""
     size = max(1, BLOCK * len(run) // max(1, run_size(run)))
     for a in range(0, len(run), size):
         yield run[a : a + size]
@@ -294,27 +296,27 @@ def _shapes(rows: Rows, names: list[str]) -> list[dict[str, Any]]:
 
 
 def _flat(part: Any) -> Any:
-    """Rows without axes of their own."""
+    """Flatten the rows of an array."""
     return part if part.ndim == 1 else part.reshape(len(part), int(np.prod(part.shape[1:])))
 
 
 def read_head(source: Source, group: Any) -> tuple[About, Model | WorldModel]:
-    """The text `about` and the model in a group of a file."""
+    """Read the text `about` and the model in a group of a file."""
     about = About(source, group, VERSION)
     return about, read_model(source, group, about)
 
 
 def fields_of(model: Model | WorldModel, n: int) -> list[Field]:
-    """Columns of numbers of n records that every run of a model has."""
-    found = column_fields(model, n)
-    found.append(Field("index", n, None, np.int64, (-1, MOST_INDEX)))
+    """Numeric columns of n records that every run of a model has."""
+    columns = column_fields(model, n)
+    columns.append(Field("index", n, None, np.int64, (-1, MOST_INDEX)))
     if isinstance(model, Model):
-        found.append(Field("choice", n, (model.sizes[-1],), np.int64, CHOSEN))
-    return found
+        columns.append(Field("choice", n, (model.sizes[-1],), np.int64, CHOSEN))
+    return columns
 
 
 def _read(source: Source) -> Trajectory:
-    """The run in an open file, which stays open: columns are read when they are asked for."""
+    """Read the run in an open file, which stays open, as columns are read on demand."""
     group = source.group(source.root, ROOT)
     about, model = read_head(source, group)
     place = source.group(group, "columns")
@@ -325,7 +327,9 @@ def _read(source: Source) -> Trajectory:
     for kind in NAMED:
         if kind == "memory" and at_end:
             continue
-        shapes = [] if kind == "inputs" and kind not in about.top else about.shapes(kind)  # of older files
+        shapes = (
+            [] if kind == "inputs" and kind not in about.top else about.shapes(kind)
+        )  # older files have no inputs
         own = source.group(group, kind) if shapes else None
         for k, (name, shape) in enumerate(shapes):
             columns[f"{kind}/{name}"] = own, Field(f"{k}", n, shape)
@@ -350,7 +354,7 @@ def _read(source: Source) -> Trajectory:
 
 
 def with_forces(run: Trajectory, about: About) -> Trajectory:
-    """A run from a file, which chooses impulses that were left to be chosen when they are asked for."""
+    """Set the function that chooses the impulses of a run on demand, if the file leaves the choice open."""
     if "pending" not in about.top or not about.get("pending", "flag"):
         return run
     kind = WrittenForces if isinstance(run.model, Model) else WorldForces
@@ -358,14 +362,14 @@ def with_forces(run: Trajectory, about: About) -> Trajectory:
 
 
 def can_wait(run: Trajectory, base: Trajectory | None) -> bool:
-    """Whether a reader of the file of a run, which goes on from another, can choose its impulses."""
+    """Whether readers of the file of a run can choose its impulses; base: the run that is continued."""
     if run.choose is None or not StoredModel.of(run.model.source).text:
         return False
     if base is not None and base.choose is None and not run.of_world:
-        return False  # systems have all of them chosen, or none
+        return False  # runs of systems have all impulses chosen or none
     return bool(import_module("stickslip.runs").is_known(run))
 
 
 def _loaded(run: Trajectory) -> Trajectory:
-    """The run with all of its rows in memory."""
+    """Load all rows of a run into memory."""
     return replace(run, store=MemoryStore(run.store.rows(0, len(run))))

@@ -1,4 +1,4 @@
-"""The public verbs `save` and `load`: models in files of their own, and in files of runs."""
+"""The public functions `save` and `load` for model files and files of runs."""
 
 from collections.abc import Callable, Mapping
 from os import PathLike

@@ -1,8 +1,8 @@
-"""A text file as a row of words, read once and never beyond its end.
+"""Read a text file as a sequence of words.
 
-The text is split in one go and runs of numbers are converted in one go, so reading costs memory in
-proportion to the file and no Python loop over numbers. Every count is compared with the words that
-are left before anything of that size is made.
+The text is split at once, and sequences of numbers are converted at once, so that the memory is proportional
+to the size of the file and no Python loop runs over numbers. Every count is compared with the number of
+remaining words before anything of that size is allocated.
 """
 
 from collections.abc import Callable
@@ -14,11 +14,11 @@ from stickslip.files.errors import shown
 from stickslip.problem.checks import Array, IntArray
 
 DIGITS = 18
-"""Longest integer taken: it fits int64, and no file has more of anything."""
+"""Largest number of digits of an integer, which fits into int64."""
 
 
-class Misread(Exception):  # noqa: N818  (never leaves the room: it becomes a FormatError)
-    """A word that is not what the format asks for; `ended` if the file is only too short."""
+class Misread(Exception):  # noqa: N818  (internal: it becomes a FormatError)
+    """A word does not agree with the format; ended: the file is only too short."""
 
     def __init__(self, token: int, expected: str, found: str, *, ended: bool = False):
         super().__init__(expected, found)
@@ -26,12 +26,12 @@ class Misread(Exception):  # noqa: N818  (never leaves the room: it becomes a Fo
 
 
 class Tokens:
-    """The words of a text, and how far they have been read."""
+    """The words of a text, and the reading position."""
 
     def __init__(self, data: bytes):
         self._data = data
         self._words = data.split()
-        self._underscored = b"_" in data  # Python would take 1_000 for a number
+        self._underscored = b"_" in data  # Python accepts 1_000 as a number
         self.at = 0
 
     def __len__(self) -> int:
@@ -39,43 +39,43 @@ class Tokens:
 
     @property
     def left(self) -> int:
-        """Number of words not yet read."""
+        """Number of remaining words."""
         return len(self._words) - self.at
 
     def fail(self, expected: str, found: str, at: int | None = None) -> NoReturn:
-        """Stop at the word of index `at`, otherwise at the last one read."""
+        """Raise a Misread at the word `at`, by default the last one read."""
         raise Misread(self.at - 1 if at is None else at, expected, found)
 
     def need(self, count: int, what: str) -> None:
-        """Refuse to go on unless `count` words are left."""
+        """Raise a Misread unless `count` words are left."""
         if count > self.left:
             wanted = f"{count} word{'s' * (count != 1)} for {what}"
             raise Misread(self.at, wanted, f"only {self.left} left of {len(self)}", ended=True)
 
     def peek(self) -> bytes:
-        """The next word, empty at the end."""
+        """Return the next word without reading it; empty at the end."""
         return self._words[self.at] if self.left else b""
 
     def word(self, what: str) -> bytes:
-        """The next word."""
+        """Read the next word."""
         self.need(1, what)
         self.at += 1
         return self._words[self.at - 1]
 
     def words(self, count: int, what: str) -> list[bytes]:
-        """The next `count` words."""
+        """Read the next `count` words."""
         self.need(count, what)
         self.at += count
         return self._words[self.at - count : self.at]
 
     def literal(self, expected: bytes, what: str) -> None:
-        """The next word, which must be `expected`."""
+        """Read the next word, which must be `expected`."""
         word = self.word(what)
         if word != expected:
             self.fail(f"the word {shown(expected)} of {what}", shown(word))
 
     def integer(self, what: str, low: int = 0, high: int | None = None) -> int:
-        """The next word as an integer in [low, high], written without point or exponent."""
+        """Read an integer in [low, high], written without point or exponent."""
         word = self.word(what)
         value = plain_integer(word)
         if value is None:
@@ -86,7 +86,7 @@ class Tokens:
         return value
 
     def dimension(self, what: str) -> int:
-        """The next word as a size. Each size is also the length of some vector of the file."""
+        """Read a size, which cannot exceed the number of words, as each size is the length of some vector."""
         value = self.integer(what)
         if value > len(self):
             found = f"{value} in a file of {len(self)} words"
@@ -94,19 +94,19 @@ class Tokens:
         return value
 
     def integers(self, count: int, what: str) -> IntArray:
-        """The next `count` words as integers that are not negative, shape (count,)."""
+        """Read `count` non-negative integers, shape (count,)."""
         start = self.at
         return self.to_integers(self.words(count, what), what, lambda k: start + k)
 
     def reals(self, count: int, what: str) -> Array:
-        """The next `count` words as numbers, shape (count,); nan and inf are left to the checks."""
+        """Read `count` numbers, shape (count,); NaN and inf are accepted here and checked later."""
         start = self.at
         return self.to_reals(self.words(count, what), what, lambda k: start + k)
 
     def to_integers(
         self, words: list[bytes], what: str, place: Callable[[int], int], below: int | None = None
     ) -> IntArray:
-        """`words` as integers from 0 to `below`; `place(k)` is where the k-th stands in the file."""
+        """Convert words to integers from 0 to below `below`; place(k): index of the k-th word in the file."""
         if not all(map(bytes.isdigit, words)) or max(map(len, words), default=0) > DIGITS:
             k = next(k for k, word in enumerate(words) if not word.isdigit() or len(word) > DIGITS)
             self.fail(f"{what}, an integer that is not negative", shown(words[k]), place(k))
@@ -117,7 +117,7 @@ class Tokens:
         return values
 
     def to_reals(self, words: list[bytes], what: str, place: Callable[[int], int]) -> Array:
-        """`words` as numbers; `place(k)` is where the k-th of them stands in the file."""
+        """Convert words to numbers; place(k): index of the k-th word in the file."""
         try:
             if self._underscored and any(b"_" in word for word in words):
                 raise ValueError
@@ -127,13 +127,13 @@ class Tokens:
         self.fail(f"{what}, a number", shown(words[k]), place(k))
 
     def rest(self) -> str:
-        """The text that is left, as it stands in the file."""
+        """Return the remaining text, unchanged."""
         if not self.left:
             return ""
         return self._tail(self.at).decode("utf-8", "backslashreplace").strip()
 
     def place(self, token: int) -> str:
-        """«line 3, word 17» (both counted from 1) for the word of that index."""
+        """Describe the position of a word: "line 3, word 17", both counted from 1."""
         if token >= len(self):
             return f"end of file, after word {len(self)}"
         before = len(self._data) - len(self._tail(token))
@@ -145,7 +145,7 @@ class Tokens:
 
 
 def plain_integer(word: bytes) -> int | None:
-    """`word` as an integer, None unless it is only digits with at most one sign."""
+    """Convert a word of digits with at most one sign to an integer; None for others."""
     digits = word[1:] if word[:1] in (b"+", b"-") else word
     return int(word) if digits.isdigit() and len(digits) <= DIGITS else None
 

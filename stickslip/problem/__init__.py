@@ -1,4 +1,4 @@
-"""The door: contact problems as values, their answers, and the judge."""
+"""Contact problems, complementarity problems and cone programs, their solutions, and the judge."""
 
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,7 @@
 """BoxProblem: -(A z + b) in the normal cone of [lower, upper] at z.
 
-A bound that is infinite on both sides makes an equation, (0, inf) a complementarity, a finite
-interval a relay: LCP, mixed LCP and relay are one problem.
+An unknown without bounds has an equation, (0, inf) gives a complementarity condition, a finite interval a
+relay: LCP, mixed LCP and relay are special cases.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from stickslip.problem.checks import Array, ProblemError, finite, flat, floats, 
 from stickslip.problem.operator import row_by_row
 
 DENSE, SPARSE = 300, 30
-"""Unknowns up to which kernels take A row by row, where it is an array and where it is a SciPy matrix."""
+"""Number of unknowns up to which kernels use dense rows of A, for an array and for a SciPy matrix."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,7 +32,7 @@ class BoxProblem:
     """
 
     A: np.ndarray | sp.csr_array
-    """Matrix, any sign, symmetric or not [any unit], shape (n, n); an array or a SciPy matrix."""
+    """Matrix, possibly indefinite and unsymmetric [any unit], shape (n, n); an array or a SciPy matrix."""
     b: Array
     """Constant term [unit of A z], shape (n,)."""
     lower: Array
@@ -70,7 +70,7 @@ class BoxProblem:
 
     @cached_property
     def rows(self) -> Array | None:
-        """A row by row as kernels take it [any unit], shape (n n,); None where it is large."""
+        """A as a flat array of its rows, for kernels [any unit], shape (n n,); None if it is large."""
         A: Any = self.A
         if sp.issparse(A):
             return row_by_row(A.toarray()) if self.size <= SPARSE else None
@@ -86,7 +86,7 @@ class BoxProblem:
         return "mlcp" if (free | positive).all() else "box"
 
     def value(self, z: ArrayLike) -> Array:
-        """w = A z + b, shape (n,)."""
+        """Return w = A z + b, shape (n,)."""
         return self.A @ flat("z", z, self.size) + self.b
 
     def __repr__(self) -> str:

@@ -1,29 +1,28 @@
 """Certificates of infeasibility: velocities that no impulse can make admissible.
 
-Whatever its friction, a solution has u_N >= 0 at contacts, u >= 0 at nonnegative blocks, u = 0 at free
-ones; an interval that is open upwards has u >= 0, one that is open downwards u <= 0. So y·u >= 0 for
-every y that is a direction in which r may grow without end (a recession direction of K) and has no
-tangential component. If, on the other hand,
+Whatever its friction, a solution has u_N >= 0 at contacts, u >= 0 at nonnegative blocks and u = 0 at free
+ones. An interval without upper bound has u >= 0, one without lower bound u <= 0. So y·u >= 0 for
+every recession direction y of K without tangential components. If, however,
 
     sigma_K(W'y) + y·u_free < 0,      sigma_K(g) = max of g·r over r in K,
 
-then y·u = (W'y)·r + y·u_free < 0 for every r in K: there is no solution (Farkas). Over cones sigma_K is
-0 where -W'y lies in K* and infinite elsewhere; an interval adds what its bounds give. If W is symmetric
-and positive semidefinite this can only be with W y = 0: normal impulses in equilibrium by themselves
-against contacts that close, as a body between closing walls. Otherwise it also covers Painlevé's rod.
+then y·u = (W'y)·r + y·u_free < 0 for every r in K: there is no solution (Farkas). For cones sigma_K is
+0 if -W'y lies in K* and infinite otherwise; intervals add the terms of their finite bounds. If W is symmetric
+positive semidefinite, the condition requires W y = 0: self-equilibrated normal impulses at contacts that
+close, as for a body between closing walls. Otherwise it also covers Painlevé's rod.
 
 In floating point -W'y misses K* by some distance e. Then any solution has
 
     |r| >= -(sigma + y·u_free) / e,
 
-in the norm sum r²/(rho l²) [J] with the scales rho, l of `natural_scaled`; all rounding of the check
-counts as part of e. The certificate is accepted when that is `BEYOND` times the impulse that u_free
-asks for. For a GlobalProblem the same without the mass matrix: with H y + G z = 0, y·u = y·u_bias +
-z·g_bias whatever v is, and up to rounding any solution has a velocity v at least so many times larger
-than v_free.
+in the norm sum r²/(rho l²) [J] with the scales rho, l of `natural_scaled`; e includes all rounding errors of
+the check. The certificate is accepted if this bound is at least `BEYOND` times the impulse that corresponds
+to u_free. A GlobalProblem is treated in the same way without the mass matrix: with H y + G z = 0, y·u =
+y·u_bias + z·g_bias for every v, and up to rounding any solution has a velocity v larger than v_free by that
+factor.
 
-Where there is no friction a second proof is possible: all complementary bases fail (`problem/exhaustion.py`).
-Such a certificate holds their number only, and is checked by examining them again.
+Without friction a second proof is possible: all complementary bases fail (`problem/exhaustion.py`). Such a
+certificate stores only their number, and is checked by examining all bases again.
 """
 
 from dataclasses import dataclass, field
@@ -41,25 +40,25 @@ from stickslip.problem.residuals import delassus_diagonal, metric
 from stickslip.problem.sets import ProductSet, interval
 
 BEYOND = 1e10
-"""A solution is ruled out when it needs this many times the natural impulse: u_free would then be
-lost below 1e-10 of W r, the finest tolerance at which problems are solved."""
+"""A solution is excluded if it needs at least this many times the natural impulse: u_free would be below
+1e-10 of W r, the finest tolerance at which problems are solved."""
 EXHAUSTED = 1e-8
-"""Tolerance at which a point would be a solution when bases are examined again."""
+"""Tolerance of solutions when all bases are examined again."""
 
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """Proof that a problem has no solution: weights of velocities whose sum closes for all impulses.
+    """Proof that a problem has no solution: weights of velocities whose weighted sum closes for all impulses.
 
     `check_certificate` verifies it.
     """
 
     y: Array
-    """Weights of the contact velocities, impulses in equilibrium [N s], shape (n,)."""
+    """Weights of the contact velocities: self-equilibrated impulses [N s], shape (n,)."""
     z: Array = field(default_factory=lambda: np.zeros(0))
     """Weights of the joint velocities of a GlobalProblem [N s], shape (p,)."""
     bases: int = 0
-    """Complementary bases that all fail, where that is the proof; the weights are then of no meaning."""
+    """Number of complementary bases, if the proof is that all fail; y and z then have no meaning."""
 
     def __post_init__(self) -> None:
         for name in ("y", "z"):
@@ -70,22 +69,22 @@ class Certificate:
 
 @dataclass(frozen=True, slots=True)
 class CertificateCheck:
-    """What the door says of a certificate."""
+    """Result of the check of a certificate."""
 
     closing: float
-    """Closing that no impulse changes, -(sigma + y·u_free) over |y| |u_free| [-]; <= 0 proves nothing."""
+    """Closing that no impulse prevents, -(sigma + y·u_free) over |y| |u_free| [-]; <= 0 proves nothing."""
     beyond: float
-    """How many times the natural impulse (velocity for global problems) a solution needs at least [-]."""
+    """Smallest size of a solution in units of the natural impulse (velocity for global problems) [-]."""
     contacts: tuple[int, ...] = ()
-    """Blocks that take part, by index; components of a BoxProblem."""
+    """Indices of the blocks with nonzero weight; components of a BoxProblem."""
     refused: str = ""
-    """Why y is no certificate at all, where it is not."""
+    """Reason why y is not a certificate; empty if it is."""
     bases: int = 0
-    """Complementary bases that were examined again and fail, all of them, where that is the proof."""
+    """Number of complementary bases that were examined again and all fail, if that is the proof."""
 
     @property
     def accepted(self) -> bool:
-        """Whether this proves that there is no solution, up to rounding of the data."""
+        """Whether the certificate proves that there is no solution, up to rounding of the data."""
         return not self.refused and (self.bases > 0 or (self.closing > 0.0 and self.beyond >= BEYOND))
 
     def __str__(self) -> str:
@@ -105,16 +104,16 @@ class CertificateCheck:
 
 @dataclass(frozen=True, slots=True)
 class EnergyUnits:
-    """Contact vectors in units of square roots of energy, in which W has about unit diagonal."""
+    """Contact vectors in units of square roots of energy, in which W has approximately unit diagonal."""
 
     scale: Array
-    """sqrt(rho) l: u times it and r over it are in sqrt(J) [sqrt(kg), sqrt(kg) m], shape (n,)."""
+    """sqrt(rho) l: u times it, and r divided by it, are in sqrt(J) [sqrt(kg), sqrt(kg) m], shape (n,)."""
     K: ProductSet
-    """The set of r / scale."""
+    """Set of r / scale."""
 
 
 def energy_units(K: ProductSet, diagonal: Array) -> EnergyUnits:
-    """Units of energy from the diagonal of W [1/kg]."""
+    """Return the units of energy from the diagonal of W [1/kg]."""
     scales = metric(K, diagonal)
     root = np.sqrt(scales.rho)
     scaled = ProductSet(
@@ -124,9 +123,9 @@ def energy_units(K: ProductSet, diagonal: Array) -> EnergyUnits:
 
 
 def weight_bounds(K: ProductSet) -> tuple[Array, Array]:
-    """Smallest and largest admissible weight of each component: 0, or infinite [N s], shape (n,) each.
+    """Return the smallest and largest admissible weight of each component: 0 or infinite, shape (n,) each.
 
-    Directions in which r may grow without end, without those of friction.
+    They describe the recession directions of K without tangential components.
     """
     low, high = np.zeros(K.size), np.zeros(K.size)
     first, sizes = K.offset[:-1], np.diff(K.offset)
@@ -151,29 +150,31 @@ def check_certificate(
         K, rows = problem.K, problem.g_bias.size if isinstance(problem, GlobalProblem) else 0
     y = flat("y of the certificate", certificate.y, K.size)
     z = flat("z of the certificate", certificate.z if certificate.z.size else np.zeros(rows), rows)
-    taking = tuple(np.unique(K.owner[np.flatnonzero(y)]).tolist())
+    # 1. Admissible weights.
+    involved = tuple(np.unique(K.owner[np.flatnonzero(y)]).tolist())
     low, high = weight_bounds(K)
     wrong = np.flatnonzero((y < low) | (y > high))
     if wrong.size:
         i = int(K.owner[wrong[0]])
         why = f"block {i} ({K.kind_name(i)}) has a weight of the wrong sign, or a tangential one"
-        return CertificateCheck(0.0, 0.0, taking, why)
-    with np.errstate(all="ignore"):  # what overflows is refused
+        return CertificateCheck(0.0, 0.0, involved, why)
+    # 2. Closing for all impulses, and the size that a solution would need (module docstring).
+    with np.errstate(all="ignore"):  # overflow is rejected below
         if isinstance(problem, GlobalProblem):
-            closing, missed, size, weight = _global_terms(problem, y, z)
+            closing, violation, size, weight = _global_terms(problem, y, z)
         else:
             if isinstance(problem, ContactProblem):
                 W, u_free = problem.W, problem.u_free
-            closing, missed, size, weight = _local_terms(K, W, u_free, y)
+            closing, violation, size, weight = _local_terms(K, W, u_free, y)
         share = closing / (weight * size) if weight * size > 0.0 else np.sign(closing)
-        beyond = np.inf if missed == 0.0 else closing / (missed * size)
-    if not np.isfinite(closing) or np.isnan(beyond) or not np.isfinite(missed):
-        return CertificateCheck(0.0, 0.0, taking, "numbers overflow in the check")
-    return CertificateCheck(float(share), max(0.0, float(beyond)), taking)
+        beyond = np.inf if violation == 0.0 else closing / (violation * size)
+    if not np.isfinite(closing) or np.isnan(beyond) or not np.isfinite(violation):
+        return CertificateCheck(0.0, 0.0, involved, "numbers overflow in the check")
+    return CertificateCheck(float(share), max(0.0, float(beyond)), involved)
 
 
 def _check_bases(problem: ContactProblem | GlobalProblem | BoxProblem, bases: int) -> CertificateCheck:
-    """All bases of a problem without friction, examined again."""
+    """Examine all bases of a problem without friction again."""
     if isinstance(problem, ContactProblem) and not problem.K.group_size.size:
         K, sizes = problem.K, np.diff(problem.K.offset)
         lower, upper = np.repeat(K.lower, sizes), np.repeat(K.upper, sizes)
@@ -186,19 +187,19 @@ def _check_bases(problem: ContactProblem | GlobalProblem | BoxProblem, bases: in
         return CertificateCheck(
             0.0, 0.0, (), f"there are {count_bases(problem)} complementary bases, not {bases}"
         )
-    found = exhaust(problem, EXHAUSTED, bases, first=True)
-    if not found.proves_none:
+    result = exhaust(problem, EXHAUSTED, bases, first=True)
+    if not result.proves_none:
         why = (
             "one of the complementary bases gives a solution"
-            if found.solutions
-            else (f"rounding leaves {found.undecided} of {bases} complementary bases undecided")
+            if result.solutions
+            else (f"rounding leaves {result.undecided} of {bases} complementary bases undecided")
         )
         return CertificateCheck(0.0, 0.0, (), why)
     return CertificateCheck(0.0, 0.0, (), "", bases)
 
 
 def _local_terms(K: ProductSet, W: Delassus, u_free: Array, y: Array) -> tuple[float, float, float, float]:
-    """Closing [J], distance of -W'y to K*, size of u_free and of y [sqrt(J)], rounding included."""
+    """Return closing [J], distance of -W'y to K*, sizes of u_free and of y [sqrt(J)], with rounding."""
     units = energy_units(K, W.diagonal())
     scale = units.scale
     unit = _rounding(2 * W.rows.shape[2] if isinstance(W, BodyDelassus) else 0, y)
@@ -213,7 +214,7 @@ def _local_terms(K: ProductSet, W: Delassus, u_free: Array, y: Array) -> tuple[f
 
 
 def _support(K: ProductSet, g: Array, rounding: Array) -> tuple[float, float]:
-    """What the finite bounds of intervals add to sigma_K(g) at most, and the size of those bounds."""
+    """Return the contribution of finite interval bounds to sigma_K(g), and the size of those bounds."""
     blocks = np.flatnonzero(K.kind == cones.INTERVAL)
     g, rounding = g[K.offset[blocks]], rounding[K.offset[blocks]]
     low, high = K.lower[blocks], K.upper[blocks]
@@ -224,10 +225,10 @@ def _support(K: ProductSet, g: Array, rounding: Array) -> tuple[float, float]:
 
 
 def _global_terms(problem: GlobalProblem, y: Array, z: Array) -> tuple[float, float, float, float]:
-    """Closing [J], |H y + G z|, size of the free motion, size of y [sqrt(J)], rounding included."""
+    """Return closing [J], |H y + G z|, sizes of the free motion and of y [sqrt(J)], with rounding."""
     M, H, G, unit = problem.M, problem.H_sparse(), problem.G_sparse(), _rounding(0, y, z)
     d, terms = H @ y + G @ z, abs(H) @ np.abs(y) + abs(G) @ np.abs(z)
-    missed = sum(np.sqrt(max(0.0, float(x @ M.solve(x)))) for x in (d, unit * terms))
+    violation = sum(np.sqrt(max(0.0, float(x @ M.solve(x)))) for x in (d, unit * terms))
     bias = np.concatenate([y * problem.u_bias, z * problem.g_bias])
     closing = -float(bias.sum()) - unit * float(np.abs(bias).sum())
     v_free = M.solve(problem.f)
@@ -242,11 +243,11 @@ def _global_terms(problem: GlobalProblem, y: Array, z: Array) -> tuple[float, fl
         np.linalg.norm(problem.g_bias / joint),
     )
     weight = float(np.hypot(np.linalg.norm(y / scale), np.linalg.norm(z * joint)))
-    return closing, float(missed), float(max(sizes)), weight
+    return closing, float(violation), float(max(sizes)), weight
 
 
 def transposed(W: Delassus, y: Array) -> tuple[Array, Array]:
-    """W'y [m/s] and |W|'|y|, what it is made of [m/s], shape (n,) each."""
+    """Return W'y and the sum of the sizes of its terms |W|'|y| [m/s], shape (n,) each."""
     if isinstance(W, BodyDelassus):
         J = W.sparse()
         A = abs(J)
@@ -256,16 +257,16 @@ def transposed(W: Delassus, y: Array) -> tuple[Array, Array]:
 
 
 def matrix_of(W: Delassus) -> Array | sp.csr_array:
-    """W as one matrix, sparse where it is held in blocks [1/kg], shape (n, n)."""
+    """Return W as one matrix, sparse if it is stored in blocks [1/kg], shape (n, n)."""
     if isinstance(W, DenseDelassus):
         return W.matrix
     return W.sparse() if isinstance(W, BlockDelassus) else W.dense()
 
 
-def _rounding(more: int, *weights: Array) -> float:
-    """Bound on the rounding of a sum over the nonzero weights and `more` terms, relative to its terms.
+def _rounding(extra: int, *weights: Array) -> float:
+    """Bound the rounding error of a sum over the nonzero weights and `extra` terms, relative to its terms.
 
-    Half a unit for each sum and product (Higham 2002, 3.1), and a few for the scales.
+    Half a unit of rounding for each sum and product (Higham 2002, 3.1), and four more for the scales.
     """
-    terms = 4 + more + sum(int(np.count_nonzero(w)) for w in weights)
+    terms = 4 + extra + sum(int(np.count_nonzero(w)) for w in weights)
     return 0.5 * float(np.finfo(float).eps) * terms

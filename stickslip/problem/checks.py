@@ -1,6 +1,6 @@
-"""Checks at the door: what comes from outside is looked at once, here, and never again.
+"""Checks of input data: user data are validated once, on construction of a problem.
 
-Every message names the field, the place and the value, and what would have been right.
+Every message names the field, the entry, its value and the expected one.
 """
 
 import math
@@ -29,26 +29,26 @@ class ProblemError(ValueError):
 
 
 def floats(name: str, value: ArrayLike, shape: tuple[int | None, ...] | None = None) -> Array:
-    """`value` as a read-only C-contiguous float64 array of the given shape (None: any length)."""
+    """Return `value` as a read-only C-contiguous float64 array of the given shape (None: any length)."""
     try:
-        given = np.asarray(value)
-        if given.dtype.kind not in "biufOU" or np.ma.isMaskedArray(value):
-            what = "a masked array" if np.ma.isMaskedArray(value) else f"of type {given.dtype}"
-            raise ProblemError(f"{name} is not an array of real numbers: it is {what}")
-        array = np.array(given, dtype=np.float64, order="C")
+        raw = np.asarray(value)
+        if raw.dtype.kind not in "biufOU" or np.ma.isMaskedArray(value):
+            kind = "a masked array" if np.ma.isMaskedArray(value) else f"of type {raw.dtype}"
+            raise ProblemError(f"{name} is not an array of real numbers: it is {kind}")
+        array = np.array(raw, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
         if isinstance(error, ProblemError):
             raise
         raise ProblemError(f"{name} is not an array of real numbers: {error}") from None
     if shape is not None and not _fits(array.shape, shape):
-        wanted = tuple("any" if s is None else s for s in shape)
-        raise ProblemError(f"{name} has shape {array.shape}, expected {_shown(wanted)}")
+        expected = tuple("any" if s is None else s for s in shape)
+        raise ProblemError(f"{name} has shape {array.shape}, expected {_shown(expected)}")
     frozen(array)
     return array
 
 
 def sparse(name: str, value: Any, place: Callable[[int, int], str] | None = None) -> sp.csr_array:
-    """A SciPy matrix as float64 CSR of its own, duplicates summed, finite and read-only."""
+    """Return a SciPy matrix as a float64 CSR copy: duplicates summed, finite and read-only."""
     if len(value.shape) != 2:
         raise ProblemError(f"{name} has shape {tuple(value.shape)}, expected a matrix")
     if value.dtype.kind not in "biuf":
@@ -63,34 +63,34 @@ def sparse(name: str, value: Any, place: Callable[[int, int], str] | None = None
 
 
 def sparse_place(matrix: sp.csr_array, k: int) -> tuple[int, int]:
-    """Row and column of the k-th stored number of a CSR matrix."""
+    """Return row and column of the k-th stored number of a CSR matrix."""
     return int(np.searchsorted(matrix.indptr, k, side="right") - 1), int(matrix.indices[k])
 
 
 def count(name: str, value: Any, least: int) -> int:
-    """`value` as an integer of at least `least`."""
+    """Return `value` as an integer of at least `least`; raise a ProblemError otherwise."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise ProblemError(f"{name} is {value!r}; it must be an integer, {least} or more")
     return int(value)
 
 
 def flat(name: str, value: ArrayLike, size: int, what: str = "") -> Array:
-    """`value` as a read-only flat float64 array of `size` numbers; any shape of that size will do."""
+    """Return `value` as a read-only flat float64 array of `size` numbers; any shape of that size is valid."""
     array = floats(name, value)
     if array.size != size:
-        wanted = f"{size} numbers" + (f" ({what})" if what else "")
-        raise ProblemError(f"{name} has shape {array.shape}, expected {wanted}")
+        expected = f"{size} numbers" + (f" ({what})" if what else "")
+        raise ProblemError(f"{name} has shape {array.shape}, expected {expected}")
     return np.asarray(frozen(array.reshape(-1)))
 
 
 def frozen(array: Any) -> Any:
-    """`array`, read-only from now on: values do not change, and kernels see one type of array."""
+    """Make `array` read-only and return it: problems are immutable, and kernels see one array type."""
     array.flags.writeable = False
     return array
 
 
 def finite(name: str, array: Array, place: Callable[[tuple[int, ...]], str] | None = None) -> None:
-    """Refuse NaN and inf, naming the first such entry."""
+    """Raise a ProblemError for NaN or inf, naming the first such entry."""
     if np.isfinite(array).all():
         return
     index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
@@ -99,15 +99,17 @@ def finite(name: str, array: Array, place: Callable[[tuple[int, ...]], str] | No
 
 
 def not_negative(name: str, array: Array, thing: str = "contact") -> None:
-    """Refuse negative, NaN and infinite coefficients, naming the first one."""
+    """Raise a ProblemError for negative, NaN or infinite coefficients, naming the first one."""
     bad = ~((array >= 0.0) & np.isfinite(array))
     if bad.any():
         i = int(np.flatnonzero(bad)[0])
         raise ProblemError(f"{name} of {thing} {i} is {array.flat[i]}; it must be finite and not negative")
 
 
-def _fits(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
-    return len(shape) == len(wanted) and all(w is None or s == w for s, w in zip(shape, wanted, strict=True))
+def _fits(shape: tuple[int, ...], expected: tuple[int | None, ...]) -> bool:
+    return len(shape) == len(expected) and all(
+        w is None or s == w for s, w in zip(shape, expected, strict=True)
+    )
 
 
 def _shown(shape: tuple[Any, ...]) -> str:
@@ -115,12 +117,12 @@ def _shown(shape: tuple[Any, ...]) -> str:
 
 
 MOST_ADDED = 8192
-"""Numbers that BLAS adds up on one thread, whatever it is allowed: it divides sums of more than 10,000."""
+"""Size up to which BLAS computes a dot product on one thread; it divides those of more than 10,000."""
 
 
 def all_finite(x: Array) -> bool:
-    """Whether all numbers are; the sum of their squares tells in one call, unless it is too large.
+    """Whether all numbers are finite, by the sum of their squares in one call, unless it overflows.
 
-    Of many numbers BLAS would add it up on several threads, which wait for each other longer than it takes.
+    Large arrays are checked directly: BLAS would use several threads, whose synchronisation takes longer.
     """
     return (x.size <= MOST_ADDED and math.isfinite(x.dot(x))) or bool(np.isfinite(x).all())

@@ -1,4 +1,4 @@
-"""Contact problems as values.
+"""Contact problems, in local and global form.
 
 ContactProblem (local):  u = W r + u_free,                         K* ∋ u_hat(u) ⟂ r ∈ K
 GlobalProblem:           M v = f + H r + G lam,  u = H' v + u_bias,  G' v + g_bias = 0, same law
@@ -24,11 +24,11 @@ from stickslip.problem.operator import Delassus, delassus
 from stickslip.problem.sets import ProductSet
 
 SMALL = 10_000
-"""Entries up to which H is multiplied as one array: calls are what a sparse product costs then."""
+"""Number of entries up to which H is a dense array: the overhead of a sparse product is larger."""
 FEW = 64
-"""Velocities up to which M and H are arrays for kernels."""
+"""Number of velocities up to which M and H are dense arrays for kernels."""
 NO_JOINTS: Array = frozen(np.zeros(0))
-"""g_bias where there are no bilateral constraints [m/s], shape (0,)."""
+"""g_bias without bilateral constraints [m/s], shape (0,)."""
 
 
 class Level(Enum):
@@ -58,9 +58,9 @@ class ContactProblem:
     """
 
     W: Delassus
-    """Delassus operator [1/kg], shape (n, n): give an array, a SciPy matrix or an operator."""
+    """Delassus operator [1/kg], shape (n, n): an array, a SciPy matrix or an operator."""
     u_free: Array
-    """Contact velocity with r = 0 [m/s], shape (n,); (nc, d) is taken too."""
+    """Contact velocity with r = 0 [m/s], shape (n,); (nc, d) is accepted."""
     K: ProductSet
     """Set of r: `coulomb(mu)`, `rolling(mu, mu_roll)`, ... joined with `+`."""
     level: Level = Level.VELOCITY
@@ -96,7 +96,7 @@ class ContactProblem:
         return len(self.K)
 
     def velocity(self, r: ArrayLike) -> Array:
-        """u(r) = W r + u_free [m/s], shape (n,)."""
+        """Return u(r) = W r + u_free [m/s], shape (n,)."""
         return self.W.apply(flat("r", r, self.size), self.u_free)
 
     def __repr__(self) -> str:
@@ -163,7 +163,7 @@ class GlobalProblem:
     def unchecked(
         cls, M: MassMatrix, f: Array, H: ContactBlocks, u_bias: Array, K: ProductSet
     ) -> "GlobalProblem":
-        """At velocity level and without G, without checks, for data made inside the house: flat arrays."""
+        """Return a problem at velocity level without G and without checks, for internal data: flat arrays."""
         problem = object.__new__(cls)
         frozen(f)
         frozen(u_bias)
@@ -192,41 +192,40 @@ class GlobalProblem:
         )
 
     def pushed(self, r: Array, lam: Array) -> Array:
-        """H r + G lam: what the impulses do to the momenta [N s], shape (nv,)."""
+        """Return H r + G lam, the change of the momenta by the impulses [N s], shape (nv,)."""
         p = _push(self.H, self.M, r) if self.is_matrix_free else self.H_matrix @ r
         return p if self.G is None else p + _push(self.G, self.M, lam)
 
     def contact_velocity(self, v: Array) -> Array:
-        """u = H' v + u_bias [m/s], shape (n,)."""
+        """Return u = H' v + u_bias [m/s], shape (n,)."""
         if self.is_matrix_free:
             return _pull(self.H, self.M, v, self.u_bias)
         return self.H_matrix.T @ v + self.u_bias
 
     def joint_velocity(self, v: Array) -> Array:
-        """G' v + g_bias, zero in an answer [m/s], shape (p,)."""
+        """Return G' v + g_bias, which is zero for a solution [m/s], shape (p,)."""
         return self.g_bias if self.G is None else _pull(self.G, self.M, v, self.g_bias)
 
     @cached_property
     def H_matrix(self) -> Any:
-        """H as one array where it is small, otherwise as a SciPy matrix, shape (nv, n)."""
+        """H as a dense array if it is small, otherwise as a SciPy matrix, shape (nv, n)."""
         H = _sparse(self.H, self.M)
         return H.toarray() if H.shape[0] * H.shape[1] <= SMALL else H
 
     @cached_property
     def dense(self) -> tuple[Array, Array, Array] | None:
-        """(M, H, f) as arrays where few velocities are coupled by arrays or SciPy matrices; None
-        elsewhere."""
+        """(M, H, f) as dense arrays if the problem is small and not matrix-free; otherwise None."""
         if self.is_matrix_free or self.M.size > FEW or self.M.size * self.K.size > SMALL:
             return None
         M, H = (frozen(np.ascontiguousarray(x)) for x in (self.M.small, self.H_matrix))
         return M, H, self.f
 
     def H_sparse(self) -> sp.csr_array:
-        """H as a SciPy matrix, shape (nv, n)."""
+        """Return H as a SciPy matrix, shape (nv, n)."""
         return _sparse(self.H, self.M)
 
     def G_sparse(self) -> sp.csr_array:
-        """G as a SciPy matrix, shape (nv, p); p = 0 without bilateral constraints."""
+        """Return G as a SciPy matrix, shape (nv, p); p = 0 without bilateral constraints."""
         return sp.csr_array((self.M.size, 0)) if self.G is None else _sparse(self.G, self.M)
 
     def __repr__(self) -> str:
@@ -236,12 +235,12 @@ class GlobalProblem:
 
 
 def joints(G: sp.csr_array | ContactBlocks) -> int:
-    """Number of bilateral rows p."""
+    """Return the number of bilateral rows p."""
     return G.size if isinstance(G, ContactBlocks) else int(G.shape[1])
 
 
 def component_name(K: ProductSet, k: int) -> str:
-    """«contact 3, component 1 (group 0)» for component k of r."""
+    """Return the name of component k of r for messages, such as "contact 3, component 1,"."""
     i = int(np.searchsorted(K.offset, k, side="right") - 1)
     return f"contact {i}, component {k - int(K.offset[i])},"
 
@@ -252,11 +251,11 @@ def _map(name: str, value: Any, M: MassMatrix, columns: int | None) -> sp.csr_ar
             raise ProblemError(f"{name} has {value.size} components, expected {columns}")
         _check_bodies(name, value, M)
         return value
-    given = value if sp.issparse(value) else floats(name, value)
-    if len(given.shape) != 2 or given.shape[0] != M.size or columns not in (None, given.shape[1]):
-        wanted = "any" if columns is None else columns
-        raise ProblemError(f"{name} has shape {given.shape}, expected ({M.size}, {wanted})")
-    return sparse(name, given if sp.issparse(given) else sp.csr_array(given))
+    matrix = value if sp.issparse(value) else floats(name, value)
+    if len(matrix.shape) != 2 or matrix.shape[0] != M.size or columns not in (None, matrix.shape[1]):
+        expected = "any" if columns is None else columns
+        raise ProblemError(f"{name} has shape {matrix.shape}, expected ({M.size}, {expected})")
+    return sparse(name, matrix if sp.issparse(matrix) else sp.csr_array(matrix))
 
 
 def _check_bodies(name: str, value: ContactBlocks, M: MassMatrix) -> None:

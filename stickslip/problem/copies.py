@@ -1,9 +1,8 @@
-"""Copies of a problem that are as hard as the problem: nothing in a solver may tell them apart.
+"""Equivalent copies and perturbations of a problem, for tests of the robustness of solvers.
 
-`permuted` and `rotated` are conversions, with `rescale` of `convert.py` as the third: the same
-problem with its contacts in another order, its tangents turned, its units changed, and the way back.
-`perturbed` is another problem that the same bodies could meet: it has its own answer, and no way back.
-Everything random comes from the seed given.
+`permuted` and `rotated`, and `rescale` of `convert`, are conversions: the same problem with its contacts in
+another order, its tangents rotated or its units changed, with the map back. `perturbed` is another problem of
+the same bodies, with its own solution and no map back. All random numbers depend on the given seed.
 """
 
 from dataclasses import replace
@@ -19,7 +18,7 @@ from stickslip.problem.sets import ProductSet, blocks_of, spans
 
 
 def permuted(problem: Contacts, seed: int) -> Conversion[Contacts]:
-    """The same problem with its blocks in another order."""
+    """Return the problem with its blocks in a random order."""
     K = problem.K
     order = np.random.default_rng(seed).permutation(len(K))
     moved = blocks_of(K, order)
@@ -30,12 +29,12 @@ def permuted(problem: Contacts, seed: int) -> Conversion[Contacts]:
 
 
 def rotated(problem: Contacts, seed: int) -> Conversion[Contacts]:
-    """The same problem with the tangents of each friction cone turned at random.
+    """Return the problem with the tangents of each friction cone rotated at random.
 
-    Each contact has its own orthogonal matrix, for all its groups of that size; in 2D that is a sign.
+    Each contact has its own orthogonal matrix for all groups of the same size; in 2D it is a sign.
     """
     K, rng = problem.K, np.random.default_rng(seed)
-    parts, at = [], 0
+    parts, end = [], 0
     start = group_starts(K)
     for i in range(len(K)):
         turns: dict[int, Array] = {}
@@ -43,19 +42,18 @@ def rotated(problem: Contacts, seed: int) -> Conversion[Contacts]:
             size = int(K.group_size[g])
             if size not in turns:
                 turns[size] = np.linalg.qr(rng.normal(size=(size, size)))[0] * rng.choice([-1.0, 1.0])
-            parts += [np.eye(int(start[g]) - at), turns[size]]
-            at = int(start[g]) + size
-    parts.append(np.eye(K.size - at))
+            parts += [np.eye(int(start[g]) - end), turns[size]]
+            end = int(start[g]) + size
+    parts.append(np.eye(K.size - end))
     Q = sp.block_diag([part for part in parts if part.size] or [np.eye(0)], format="csr")
     return change_coordinates(problem, K, sp.csr_array(Q), sp.csr_array(Q.T))
 
 
 def perturbed(problem: Contacts, size: float, seed: int) -> Contacts:
-    """Another problem: free velocities u_free + W noise, with normal noise of deviation `size` [N s].
+    """Return the problem with u_free + W noise, with normally distributed noise of deviation `size` [N s].
 
-    The noise is an impulse, in every component (moments take the same number, in N m s); so what is
-    added stays in the range of W, as any motion of the same bodies would. For a GlobalProblem it is
-    f + H noise.
+    The noise is an impulse in every component (moments in N m s), so the perturbation is in the range of W,
+    like every motion of the bodies. A GlobalProblem gets f + H noise.
     """
     if not (size >= 0.0 and np.isfinite(size)):
         raise ProblemError(f"size of the noise is {size}; it must be finite and not negative")
@@ -68,5 +66,5 @@ def perturbed(problem: Contacts, size: float, seed: int) -> Contacts:
 
 
 def mean_impulse(K: ProductSet, r: Array) -> float:
-    """Mean size of the first component, the normal one of contacts, over all blocks [N s]."""
+    """Return the mean size of the first component of all blocks, the normal one of contacts [N s]."""
     return float(np.abs(r[K.offset[:-1]]).mean()) if len(K) else 0.0

@@ -1,15 +1,15 @@
-"""Rows and columns of a matrix brought to a common size, by powers of two: nothing is rounded."""
+"""Equilibration of the rows and columns of a matrix by powers of two, without rounding."""
 
 import numpy as np
 
 from stickslip.problem.checks import Array
 
 ROUNDS = 8
-"""Rounds of scaling; each halves the distance to 1 of the largest entry, in powers."""
+"""Number of scaling rounds; each halves the logarithm of the largest entries."""
 
 
 def equilibrate(A: Array) -> tuple[Array, Array]:
-    """Powers of two r, c such that r_i A_ij c_j has largest entries about 1 in rows and columns.
+    """Return powers of two r, c such that r_i A_ij c_j has largest entries about 1 in rows and columns.
 
     Ruiz 2001. Zero rows and columns keep 1. A (n, m); r (n,), c (m,).
     """
@@ -25,7 +25,7 @@ def equilibrate(A: Array) -> tuple[Array, Array]:
 
 
 def _step(largest: Array) -> Array:
-    """The power of two next to 1 / sqrt(largest)."""
+    """Return the power of two nearest to 1 / sqrt(largest)."""
     power = np.zeros(largest.size)
     known = (largest > 0.0) & np.isfinite(largest)
     power[known] = -np.round(0.5 * np.log2(largest[known]))

@@ -1,12 +1,12 @@
-"""Whether a solution is sure to exist: the sufficient condition, and what stands against it.
+"""Existence of solutions: a sufficient condition, and self-stresses that contradict it.
 
-If some v puts H'v + u_bias in the interior of K* (with G'v + g_bias = 0), then the problem has a
-solution: Acary, Cadoux, Lemaréchal & Malick 2011, for Coulomb friction; the same fixed point argument
-holds for every cone of `problem/sets.py`. In local form some x with W x + u_free in the interior of K*,
-where W must be symmetric and positive semidefinite. Bounded intervals ask for nothing.
+If some v has H'v + u_bias in the interior of K* (with G'v + g_bias = 0), then the problem has a solution:
+Acary, Cadoux, Lemaréchal & Malick 2011, for Coulomb friction; the same fixed-point argument holds for every
+cone of `problem/sets.py`. In local form the condition is W x + u_free in the interior of K* for some x, with
+W symmetric positive semidefinite. Bounded intervals impose no condition.
 
-Against it stand self-stresses: r in K, not zero, with W r = 0 (H r + G lam = 0) and r·u_free <= 0. A
-problem that has one may have solutions all the same; only the theorem is silent.
+The condition fails if there is a self-stress: r in K, nonzero, with W r = 0 (H r + G lam = 0) and
+r·u_free <= 0. Such a problem may still have solutions; the theorem is then not applicable.
 """
 
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ from stickslip.problem.residuals import delassus_diagonal
 from stickslip.problem.sets import ProductSet
 
 INSIDE = 1e-9
-"""Least depth of a witness inside K*, over the largest velocity it is made of: more than rounding."""
+"""Smallest depth of a witness inside K*, relative to the largest term of its velocities."""
 BALANCED = 1e-7
-"""Largest |W r| of a self-stress, over |r|, in units of energy."""
+"""Largest |W r| / |r| of a self-stress, in units of energy."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,16 +33,16 @@ class Existence:
     holds: bool
     """Whether the sufficient condition holds, so that there is a solution."""
     margin: float = 0.0
-    """Depth of the witness inside K*, over the largest velocity [-]; 0 without witness."""
+    """Depth of the witness inside K* over the largest velocity [-]; 0 without witness."""
     witness: Array | None = None
     """v of a GlobalProblem [m/s, rad/s], shape (nv,); x of a ContactProblem [N s], shape (n,)."""
     self_stress: Array | None = None
-    """r in K with W r = 0, against which the condition cannot hold [N s], shape (n,)."""
+    """r in K with W r = 0, which contradicts the condition [N s], shape (n,)."""
     contacts: tuple[int, ...] = ()
     """Blocks that carry the self-stress."""
     reason: str = ""
-    """Reason why the condition was not shown, if there is no self-stress; other conditions of the theorem on
-    W."""
+    """Reason why the condition was not shown, if there is no self-stress; deviations of W from the theorem's
+    assumptions."""
 
     def __str__(self) -> str:
         if self.holds:
@@ -62,38 +62,39 @@ class Existence:
 
 
 def witness_margin(problem: ContactProblem | GlobalProblem, witness: Array) -> float:
-    """Depth of the witness inside K*, over the largest velocity it is made of [-]; it holds from `INSIDE`.
+    """Return the depth of the witness inside K* over the largest term of its velocities [-].
 
-    `witness` is v of a GlobalProblem, shape (nv,), or x of a ContactProblem, shape (n,). Equations
-    (free blocks, joints) count as met to a tenth of the depth and 1e-6 of the velocities.
+    The condition holds if it is at least `INSIDE`. `witness` is v of a GlobalProblem, shape (nv,), or x of a
+    ContactProblem, shape (n,). Equations (free blocks, joints) must hold to a tenth of the depth and to 1e-6
+    of the velocities.
     """
     if isinstance(problem, GlobalProblem):
         v = flat("v", witness, problem.M.size)
         H, G, K = problem.H_sparse(), problem.G_sparse(), problem.K
         units = energy_units(K, delassus_diagonal(problem))
-        u, made_of = problem.contact_velocity(v), abs(H).T @ np.abs(v) + np.abs(problem.u_bias)
+        u, terms = problem.contact_velocity(v), abs(H).T @ np.abs(v) + np.abs(problem.u_bias)
         diagonal = np.asarray(G.multiply(problem.M.solve(G)).sum(axis=0)).reshape(-1)
         root = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
-        missed = problem.joint_velocity(v) / root
+        violation = problem.joint_velocity(v) / root
         joints = (abs(G).T @ np.abs(v) + np.abs(problem.g_bias)) / root
     else:
         K, x = problem.K, flat("x", witness, problem.size)
         units, u = energy_units(K, problem.W.diagonal()), problem.velocity(x)
-        made_of, missed = transposed(problem.W, x)[1] + np.abs(problem.u_free), np.zeros(0)
-        joints = missed
+        terms, violation = transposed(problem.W, x)[1] + np.abs(problem.u_free), np.zeros(0)
+        joints = violation
     scale = units.scale
     depth, off = depth_inside(units.K, scale * u)
-    off = max(off, float(np.abs(missed).max(initial=0.0)))
-    size = max(float((scale * made_of).max(initial=0.0)), float(joints.max(initial=0.0)))
+    off = max(off, float(np.abs(violation).max(initial=0.0)))
+    size = max(float((scale * terms).max(initial=0.0)), float(joints.max(initial=0.0)))
     if not np.isfinite(size) or off > min(0.1 * max(depth, 0.0), 1e-6 * size):
         return 0.0
     return depth / size if size > 0.0 else float(depth > 0.0)
 
 
 def depth_inside(K: ProductSet, u: Array) -> tuple[float, float]:
-    """Least of u_N - sum_g mu_g |u_g| over the blocks that have an inside, and the largest |u| of free ones.
+    """Return the smallest u_N - sum_g mu_g |u_g| of blocks with an interior, and the largest free |u|.
 
-    The first is infinite where no block asks for anything.
+    The first is infinite if no block imposes a condition.
     """
     shift = K.shifted(u) - u
     first, sizes = K.offset[:-1], np.diff(K.offset)
@@ -106,7 +107,7 @@ def depth_inside(K: ProductSet, u: Array) -> tuple[float, float]:
 
 
 def is_self_stress(problem: ContactProblem | GlobalProblem, r: Array, lam: Array) -> bool:
-    """Whether r in K is in equilibrium by itself (with lam) and no work opens the contacts, to rounding.
+    """Whether r in K is self-equilibrated (with lam) and does no positive work on the bias, to rounding.
 
     r [N s], shape (n,); lam of the joints of a GlobalProblem [N s], shape (p,), otherwise empty.
     """
@@ -128,5 +129,5 @@ def is_self_stress(problem: ContactProblem | GlobalProblem, r: Array, lam: Array
 
 
 def _recession(K: ProductSet, r: Array) -> Array:
-    """The nearest direction in which K has no end."""
+    """Return the projection onto the recession cone of K."""
     return np.asarray(K.project_dual(-r) + r)

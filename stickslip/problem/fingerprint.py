@@ -1,4 +1,4 @@
-"""One hash per problem: the same numbers give the same hash, however they are stored."""
+"""Hash of a problem: equal numbers have equal hashes, whatever their storage."""
 
 import hashlib
 from collections.abc import Iterator

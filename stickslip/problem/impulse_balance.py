@@ -1,7 +1,7 @@
-"""Impulses that do the same to the bodies: A r = p, as the projection onto {w in C : B w = b} takes it.
+"""Impulses with the same effect on the bodies: A r = p, for the projection onto {w in C : B w = b}.
 
 A is H (with G) of a GlobalProblem, the root J' of W = J J' of a ContactProblem with a symmetric W, otherwise
-W itself. Rows of B are divided by their norms, so that masses and units do not enter the accuracy.
+W itself. Rows of B are divided by their norms, so that the accuracy does not depend on masses and units.
 """
 
 from abc import ABC, abstractmethod
@@ -28,56 +28,56 @@ from stickslip.problem.operator import BodyDelassus, block_diagonal
 from stickslip.problem.sets import ProductSet, blocks_of, spans
 
 DENSE = 120
-"""Rows of B up to which everything is done in one compiled call with a dense matrix."""
+"""Number of rows of B up to which a projection is one compiled call with a dense matrix."""
 ROOTED = 400
-"""Components of a local problem up to which W is factored as J J'."""
+"""Number of components of a contact problem up to which W is factored as J J'."""
 RANK = 1e-13
-"""Pivots of W, over its diagonal, that are rounding [-]."""
+"""Relative size of pivots of W that are rounding [-]."""
 ACCURACY = 1e-15
-"""Relative |B w - b| at which a projection ends [-]; rounding ends it before."""
+"""Relative |B w - b| at which a projection has converged [-]; rounding mostly ends it earlier."""
 STEPS = 100
-"""Newton steps of a projection, at most."""
+"""Largest number of Newton steps of a projection."""
 NULL = 1e-9
-"""Singular values of B, over the largest, that are zero [-]."""
+"""Relative size of singular values of B that count as zero [-]."""
 LEAST_NULL = 1e-10
-"""Regularisation of B B' where self-stresses are sought [-]: singular values below its root count as zero."""
+"""Regularisation of B B' for self-stresses [-]: singular values below its root count as zero."""
 REFINEMENTS = 4
-"""Corrections of a self-stress; each leaves the regularisation over the square of a singular value."""
+"""Number of corrections of a self-stress; each multiplies its error by regularisation / singular value²."""
 SAME = 1e-6
-"""Share of a self-stress below which a block does not take part in it [-]."""
+"""Relative size of a self-stress below which a block does not take part in it [-]."""
 DIRECTIONS = 3
-"""Directions in which self-stresses are sought: almost surely one shows all."""
+"""Number of random directions for self-stresses: almost surely one reveals all blocks."""
 
 
 class Balance(Protocol):
-    """B of one product set C of faces."""
+    """Interface: the matrix B on one product set C of faces."""
 
     def nearest(self, centre: Array, w: Array) -> tuple[Array, float]:
-        """The element of {x in C : B x = B w} nearest to `centre`, w in C, and |B (x - w)| over its size.
+        """Return the element x of {x in C : B x = B w} nearest to `centre`, and the relative |B (x - w)|.
 
-        centre, w and the element (f,).
+        centre, w in C, and x have shape (f,).
         """
 
     def self_stress(self, w: Array, accuracy: float) -> Array:
-        """The part of w that B, known to `accuracy`, does not see, bounds left aside; w and it (f, k)."""
+        """Return the part of w in the null space of B, known to `accuracy`, without bounds; both (f, k)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """A' of a problem, by what it is held as: rows over pairs of bodies, one array or a SciPy matrix."""
+    """A' of a problem in its storage: rows over pairs of bodies, a dense array or a SciPy matrix."""
 
     offset: IntArray
     """First component of each block, and the total [-], shape (nb + 1,)."""
     count: int
-    """Rows of A."""
+    """Number of rows of A."""
     bodies: IntArray | None
-    """First and second body of each block, -1 for a fixed side [-], shape (nb, 2), where there are bodies."""
+    """First and second body of each block, -1 for a fixed side [-], shape (nb, 2); None without bodies."""
     matrix: Any
     """Rows over pairs of bodies, shape (n, 2, k), or A', shape (n, m)."""
 
     @classmethod
     def of(cls, problem: ContactProblem | GlobalProblem) -> "Rows":
-        """A of a problem; bilateral multipliers come after the impulses."""
+        """Return A of a problem; bilateral multipliers follow the impulses."""
         if isinstance(problem, ContactProblem):
             return cls._local(problem)
         offset, M = problem.K.offset, problem.M.size
@@ -100,7 +100,7 @@ class Rows:
         return cls(offset, root.shape[1], None, root)
 
     def balance(self, K: ProductSet, basis: Array, length: Array) -> Balance:
-        """B = A diag(length) E for the faces K with bases E."""
+        """Return B = A diag(length) E for the faces K with bases E."""
         if self.bodies is not None:
             n, _, k = self.matrix.shape
             rows = np.empty((K.size, 2 * k))
@@ -119,7 +119,7 @@ class Rows:
 
 
 def _root(W: Array) -> Array:
-    """J with W = J J' where W is symmetric and positive semidefinite, otherwise W', shape (n, m)."""
+    """Return J with W = J J' if W is symmetric positive semidefinite, otherwise W', shape (n, m)."""
     diagonal = np.diagonal(W)
     size = float(np.abs(W).max(initial=0.0))
     if not size or np.abs(W - W.T).max() > 1e-14 * size or diagonal.min() < 0.0:
@@ -134,13 +134,13 @@ def _root(W: Array) -> Array:
 
 
 def _unit_rows(square: Array) -> Array:
-    """1 / norm of the rows of B from the squares of their norms; 0 for rows of zeros."""
+    """Return 1 / norm of the rows of B from their squared norms; 0 for zero rows."""
     return np.where(square > 0.0, 1.0 / np.sqrt(np.where(square > 0.0, square, 1.0)), 0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class _Small:
-    """B by the rows that each block touches."""
+    """B stored by the rows that each block touches, for compiled dense projections."""
 
     K: ProductSet
     B: kernels.Rows
@@ -172,10 +172,10 @@ class _Small:
         return cls(K, kernels.Rows(K.offset, row_start, row, data * unit[column]), count)
 
     def nearest(self, centre: Array, w: Array) -> tuple[Array, float]:
-        b, found = np.zeros(self.count), np.empty(w.size)
+        b, x = np.zeros(self.count), np.empty(w.size)
         kernels.push(self.B, w, b)
-        error, _ = kernels.nearest(self.K.arrays, self.B, centre, b, ACCURACY, STEPS, found)
-        return found, float(error)
+        error, _ = kernels.nearest(self.K.arrays, self.B, centre, b, ACCURACY, STEPS, x)
+        return x, float(error)
 
     def self_stress(self, w: Array, accuracy: float) -> Array:
         (_, row_start, row, data), sizes = self.B, np.diff(self.K.offset)
@@ -190,35 +190,35 @@ class _Small:
 
 
 class _Large(ABC):
-    """The same method as `kernels.nearest`, with sparse factors."""
+    """The method of `kernels.nearest`, with sparse factors."""
 
     K: ProductSet
     count: int
 
     @abstractmethod
     def push(self, w: Array) -> Array:
-        """B w, shape (m,)."""
+        """Return B w, shape (m,)."""
 
     @abstractmethod
     def pull(self, y: Array) -> Array:
-        """B' y, shape (f,)."""
+        """Return B' y, shape (f,)."""
 
     @abstractmethod
     def factor(self, D: Array, shift: float) -> Callable[[Array], Array]:
-        """What solves with B D B' + shift I; D (nb, d, d)."""
+        """Return a solver with B D B' + shift I; D (nb, d, d)."""
 
     @abstractmethod
     def part(self, blocks: IntArray) -> "_Large":
-        """The same for some blocks alone [-], shape (count,)."""
+        """Return B restricted to some blocks [-], shape (count,)."""
 
     def nearest(self, centre: Array, w: Array) -> tuple[Array, float]:
-        """See `Balance`: blocks that no self-stress moves stay, the others are found by Newton's method."""
+        """See `Balance`: blocks without self-stress keep their impulses; Newton's method finds the others."""
         part, chosen = self._movable
         if not chosen.size:
             return w, 0.0
-        found = w.copy()
-        found[chosen], error = part.newton(centre[chosen], part.push(w[chosen]))
-        return found, error
+        x = w.copy()
+        x[chosen], error = part.newton(centre[chosen], part.push(w[chosen]))
+        return x, error
 
     @cached_property
     def _movable(self) -> tuple["_Large", IntArray]:
@@ -232,7 +232,8 @@ class _Large(ABC):
         return (self if moves.all() else self.part(blocks)), spans(K.offset, blocks)
 
     def newton(self, centre: Array, b: Array) -> tuple[Array, float]:
-        """The element of {w in C : B w = b} nearest to `centre`, and |B w - b| over its size."""
+        """Return the element of {w in C : B w = b} nearest to `centre`, and the relative |B w - b|."""
+        # Newton's method on the dual problem, with a line search; the best iterate is returned.
         y = np.zeros(self.count)
         size = float(np.linalg.norm(b) + np.linalg.norm(self.push(centre))) or 1.0
         value, x, w, g = self._dual(centre, b, y)
@@ -246,13 +247,13 @@ class _Large(ABC):
             dy = self._step(D, shift, g)
             slope, length = float(g @ dy), 1.0
             for _ in range(kernels.HALVINGS):
-                found = self._dual(centre, b, y + length * dy)
-                enough = value + kernels.DECREASE * length * slope
-                if found[0] <= enough or np.linalg.norm(found[3]) <= 0.5 * error * size:
+                trial = self._dual(centre, b, y + length * dy)
+                bound = value + kernels.DECREASE * length * slope
+                if trial[0] <= bound or np.linalg.norm(trial[3]) <= 0.5 * error * size:
                     break
                 length *= 0.5
             y = y + length * dy
-            value, x, w, g = found
+            value, x, w, g = trial
             error = float(np.linalg.norm(g)) / size
             since = 0 if error < 0.5 * least else since + 1
             if error < least:
@@ -261,15 +262,15 @@ class _Large(ABC):
         return best, least
 
     def self_stress(self, w: Array, accuracy: float) -> Array:
-        """See `Balance`: what is left after the shortest correction, refined."""
+        """See `Balance`: w minus the shortest correction, refined."""
         D = np.broadcast_to(np.eye(self._widest), (len(self.K), self._widest, self._widest))
         solve = self.factor(D, max(LEAST_NULL, accuracy * accuracy))
         out = np.empty_like(w)
         for k in range(w.shape[1]):
-            left = w[:, k]
+            null_part = w[:, k]
             for _ in range(REFINEMENTS):
-                left = left - self.pull(solve(self.push(left)))
-            out[:, k] = left
+                null_part = null_part - self.pull(solve(self.push(null_part)))
+            out[:, k] = null_part
         return out
 
     @cached_property
@@ -292,7 +293,7 @@ class _Large(ABC):
         for _ in range(kernels.HALVINGS):
             try:
                 return self.factor(D, shift)(-g)
-            except ArithmeticError:  # not positive definite to rounding
+            except ArithmeticError:  # not positive definite because of rounding
                 shift *= 10.0
         return -g
 

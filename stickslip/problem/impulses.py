@@ -1,25 +1,26 @@
-"""All impulses of a problem with the velocities of an answer: the least, one inside, and which are unique.
+"""Set of all impulses with the velocities of a solution: its least element, an inner one, and uniqueness.
 
-Velocities are unique where impulses are not: a box on four corners spreads its weight in many ways. With u
-the velocities of a certified answer r0, the certified impulses with the same velocities are the convex set
+Velocities may be unique although impulses are not: a box on four corners distributes its weight in many ways.
+With the velocities u of a certified solution r0, the certified impulses with the same velocities are the
+convex set
 
     R(u) = { r : A r = A r0,  r_i in F_i(u_i) },    A = H (with G), or W,
 
-F_i the face of the law at u_i: {0} where the contact opens (u_N > 0), the ray (1, -mu u_T / |u_T|) where it
-slides, the cone where it sticks (u = 0); each group of a friction cone slides or sticks by itself; an
-interval is its bound where u is not 0. This is the law r ∈ K, u_hat ∈ K*, r·u_hat = 0 solved for r (De Saxcé
-& Feng 1998).
+F_i is the face of the law at u_i: {0} for an opening contact (u_N > 0), the ray (1, -mu u_T / |u_T|) for a
+sliding one, the cone for a sticking one (u = 0). Each group of a friction cone slides or sticks separately.
+An interval is reduced to its bound if u is not 0. This is the law r ∈ K, u_hat ∈ K*, r·u_hat = 0 solved for r
+(De Saxcé & Feng 1998).
 
-- least: the element of least norm Σ |r_i|², in N s, moments divided by a length: unique, for the norm is
-  strictly convex, and the same for every solver, order of contacts and basis of tangents.
-- inside: an element of the relative interior, from which follows what holds for all of R(u): which contacts
-  press, which can hold with less than all their friction, and which impulses are the same in all elements.
-  Found by facial reduction (Borwein & Wolkowicz 1981): as long as some bounds are met with equality, the sum
-  of the distances from them is increased; those that cannot be increased are met by all of R(u).
+- least: the element of least norm Σ |r_i|², in N s, with moments divided by a length. It is unique, because
+  the norm is strictly convex, and independent of the solver, the order of contacts and the basis of tangents.
+- inside: an element of the relative interior. It determines the properties of all elements: which contacts
+  are loaded, which can hold with less than their full friction, and which impulses are the same in all
+  elements. It is computed by facial reduction (Borwein & Wolkowicz 1981): while some bounds are active, the
+  sum of the distances from them is maximised; bounds that cannot be left are active for all elements of R(u).
 
-"u = 0" is decided as in `states.py`: below ten times the tolerance of the answer, relative to the root mean
+"u = 0" is decided as in `states.py`: below ten times the tolerance of the solution, relative to the root mean
 square of the impulses. Moments of rolling and torsion are divided by the lengths of the judge
-(`residuals.py`); rows of blocks without friction count in the units in which they are given.
+(`residuals.py`); rows of blocks without friction are measured in their given units.
 """
 
 from dataclasses import dataclass, replace
@@ -42,15 +43,15 @@ from stickslip.problem.solution import Solution
 from stickslip.state import BoolArray
 
 ZERO = 10.0
-"""Velocities below this many tolerances are zero, as in `states.py` [-]."""
+"""Multiple of the tolerance below which velocities count as zero, as in `states.py` [-]."""
 ROUNDS = 30
-"""Facial reductions, at most; one or two are the rule."""
+"""Largest number of facial reductions; one or two are typical."""
 BALANCED = 1e-9
-"""Relative |A r - A r0| up to which a projection has arrived [-]."""
+"""Relative |A r - A r0| below which a projection has converged [-]."""
 
 
 class ImpulseSet:
-    """R(u) of one answer; what it consists of is computed when it is asked for."""
+    """The set R(u) of one solution; its elements are computed on first access."""
 
     def __init__(
         self,
@@ -61,9 +62,10 @@ class ImpulseSet:
         lam: Array | None = None,
         error: float | None = None,
     ):
-        """From impulses r [N s] (and lam) and velocities u [m/s] that solve `problem` to `tolerance`.
+        """Create the set from impulses r [N s] (and lam) and velocities u [m/s] that solve `problem`.
 
-        error: of the answer by the judge, the tolerance unless given [-]; what directions are known to.
+        tolerance: accuracy of the solution. error: its error by the judge, by default the tolerance [-],
+        which is the accuracy of the directions of sliding.
         """
         self.problem = problem
         p = 0 if lam is None else lam.size
@@ -78,9 +80,9 @@ class ImpulseSet:
 
     @classmethod
     def of(cls, solution: Solution, error: float | None = None) -> "ImpulseSet":
-        """Of a certified answer to a contact, global or box problem.
+        """Return the set of a certified solution of a contact, global or box problem.
 
-        error: what directions of sliding are known to, the error of the answer unless given [-].
+        error: accuracy of the directions of sliding, by default the error of the solution [-].
         """
         problem = solution.problem
         if isinstance(problem, NonlinearProblem):
@@ -98,17 +100,17 @@ class ImpulseSet:
 
     @cached_property
     def least(self) -> Array:
-        """The impulses of least norm [N s], shape (n,)."""
+        """Impulses of least norm [N s], shape (n,)."""
         return self._impulses(self._nearest[0])[: self.problem.size]
 
     @cached_property
     def least_lam(self) -> Array:
-        """The bilateral multipliers with them [N s], shape (p,)."""
+        """Bilateral multipliers of the least impulses [N s], shape (p,)."""
         return self._impulses(self._nearest[0])[self.problem.size :]
 
     @property
     def error(self) -> float:
-        """|A r - A r0| of the least impulses, over the size of A r0, rows of A divided by their norms [-]."""
+        """Relative |A r - A r0| of the least impulses, rows of A divided by their norms [-]."""
         return self._nearest[1]
 
     @cached_property
@@ -118,11 +120,11 @@ class ImpulseSet:
 
     @cached_property
     def strict(self) -> BoolArray:
-        """Whether some element of the set meets no bound of a block's face [-], shape (nb,).
+        """Whether some element of the set is inside the bounds of a block's face [-], shape (nb,).
 
-        Such a block goes on doing what its velocity says under small changes: an open contact stays open, one
-        that presses goes on pressing, one that sticks has friction left. The others are on a border, whatever
-        element of the set is taken.
+        Such a block keeps its state under small changes: an open contact stays open, a loaded one stays
+        loaded, a sticking one has friction in reserve. The others are on a boundary for every element of the
+        set.
         """
         return np.logical_not(self._interior[1])[: self.problem.contacts]
 
@@ -131,17 +133,17 @@ class ImpulseSet:
         """Whether the impulse of a block is the same in all elements of the set [-], shape (nb,)."""
         faces = self._smallest
         tried = np.random.default_rng(0).normal(size=(faces.C.size, DIRECTIONS))
-        found = np.ones(len(self._K), bool)
+        is_unique = np.ones(len(self._K), bool)
         if tried.size:
-            # Directions of sliding, and B with them, are known to the share of the velocities that is error.
-            left = self._balance(faces).self_stress(tried, self._error / faces.slowest)
+            # Directions of sliding, and so B, are known to the ratio of the error to the slip velocity.
+            stresses = self._balance(faces).self_stress(tried, self._error / faces.slowest)
             owner = faces.C.owner
-            np.logical_and.at(found, owner, np.abs(left).max(axis=1) <= SAME)
-        return found[: self.problem.contacts]
+            np.logical_and.at(is_unique, owner, np.abs(stresses).max(axis=1) <= SAME)
+        return is_unique[: self.problem.contacts]
 
     @property
     def slides(self) -> bool:
-        """Whether a contact slides: impulses then depend on the directions of the velocities."""
+        """Whether a contact slides, so that impulses depend on the directions of the velocities."""
         return self._faces.slides
 
     @cached_property
@@ -150,39 +152,39 @@ class ImpulseSet:
 
     @cached_property
     def _set(self) -> tuple[Balance, Array]:
-        """B over the faces, and the nearest element of the faces to the answer, shape (f,)."""
+        """B over the faces, and the element of the faces nearest to the solution, shape (f,)."""
         faces = self._faces
         return self._balance(faces), faces.C.project(faces.coordinates(self._z))
 
     @cached_property
     def _nearest(self) -> tuple[Array, float]:
-        """The least element in coordinates of the faces, shape (f,), and its error."""
+        """Least element in coordinates of the faces, shape (f,), and its error."""
         balance, w = self._set
         return balance.nearest(np.zeros(w.size), w)
 
     @cached_property
     def _interior(self) -> tuple[Array, BoolArray]:
-        """An inside element, in coordinates of the faces (f,), and the blocks with a bound that all meet."""
+        """Inner element in coordinates of the faces (f,), and the blocks whose bounds all elements meet."""
         C, (balance, start), (w, error) = self._faces.C, self._set, self._nearest
         normals, tight = np.empty(C.size), np.zeros(len(C), bool)
         reach = float(np.linalg.norm(w)) / np.sqrt(max(1, len(C))) or 1.0
         for _ in range(ROUNDS):
-            # 1. the bounds that w meets; w is inside if there are none
+            # 1. Active bounds of w; w is an inner element if there are none.
             cut = max(self._cut, 10.0 * error * reach)
             if not kernels.inward(C.arrays, w, cut, tight, normals):
                 break
-            # 2. away from all of them: w is its own projection if and only if all elements meet them
+            # 2. Projection of a step away from them: it returns w exactly if all elements meet these bounds.
             moved, error = balance.nearest(w + reach * normals, start)
             gain = normals * (moved - w)
             if error > BALANCED or 0.5 * float(gain.sum()) <= cut:
                 break
-            # 3. between two elements every bound is free that is free for one of them
+            # 3. Midpoint of both elements, where a bound is inactive if it is for one of them.
             w = 0.5 * (w + moved)
         return w, tight
 
     @cached_property
     def _smallest(self) -> "_Faces":
-        """The faces, reduced to those in whose relative interior the inside element lies."""
+        """Faces reduced to those with the inner element in their relative interior."""
         (w, tight), K, cut = self._interior, self._K, self._cut
         z, y = self._faces.embedded(w), self._y.copy()
         far = 1.0 + float(np.abs(y).max(initial=0.0)) + float(np.abs(z).max(initial=0.0))
@@ -210,22 +212,22 @@ class ImpulseSet:
         return self._rows.balance(faces.C, faces.basis, self._length)
 
     def _impulses(self, w: Array) -> Array:
-        """Impulses from coordinates of the faces [N s], shape (n + p,)."""
+        """Return impulses from coordinates of the faces [N s], shape (n + p,)."""
         return self._length * self._faces.embedded(w)
 
 
 @dataclass(frozen=True, eq=False)
 class _Faces:
-    """The product of the faces of K: the image of a product set C under w -> E w, E orthonormal."""
+    """Product of faces of K: the image of a product set C under w -> E w, with E orthonormal."""
 
     C: ProductSet
     basis: Array
-    """E, block by block in the upper left corners [-], shape (nb, d, d)."""
+    """E, block by block in upper left corners [-], shape (nb, d, d)."""
     offset: IntArray
     """First component of each block of K, and the total [-], shape (nb + 1,)."""
 
     slowest: float
-    """Smallest velocity of a group that slides, infinite where none does, in the units of K."""
+    """Smallest velocity of a sliding group, infinite if there is none, in the units of K."""
 
     @property
     def slides(self) -> bool:
@@ -234,7 +236,7 @@ class _Faces:
 
     @classmethod
     def at(cls, K: ProductSet, z: Array, y: Array, cut: float) -> "_Faces":
-        """The faces at impulses z and velocities y, both in the units of K, shape (n,)."""
+        """Return the faces at impulses z and velocities y, both in the units of K, shape (n,)."""
         nb, ng, d = len(K), K.group_size.size, int(np.diff(K.offset).max(initial=1))
         basis, kind, lower, upper = np.empty((nb, d, d)), np.empty(nb, np.int64), np.empty(nb), np.empty(nb)
         offset, group_offset = np.empty(nb + 1, np.int64), np.empty(nb + 1, np.int64)
@@ -245,20 +247,20 @@ class _Faces:
         return cls(C, basis, K.offset, slowest)
 
     def coordinates(self, z: Array) -> Array:
-        """E' z, shape (f,)."""
+        """Return E' z, shape (f,)."""
         out = np.empty((self.C.size, 1))
         kernels.face_rows(self.offset, self.C.offset, self.basis, z.reshape(-1, 1), np.ones(z.size), out)
         return out[:, 0]
 
     def embedded(self, w: Array) -> Array:
-        """E w, shape (n,)."""
+        """Return E w, shape (n,)."""
         out = np.empty(int(self.offset[-1]))
         kernels.out_of_faces(self.offset, self.C.offset, self.basis, w, out)
         return out
 
 
 def _as_contacts(problem: BoxProblem) -> ContactProblem:
-    """A box problem as blocks of one component each."""
+    """Return a box problem as blocks of one component each."""
     A = problem.A
     W = DenseDelassus(A) if isinstance(A, np.ndarray) else None
     K = interval(problem.lower, problem.upper)
@@ -266,7 +268,7 @@ def _as_contacts(problem: BoxProblem) -> ContactProblem:
 
 
 def _units(problem: ContactProblem | GlobalProblem, K: ProductSet) -> tuple[Array, Array, ProductSet]:
-    """The judge's units: length of each component of r, what velocities are multiplied by, and K in them."""
+    """Return the judge's units: length of each component of r, factor of velocities, and K in these units."""
     diagonal = problem.W.diagonal() if isinstance(problem, ContactProblem) else delassus_diagonal(problem)
     if K.size > diagonal.size:
         diagonal = np.concatenate([diagonal, np.ones(K.size - diagonal.size)])

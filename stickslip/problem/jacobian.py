@@ -1,4 +1,4 @@
-"""H as contact blocks over rigid bodies: what acts on whom, without a sparse matrix."""
+"""Contact Jacobian H as blocks over pairs of rigid bodies, without a sparse matrix."""
 
 from dataclasses import dataclass
 
@@ -35,7 +35,7 @@ class ContactBlocks:
 
     @classmethod
     def unchecked(cls, bodies: IntArray, rows: Array, offset: IntArray) -> "ContactBlocks":
-        """From read-only arrays, for data made inside the house."""
+        """Return contact blocks from read-only arrays without checks, for internal data."""
         H = object.__new__(cls)
         H.__dict__.update(bodies=bodies, rows=rows, offset=offset)
         return H
@@ -46,7 +46,7 @@ class ContactBlocks:
         return self.rows.shape[0]
 
     def check(self, name: str) -> None:
-        """Refuse arrays that do not belong together, under the name of the map they are."""
+        """Raise a ProblemError for inconsistent arrays; `name`: name of the matrix in messages."""
         n, nb = self.rows.shape[0], self.bodies.shape[0]
         sides = self.bodies.shape == (nb, 2) and self.rows.shape[1:2] == (2,)
         ends = self.offset.shape == (nb + 1,) and self.offset[0] == 0 and self.offset[-1] == n
@@ -59,7 +59,7 @@ class ContactBlocks:
         finite(name, self.rows)
 
     def impulses(self, r: Array, count: int) -> Array:
-        """H r: impulse on each of `count` bodies [N s, N m s], shape (count, k)."""
+        """Return H r, the impulse on each of `count` bodies [N s, N m s], shape (count, k)."""
         if parts.are_many(self.bodies, self.rows):
             return parts.impulses(Graph.of(self, count).touching, self.offset, self.rows, r, count)
         w = np.empty((count, self.rows.shape[2]))
@@ -67,7 +67,7 @@ class ContactBlocks:
         return w
 
     def velocities(self, v: Array, bias: Array) -> Array:
-        """H' v + bias [m/s], shape (n,), from body velocities of shape (count, k)."""
+        """Return H' v + bias [m/s], shape (n,), for body velocities of shape (count, k)."""
         if parts.are_many(self.bodies, self.rows):
             return parts.contact_velocities(self.bodies, self.offset, self.rows, v, bias)
         u = np.empty(self.size)
@@ -75,7 +75,7 @@ class ContactBlocks:
         return u
 
     def sparse(self, count: int) -> sp.csr_array:
-        """H as a SciPy matrix, shape (k * count, n)."""
+        """Return H as a SciPy matrix, shape (k * count, n)."""
         return sp.csr_array(rows_to_sparse(self.bodies, self.offset, self.rows, count).T)
 
 

@@ -1,8 +1,8 @@
-"""The mass (or iteration) matrix M of a global problem: checked, multiplied, solved.
+"""Mass (or iteration) matrix M of a global problem: checks, products and solves.
 
-Three forms: one array, a SciPy matrix, or one k x k block per body. M must be positive definite
-(its symmetric part, for recorded matrices are symmetric only to their rounding); it is used as
-given, never symmetrised. Body blocks must be symmetric.
+Three forms: a dense array, a SciPy matrix, or one k x k block per body. The symmetric part of M must be
+positive definite; recorded matrices are symmetric only to rounding. M is never symmetrised. Body blocks must
+be symmetric.
 """
 
 from dataclasses import dataclass
@@ -18,16 +18,16 @@ from scipy.linalg import lapack
 from stickslip.problem.checks import Array, ProblemError, finite, floats, frozen, sparse
 
 SMALL = 256
-"""Largest coupled set of velocities that is inverted as a dense block."""
+"""Largest number of coupled velocities that are inverted as a dense block."""
 DENSE = 128
-"""Velocities up to which M is factored as one array: calls, not multiplications, are what that costs."""
+"""Number of velocities up to which M is factored as a dense array, where call overhead dominates."""
 LARGE_FACTOR = 8_000_000
-"""Entries of a factor of M that may always be made to check it (64 MB)."""
+"""Size of a factor of M up to which the check always factors M (64 MB)."""
 
 
 @dataclass(frozen=True, eq=False)
 class MassMatrix:
-    """M of shape (nv, nv), and what is done with it."""
+    """Mass matrix M of shape (nv, nv), with products and solves."""
 
     matrix: Any
     """M [kg, kg m, kg m^2]: array of shape (nv, nv), SciPy matrix, or blocks of shape (bodies, k, k)."""
@@ -40,7 +40,7 @@ class MassMatrix:
 
     @cached_property
     def is_body_blocks(self) -> bool:
-        """Whether M is held as one block per body."""
+        """Whether M is stored as one block per body."""
         return not sp.issparse(self.matrix) and self.matrix.ndim == 3
 
     @cached_property
@@ -53,17 +53,17 @@ class MassMatrix:
 
     @cached_property
     def small(self) -> Array | None:
-        """M as one array where it has at most DENSE rows, shape (nv, nv); None where it has more."""
+        """M as a dense array if it has at most DENSE rows, shape (nv, nv); otherwise None."""
         if self.size > DENSE:
             return None
         return self.sparse.toarray() if self.is_body_blocks or sp.issparse(self.matrix) else self.matrix
 
     def multiply(self, v: Array) -> Array:
-        """M v [N s], same shape as v."""
+        """Return M v [N s], same shape as v."""
         return self.sparse @ v if self.small is None else self.small @ v
 
     def solve(self, p: Any) -> Any:
-        """M^-1 p for a vector, or a matrix dense or sparse (the answer is then of that kind)."""
+        """Return M^-1 p for a vector, or a dense or sparse matrix (the result is of the same kind)."""
         kind, factor = self._factor
         if kind == "inverse":
             return factor @ p
@@ -95,7 +95,7 @@ class MassMatrix:
 
 
 def mass_matrix(value: Any) -> MassMatrix:
-    """M from outside: checked for shape, NaN and positive definiteness."""
+    """Return a mass matrix from user data, checked for shape, NaN and positive definiteness."""
     if isinstance(value, MassMatrix):
         return value
     if sp.issparse(value):
@@ -116,7 +116,7 @@ def mass_matrix(value: Any) -> MassMatrix:
 
 
 def _check_symmetric_bodies(blocks: Array) -> None:
-    """Body blocks are factored as L L', so they must be symmetric to rounding."""
+    """Raise a ProblemError unless body blocks are symmetric to rounding, as Cholesky factors require."""
     skew = np.abs(blocks - np.swapaxes(blocks, 1, 2)).max(axis=(1, 2), initial=0.0)
     uneven = skew > 1e-10 * np.abs(blocks).max(axis=(1, 2), initial=0.0)
     if uneven.any():
@@ -143,7 +143,7 @@ def _check_positive(mass: MassMatrix) -> None:
     if not (diagonal > 0.0).all():
         i = int(np.flatnonzero(~(diagonal > 0.0))[0])
         raise ProblemError(f"M is not positive definite: diagonal entry {i} is {diagonal[i]}")
-    # A matrix that is far from symmetric is not a mass matrix, whatever its eigenvalues.
+    # A matrix that is far from symmetric is rejected, whatever its eigenvalues.
     skew = abs(M - M.T)
     worst = skew.max() if skew.nnz else 0.0
     if worst > 1e-2 * abs(M).max():
@@ -170,10 +170,9 @@ def _check_positive(mass: MassMatrix) -> None:
 
 
 def _check_positive_sparse(M: sp.csr_array) -> None:
-    """The pivots of L D L' are positive exactly when M is positive definite (Sylvester).
+    """Check the pivots of L D L': all are positive exactly if M is positive definite (Sylvester).
 
-    Where the factor might be far larger than M, Lanczos' method looks for a negative eigenvalue
-    instead, which proves the same when it finds one.
+    If the factor might be far larger than M, Lanczos' method searches for a negative eigenvalue instead.
     """
     symmetric = sp.csc_matrix(0.5 * M + 0.5 * M.T)
     if _profile(symmetric) > max(LARGE_FACTOR, 25 * M.nnz):
@@ -189,7 +188,7 @@ def _check_positive_sparse(M: sp.csr_array) -> None:
 
 
 def _profile(M: sp.csc_matrix) -> int:
-    """Entries that L may have, at most, in the order of reverse Cuthill and McKee."""
+    """Return an upper bound on the entries of L in the reverse Cuthill-McKee order."""
     order = sp.csgraph.reverse_cuthill_mckee(sp.csr_matrix(M), symmetric_mode=True)
     place = np.empty(order.size, np.int64)
     place[order] = np.arange(order.size)
@@ -210,7 +209,7 @@ def _look_for_negative_eigenvalue(M: sp.csc_matrix) -> None:
 
 
 def _components(label: np.ndarray, sizes: np.ndarray, largest: int) -> list[np.ndarray]:
-    """Coupled sets of velocities, grouped by size: index arrays of shape (count, size)."""
+    """Return coupled sets of velocities, grouped by size: index arrays of shape (count, size)."""
     order = np.argsort(label, kind="stable")
     start = np.concatenate([[0], np.cumsum(sizes)])
     groups = []
@@ -222,15 +221,15 @@ def _components(label: np.ndarray, sizes: np.ndarray, largest: int) -> list[np.n
 
 
 def _gather(M: sp.csr_array, part: np.ndarray) -> Array:
-    """Dense diagonal blocks of M on the index sets of `part`, shape (count, size, size)."""
+    """Return dense diagonal blocks of M on the index sets of `part`, shape (count, size, size)."""
     count, size = part.shape
     where = np.full(M.shape[0], -1)
     where[part.reshape(-1)] = np.arange(part.size)
     coo = M.tocoo()
     row, col = (where[c] for c in coo.coords)
-    kept = row >= 0
+    inside = row >= 0
     blocks = np.zeros((count, size, size))
-    np.add.at(blocks, (row[kept] // size, row[kept] % size, col[kept] % size), coo.data[kept])
+    np.add.at(blocks, (row[inside] // size, row[inside] % size, col[inside] % size), coo.data[inside])
     return blocks
 
 

@@ -1,8 +1,8 @@
-"""NonlinearProblem: -F(z) in the normal cone of [lower, upper] at z, with F given by its values.
+"""NonlinearProblem: -F(z) in the normal cone of [lower, upper] at z, with a function F.
 
-The mixed complementarity problem: a bound that is infinite on both sides makes an equation F_i = 0,
-(0, inf) a complementarity 0 <= z_i ⟂ F_i >= 0, a finite interval both. With F(z) = A z + b it is a
-BoxProblem, and a variational inequality over a box either way (Facchinei & Pang 2003, 1.1 and 1.2).
+The mixed complementarity problem: an unknown without bounds has an equation F_i = 0, (0, inf) gives a
+complementarity condition 0 <= z_i ⟂ F_i >= 0, a finite interval both. With F(z) = A z + b it is a BoxProblem.
+It is a variational inequality over a box (Facchinei & Pang 2003, 1.1 and 1.2).
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, ProblemError, finite, flat, floats
 
 Matrix: TypeAlias = Any
-"""A Jacobian: one array, or a SciPy matrix by rows."""
+"""A Jacobian: a dense array, or a SciPy matrix by rows."""
 
 
 class JacobianError(NamedTuple):
@@ -27,13 +27,13 @@ class JacobianError(NamedTuple):
     error: float
     """|J_ij - difference| over max(1, |J_ij|) [-]."""
     row: int
-    """Component of F where it is."""
+    """Component of F with the largest difference."""
     column: int
-    """Component of z where it is."""
+    """Component of z with the largest difference."""
     given: float
     """J_ij as given."""
     difference: float
-    """The same by central differences."""
+    """J_ij by central differences."""
 
     def __str__(self) -> str:
         return (
@@ -49,9 +49,9 @@ class NonlinearProblem:
     """
 
     residual: Callable[[Array], ArrayLike]
-    """F, from z to shape (n,)."""
+    """Function F of z, with values of shape (n,)."""
     jacobian: Callable[[Array], Any]
-    """dF/dz, from z to an array or a SciPy matrix of shape (n, n)."""
+    """Function dF/dz of z, with values that are arrays or SciPy matrices of shape (n, n)."""
     lower: Array
     """Lower bounds, -inf where there is none [unit of z], shape (n,)."""
     upper: Array
@@ -59,8 +59,8 @@ class NonlinearProblem:
     names: tuple[str, ...] = ()
     """Name of each unknown, for messages; without, they are numbered."""
     reference: Array = ()  # type: ignore[assignment]
-    """Point whose F is the scale of errors [unit of z], shape (n,); the point of the box nearest to 0 if not
-    given. Also where solvers start that are given no guess."""
+    """Point whose F is the scale of errors [unit of z], shape (n,); by default the point of the box nearest
+    to 0. Also the start of solvers without a guess."""
     title: str = ""
     """Title for printing."""
 
@@ -85,8 +85,10 @@ class NonlinearProblem:
                 raise ProblemError(
                     f"{name} is {type(getattr(self, name)).__name__}, expected a function of z"
                 )
-        given = np.size(self.reference) or not n
-        _set(self, "reference", flat("reference", self.reference if given else self.nearest(np.zeros(n)), n))
+        has_one = np.size(self.reference) or not n
+        _set(
+            self, "reference", flat("reference", self.reference if has_one else self.nearest(np.zeros(n)), n)
+        )
         finite("reference", self.reference, lambda k: self.name(k[0]))
 
     @property
@@ -99,14 +101,14 @@ class NonlinearProblem:
         return self.names[i] if self.names else f"component {i}"
 
     def nearest(self, z: ArrayLike) -> Array:
-        """The point of the box nearest to z, shape (n,)."""
+        """Return the point of the box nearest to z, shape (n,)."""
         return np.clip(np.asarray(z, np.float64), self.lower, self.upper)
 
     def value(self, z: ArrayLike) -> Array:
-        """F(z), shape (n,); what is not finite comes back as it is."""
-        given = self.residual(flat("z", z, self.size))
+        """Return F(z), shape (n,); it may contain non-finite values."""
+        residual = self.residual(flat("z", z, self.size))
         try:
-            F = np.asarray(given)
+            F = np.asarray(residual)
         except ValueError as error:
             raise ProblemError(f"the residual is not an array of numbers: {error}") from None
         if F.shape != (self.size,) or F.dtype.kind not in "biuf":
@@ -116,7 +118,7 @@ class NonlinearProblem:
         return F.astype(np.float64)
 
     def slope(self, z: ArrayLike) -> Matrix:
-        """dF/dz at z, an array or a SciPy matrix by rows, shape (n, n)."""
+        """Return dF/dz at z, an array or a SciPy matrix by rows, shape (n, n)."""
         n = self.size
         J = self.jacobian(flat("z", z, n))
         if not sp.issparse(J):
@@ -131,7 +133,7 @@ class NonlinearProblem:
 
     @cached_property
     def scale(self) -> float:
-        """max(1, |F(reference)|_inf), by which the judge divides: |b|_inf for an affine F at 0."""
+        """Scale of the judge's residuals, max(1, |F(reference)|_inf): |b|_inf for an affine F at 0."""
         F = self.value(self.reference)
         if not np.isfinite(F).all():
             i = int(np.flatnonzero(~np.isfinite(F))[0])
@@ -143,11 +145,11 @@ class NonlinearProblem:
     def check_jacobian(self, z: ArrayLike, step: float = 6e-6) -> JacobianError:
         """Compare the Jacobian at z with central differences of `step` max(1, |z_j|).
 
-        Where the box is bounded the differences may leave it: F must be defined around z.
+        The differences may leave the box, so F must be defined around z.
         """
         z = flat("z", z, self.size)
         J = self.slope(z)
-        given = J.toarray() if sp.issparse(J) else np.asarray(J)
+        dense = J.toarray() if sp.issparse(J) else np.asarray(J)
         worst = JacobianError(0.0, -1, -1, 0.0, 0.0)
         for j in range(self.size):
             h = step * max(1.0, abs(float(z[j])))
@@ -155,10 +157,10 @@ class NonlinearProblem:
             ahead[j] += h
             behind[j] -= h
             column = (self.value(ahead) - self.value(behind)) / (ahead[j] - behind[j])
-            error = np.abs(given[:, j] - column) / np.maximum(1.0, np.abs(given[:, j]))
+            error = np.abs(dense[:, j] - column) / np.maximum(1.0, np.abs(dense[:, j]))
             i = int(np.argmax(np.where(np.isnan(error), np.inf, error)))
             if not error[i] <= worst.error:
-                worst = JacobianError(float(error[i]), i, j, float(given[i, j]), float(column[i]))
+                worst = JacobianError(float(error[i]), i, j, float(dense[i, j]), float(column[i]))
         return worst
 
     def __repr__(self) -> str:
@@ -168,9 +170,9 @@ class NonlinearProblem:
 
 
 def box_as_nonlinear(problem: BoxProblem) -> NonlinearProblem:
-    """A BoxProblem, whose F(z) = A z + b, with the judge's scale unchanged."""
+    """Return a BoxProblem as a NonlinearProblem with F(z) = A z + b and the same scale of the judge."""
     A, b = problem.A, problem.b
-    zero = np.zeros(problem.size)  # where F is b, in the box or not
+    zero = np.zeros(problem.size)  # F(0) = b, whether 0 is in the box or not
     return NonlinearProblem(
         lambda z: A @ z + b, lambda z: A, problem.lower, problem.upper, reference=zero, title=problem.kind
     )

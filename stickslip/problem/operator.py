@@ -1,7 +1,7 @@
-"""The Delassus operator W = H' M^-1 H [1/kg]: dense, in blocks, or matrix-free over bodies.
+"""Delassus operator W = H' M^-1 H [1/kg]: dense, in blocks, or matrix-free over bodies.
 
-One interface: `size`, `apply`, `diagonal`, `blocks`, `dense`. Problems hold one of the three and
-solvers ask for the form they need.
+The three forms share one interface: `size`, `apply`, `diagonal`, `blocks`, `dense`. A problem stores one of
+them, and solvers convert it to the form they need.
 """
 
 from collections.abc import Callable
@@ -21,28 +21,28 @@ from stickslip.problem.sets import ProductSet
 
 
 class Delassus(Protocol):
-    """What every form of W can do."""
+    """Interface of all forms of W."""
 
     @property
     def size(self) -> int:
-        """Number of rows, that is of components of r."""
+        """Number of rows, equal to the number of components of r."""
 
     def apply(self, r: Array, bias: Array) -> Array:
-        """W r + bias [m/s], shape (n,)."""
+        """Return W r + bias [m/s], shape (n,)."""
 
     def diagonal(self) -> Array:
-        """Diagonal of W [1/kg], shape (n,)."""
+        """Return the diagonal of W [1/kg], shape (n,)."""
 
     def blocks(self, K: ProductSet) -> "BlockDelassus":
-        """W in blocks along the blocks of K."""
+        """Return W in blocks along the blocks of K."""
 
     def dense(self) -> Array:
-        """W as one array [1/kg], shape (n, n)."""
+        """Return W as a dense array [1/kg], shape (n, n)."""
 
 
 @dataclass(frozen=True, eq=False)
 class DenseDelassus:
-    """W as one array."""
+    """W as a dense array."""
 
     matrix: Array
     """Delassus matrix [1/kg], shape (n, n)."""
@@ -55,29 +55,27 @@ class DenseDelassus:
         return self.matrix.shape[0]
 
     def apply(self, r: Array, bias: Array) -> Array:
-        with np.errstate(all="ignore"):  # what overflows is judged as such
+        with np.errstate(all="ignore"):  # the judge handles overflow
             return self.matrix @ r + bias
 
     def diagonal(self) -> Array:
         return np.diagonal(self.matrix).copy()
 
     def blocks(self, K: ProductSet) -> "BlockDelassus":
-        return _made_once(
-            self, K, lambda: BlockDelassus(K.offset, *blocks.dense_blocks(K.offset, self.matrix))
-        )
+        return _cached(self, K, lambda: BlockDelassus(K.offset, *blocks.dense_blocks(K.offset, self.matrix)))
 
     def dense(self) -> Array:
         return self.matrix
 
     @cached_property
     def rows(self) -> Array:
-        """The matrix row by row, as kernels take it [1/kg], shape (n n,)."""
+        """The matrix as a flat array of its rows, for kernels [1/kg], shape (n n,)."""
         return row_by_row(self.matrix)
 
 
 @dataclass(frozen=True, eq=False)
 class BlockDelassus:
-    """W in block rows along the contacts; the diagonal blocks are always there."""
+    """W in block rows along the contacts; all diagonal blocks are stored."""
 
     offset: IntArray
     """First component of each block, and the total [-], shape (nb + 1,)."""
@@ -90,7 +88,7 @@ class BlockDelassus:
     data: Array
     """Numbers of the blocks, each row by row [1/kg], shape (data_start[-1],)."""
     over_bodies: "BodyDelassus | None" = None
-    """The same matrix over bodies, where these are known."""
+    """The same matrix over bodies, if these are known."""
 
     def __post_init__(self) -> None:
         for array in self.arrays:
@@ -116,7 +114,7 @@ class BlockDelassus:
         return block_delassus(self.sparse(), K)
 
     def sparse(self) -> sp.csr_array:
-        """W as a SciPy matrix, with every entry of the stored blocks."""
+        """Return W as a SciPy matrix, with every entry of the stored blocks."""
         row, col = np.empty(self.data.size, np.int64), np.empty(self.data.size, np.int64)
         value = np.empty(self.data.size)
         blocks.block_entries(self.arrays, row, col, value)
@@ -130,15 +128,15 @@ class BlockDelassus:
 
     @cached_property
     def arrays(self) -> BlockW:
-        """The matrix as kernels take it."""
+        """The matrix as arrays for kernels."""
         return BlockW(self.offset, self.row_start, self.column, self.data_start, self.data)
 
 
 @dataclass(frozen=True, eq=False)
 class BodyDelassus:
-    """W = J J' without ever forming it: J holds, per contact, rows over its two bodies.
+    """Matrix-free W = J J': J is stored as the rows of each contact over its two bodies.
 
-    J = H' F where M^-1 = F F' body by body, so one array serves both directions.
+    J = H' F with M^-1 = F F' body by body, so one array is used in both directions.
     """
 
     offset: IntArray
@@ -177,10 +175,10 @@ class BodyDelassus:
 
     def blocks(self, K: ProductSet) -> BlockDelassus:
         J = self.sparse()
-        return _made_once(self, K, lambda: block_delassus(sp.csr_array(J @ J.T), K))
+        return _cached(self, K, lambda: block_delassus(sp.csr_array(J @ J.T), K))
 
     def sparse(self) -> sp.csr_array:
-        """J as a SciPy matrix, shape (n, k * bodies)."""
+        """Return J as a SciPy matrix, shape (n, k * bodies)."""
         return rows_to_sparse(self.bodies, self.offset, self.rows, self.count)
 
     def dense(self) -> Array:
@@ -189,12 +187,12 @@ class BodyDelassus:
 
 
 def row_by_row(matrix: Any) -> Array:
-    """A matrix as kernels take it, read-only, shape (n n,)."""
+    """Return a matrix as a read-only flat array of its rows, for kernels, shape (n n,)."""
     return np.asarray(frozen(np.ascontiguousarray(matrix, np.float64).reshape(-1)))
 
 
-def _made_once(W: Any, K: ProductSet, make: Callable[[], BlockDelassus]) -> BlockDelassus:
-    """What `make` gives, remembered by W for the same K: every solver and the judge ask for it."""
+def _cached(W: Any, K: ProductSet, make: Callable[[], BlockDelassus]) -> BlockDelassus:
+    """Return the result of `make`, cached in W for the same K, because solvers and the judge use it."""
     known: tuple[ProductSet, BlockDelassus] | None = W.__dict__.get("_in_blocks")
     if known is None or known[0] is not K:
         known = K, make()
@@ -203,7 +201,7 @@ def _made_once(W: Any, K: ProductSet, make: Callable[[], BlockDelassus]) -> Bloc
 
 
 def product_arrays(W: Delassus, K: ProductSet) -> tuple[Array | IntArray, ...]:
-    """W as `kernels/products.py` takes it: block rows, or rows over bodies; the other form is empty."""
+    """Return W in the form of `kernels/products.py`: block rows, or rows over bodies; the other is empty."""
     no, none = frozen(np.zeros(0, np.int64)), frozen(np.zeros(0))
     if isinstance(W, BodyDelassus):
         work = np.zeros((W.count, W.rows.shape[2]))
@@ -213,7 +211,7 @@ def product_arrays(W: Delassus, K: ProductSet) -> tuple[Array | IntArray, ...]:
 
 
 def delassus(name: str, W: Any, K: ProductSet) -> Delassus:
-    """W as one of the three forms: arrays stay dense, SciPy matrices go into the blocks of K."""
+    """Return W in one of the three forms: arrays stay dense, SciPy matrices are put into the blocks of K."""
     if isinstance(W, DenseDelassus | BlockDelassus | BodyDelassus):
         if W.size != K.size:
             raise ProblemError(f"{name} has {W.size} rows, expected {K.size} for {K!r}")
@@ -230,14 +228,14 @@ def delassus(name: str, W: Any, K: ProductSet) -> Delassus:
 
 
 def block_delassus(matrix: sp.csr_array, K: ProductSet) -> BlockDelassus:
-    """A SciPy CSR matrix in blocks along K; duplicates are summed."""
+    """Return a SciPy CSR matrix in blocks along K; duplicates are summed."""
     indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
     values = np.ascontiguousarray(matrix.data, np.float64)
     return BlockDelassus(K.offset, *blocks.csr_blocks(K.offset, indptr, indices, values))
 
 
 def block_diagonal(offset: IntArray, column_offset: IntArray, values: Array) -> sp.csr_array:
-    """Blocks, each in the corner of values[i], as one SciPy matrix.
+    """Return a block-diagonal SciPy matrix; each block is the upper left corner of values[i].
 
     values (nb, d, d); offset and column_offset (nb + 1,): the first row and column of each block.
     """
@@ -248,18 +246,18 @@ def block_diagonal(offset: IntArray, column_offset: IntArray, values: Array) -> 
 
 
 def rows_to_sparse(bodies: IntArray, offset: IntArray, rows: Array, count: int) -> sp.csr_array:
-    """Contact rows over bodies as one SciPy matrix, shape (n, k * count)."""
+    """Return contact rows over bodies as a SciPy matrix, shape (n, k * count)."""
     n, _, k = rows.shape
     body = np.repeat(bodies, np.diff(offset), axis=0)
-    kept = body >= 0
-    row = np.broadcast_to(np.arange(n)[:, None], (n, 2))[kept]
-    col = (body[kept][:, None] * k + np.arange(k)).reshape(-1)
-    data = rows[kept].reshape(-1)
+    moving = body >= 0
+    row = np.broadcast_to(np.arange(n)[:, None], (n, 2))[moving]
+    col = (body[moving][:, None] * k + np.arange(k)).reshape(-1)
+    data = rows[moving].reshape(-1)
     return sp.coo_array((data, (np.repeat(row, k), col)), shape=(n, k * count)).tocsr()
 
 
 def check_shape(name: str, shape: tuple[int, ...], K: ProductSet) -> None:
-    """Refuse a matrix that does not fit the components of K."""
+    """Raise a ProblemError for a matrix whose shape does not fit K."""
     if shape != (K.size, K.size):
         raise ProblemError(f"{name} has shape {shape}, expected ({K.size}, {K.size}) for {K!r}")
 

@@ -1,4 +1,4 @@
-"""ConeProgram: a quadratic objective under an affine map into cones; what conic solvers eat.
+"""ConeProgram: a quadratic objective with an affine map into cones, the form of conic solvers.
 
     min ½ x'P x + c'x   subject to   s = A x + b ∈ C = {0} × nonnegative × second-order cones
 
@@ -6,7 +6,7 @@ with multipliers y in the dual C* (free × nonnegative × second-order): x is op
 
     P x + c = A'y,   C ∋ s ⟂ y ∈ C*.
 
-`conversions` of contact problems to cone programs stand in `stickslip.problem.convert`.
+Conversions of contact problems to cone programs are in `stickslip.problem.convert`.
 """
 
 from dataclasses import dataclass, replace
@@ -44,17 +44,17 @@ class ConeProgram:
     b: Array
     """Constant of that map [unit of s], shape (m,)."""
     zero: int = 0
-    """Rows that must vanish; they come first."""
+    """Number of rows that must vanish; they come first."""
     nonnegative: int = 0
-    """Rows that must not be negative; they come next."""
+    """Number of rows that must not be negative; they come next."""
     second_order: IntArray = ()  # type: ignore[assignment]
-    """Rows of each cone {s_0 >= |s_rest|}, which come last, shape (cones,)."""
+    """Number of rows of each cone {s_0 >= |s_rest|}, which come last, shape (cones,)."""
 
     def __post_init__(self) -> None:
         n, m = np.size(self.c), np.size(self.b)
         for name, shape in (("P", (n, n)), ("A", (m, n))):
-            given = getattr(self, name)
-            matrix = sparse(name, given if sp.issparse(given) else _rows(name, given))
+            value = getattr(self, name)
+            matrix = sparse(name, value if sp.issparse(value) else _rows(name, value))
             if matrix.shape != shape:
                 raise ProblemError(
                     f"{name} has shape {matrix.shape}, expected {shape} with c ({n},), b ({m},)"
@@ -65,13 +65,13 @@ class ConeProgram:
             finite(name, getattr(self, name))
         _set(self, "zero", count("zero", self.zero, 0))
         _set(self, "nonnegative", count("nonnegative", self.nonnegative, 0))
-        given = floats("second_order", self.second_order).reshape(-1)
-        if not ((given >= 1.0) & (given == np.floor(given)) & (given < 2.0**53)).all():
+        value = floats("second_order", self.second_order).reshape(-1)
+        if not ((value >= 1.0) & (value == np.floor(value)) & (value < 2.0**53)).all():
             raise ProblemError(
-                f"second-order cones have sizes [{', '.join(f'{size:g}' for size in given)}]; each"
+                f"second-order cones have sizes [{', '.join(f'{size:g}' for size in value)}]; each"
                 " must be a whole number of at least 1 row"
             )
-        cones = given.astype(np.int64)
+        cones = value.astype(np.int64)
         _set(self, "second_order", frozen(cones))
         rows = self.zero + self.nonnegative + int(cones.sum())
         if rows != m:
@@ -97,12 +97,12 @@ class ConeProgram:
         return first + np.concatenate([[0], np.cumsum(self.second_order)]).astype(np.int64)
 
     def objective(self, x: ArrayLike) -> float:
-        """½ x'P x + c'x [J]."""
+        """Return ½ x'P x + c'x [J]."""
         x = flat("x", x, self.size)
         return float(0.5 * x @ (self.P @ x) + self.c @ x)
 
     def with_(self, **changes: Any) -> "ConeProgram":
-        """A copy with some fields changed; new c and b share P, A and the cones, which cost nothing then."""
+        """Return a copy with some fields changed; changes of c and b alone share P, A and the cones."""
         if not changes.keys() <= {"c", "b"}:
             return replace(self, **changes)
         copy = object.__new__(ConeProgram)
@@ -121,7 +121,7 @@ class ConeProgram:
 
 @dataclass(frozen=True)
 class ProgramResiduals:
-    """How far x, y are from optimal: each relative to the terms it is the sum of, 0 is optimal."""
+    """Residuals of the optimality conditions, each relative to its terms; 0 is optimal."""
 
     primal: float
     """Distance of A x + b to C over the largest of |A x|, |b| and |A| |c| / |P|, a size for x [-]."""
@@ -134,7 +134,7 @@ class ProgramResiduals:
 
     @property
     def error(self) -> float:
-        """The largest of them; NaN where one is not a number."""
+        """Largest residual [-]; NaN if one is NaN."""
         return float(np.max([self.primal, self.stationarity, self.dual, self.gap]))
 
 
@@ -142,7 +142,7 @@ def judge_program(program: ConeProgram, x: ArrayLike, y: ArrayLike) -> ProgramRe
     """Return the residuals of x and the multipliers y for `program`."""
     if not isinstance(program, ConeProgram):
         raise ProblemError(f"judge_program takes a ConeProgram, not {type(program).__name__}")
-    with np.errstate(all="ignore"):  # what overflows is judged as such
+    with np.errstate(all="ignore"):  # overflow gives infinite or NaN residuals
         return _judged(program, flat("x", x, program.size), flat("y", y, program.rows))
 
 
@@ -166,7 +166,7 @@ def _judged(program: ConeProgram, x: Array, y: Array) -> ProgramResiduals:
 
 
 def nearest(program: ConeProgram, s: Array) -> Array:
-    """The point of C nearest to s, shape (m,)."""
+    """Return the point of C nearest to s, shape (m,)."""
     out = np.zeros_like(s)
     plain = slice(program.zero, program.zero + program.nonnegative)
     out[plain] = np.maximum(s[plain], 0.0)

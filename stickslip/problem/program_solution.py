@@ -1,4 +1,4 @@
-"""What a solver of cone programs gives back, and what the judge of programs says of it."""
+"""Results of solvers of cone programs, with the residuals of the judge."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from stickslip.problem.program import ConeProgram, ProgramResiduals, judge_progr
 from stickslip.problem.solution import SolverFailure, Status, Verdict
 
 PROOF = 1e-8
-"""Largest error of a proof that a program has no solution, relative to its terms [-]."""
+"""Largest relative error of a proof that a program has no optimum [-]."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -17,7 +17,7 @@ class ProgramSolution:
     """Certified optimum of a cone program, or the best point with the reason why it is not certified."""
 
     problem: ConeProgram
-    """The program as it was given."""
+    """The original program."""
     x: Array
     """Unknowns [unit of x], shape (n,)."""
     y: Array
@@ -27,13 +27,13 @@ class ProgramSolution:
     status: Status
     """Reason why the solver stopped, decided by the judge's residuals."""
     residuals: ProgramResiduals
-    """The judge's measures of this answer."""
+    """Residuals of this solution, computed by the judge."""
     solver: str
     """Name of the solver."""
     tolerance: float
-    """Tolerance asked for, on every measure [-]."""
+    """Requested tolerance on every residual [-]."""
     iterations: int
-    """Iterations, counted its own way."""
+    """Number of iterations, as the solver counts them."""
     seconds: float
     """Time of the solve [s]."""
     reason: str = ""
@@ -56,11 +56,11 @@ class ProgramSolution:
 
     @property
     def measures(self) -> str:
-        """The judge's measures in words."""
+        """The judge's error as text."""
         return f"error {self.residuals.error:.2e}"
 
     def or_raise(self) -> "ProgramSolution":
-        """This solution if it is certified, otherwise `SolverFailure` with the best answer inside."""
+        """Return this solution if it is certified, otherwise raise `SolverFailure` with it."""
         if not self.ok:
             raise SolverFailure(self)
         return self
@@ -80,19 +80,19 @@ class ProgramSolution:
 
 
 def judged_solution(
-    program: ConeProgram, x: Array, y: Array, said: Status, *, solver: str, tolerance: float,
+    program: ConeProgram, x: Array, y: Array, reported: Status, *, solver: str, tolerance: float,
     iterations: int, seconds: float, message: str,
 ) -> ProgramSolution:  # fmt: skip
-    """An answer with the judge's word on it; `said` and `message`: what its solver says."""
+    """Return an answer examined by the judge; `reported` and `message` come from the solver."""
     x, y = flat("x", x, program.size), flat("y", y, program.rows)
-    residuals, status, reason = judge_program(program, x, y), said, ""
+    residuals, status, reason = judge_program(program, x, y), reported, ""
     if residuals.error <= tolerance:
         status = Status.SOLVED
-    elif said is Status.INFEASIBLE:
+    elif reported is Status.INFEASIBLE:
         reason = no_optimum(program, x, y)
         status = Status.INFEASIBLE if reason else Status.STALLED
         reason = reason or f"{solver} reports that the program is infeasible, without proof: {message}"
-    elif said.ok:
+    elif reported.ok:
         status = Status.STALLED
         reason = f"the judge measures {residuals.error:.1e}, and the last message of {solver} is {message!r}"
     else:
@@ -105,11 +105,11 @@ def judged_solution(
 
 
 def no_optimum(program: ConeProgram, x: Array, y: Array) -> str:
-    """What x or y proves of a program that has no optimum; empty where they prove nothing.
+    """Return what x or y proves about a program without optimum; empty if they prove nothing.
 
-    y ∈ C* with A'y = 0 and b'y < 0: no x is inside, for y'(A x + b) would be negative. x with P x = 0,
-    A x ∈ C and c'x < 0: along it the objective falls for ever, if anything is inside. What rounding leaves of
-    A'y and P x is small if an optimum would have to be far beyond the size of x that A, b, P and c tell.
+    y ∈ C* with A'y = 0 and b'y < 0: no x is feasible, because y'(A x + b) would be negative. x with P x = 0,
+    A x ∈ C and c'x < 0: the objective is unbounded along x, if the program is feasible. The rounding errors
+    of A'y and P x are small if an optimum would have to be far beyond the scale of x given by A, b, P and c.
     """
     A, b, P, c = program.A, program.b, program.P, program.c
     steep, stiff = (float(abs(matrix).max()) if matrix.nnz else 0.0 for matrix in (A, P))

@@ -1,7 +1,6 @@
-"""The judge: the only measure of error in the house.
+"""The judge: the independent residual check by which all solutions are measured.
 
-`judge(problem, r)` sees the problem and the answer and recomputes everything else. What each
-number means:
+`judge(problem, r)` takes only the problem and the answer and recomputes everything else. Its measures:
 
 - natural: |r - P_K(r - u_hat)| / max(|u_free|, |r|, |u|), the measure of published profiles; it
   depends on the units chosen.
@@ -17,22 +16,23 @@ number means:
 - local: the largest natural map of a single contact on its own scale, |r_i - P_K(r_i - w u_hat_i)| / (w V)
   with w = max(|r_i| / V, rho_i); 0 where it is rounding of W r.
 
-The norms of natural and natural_scaled say nothing of a contact whose impulse is small beside the largest,
-and both fall as impulses grow: between walls that close on a body, which no impulse stops, they become as
-small as one likes. approach and local do not: V is given with the problem. An answer with
-approach <= eps solves, as far as closing contacts go, a problem whose free velocities differ by eps V.
+The norms of natural and natural_scaled do not detect errors of a contact whose impulse is small beside the
+largest. Both also decrease as impulses grow: if walls close on a body, which no impulse stops, they become
+arbitrarily small. approach and local do not, because V is given with the problem. An answer with
+approach <= eps solves, as far as closing contacts are concerned, a problem whose free velocities differ by
+eps V.
 
-A contact with W_ii = 0 takes 1 / (mean W of the others), 1 if there is none; 0/0 is 0; an empty
-problem is solved; numbers beyond 1e±140 are not judged (NaN). Solved means natural <= tolerance and
-natural_scaled <= tolerance, for global problems equilibrium and joints as well, and that approach and local
-are at most 100 tolerances, and never more than 0.1 where the tolerance is less than that.
+A contact with W_ii = 0 takes 1 / (mean W of the others), 1 if there is none. 0/0 is 0. An empty problem is
+solved. Numbers beyond 1e±140 are not judged (NaN). A problem is solved if natural <= tolerance and
+natural_scaled <= tolerance, for global problems also equilibrium and joints, and if approach and local are at
+most 100 tolerance, and at most 0.1 unless the tolerance is larger.
 
 A NonlinearProblem has natural = natural_scaled = |z - P(z - F(z))|_inf / max(1, |F(reference)|_inf): that
 of a BoxProblem where F is affine, whose |b|_inf is |F(0)|_inf.
 
-`judge(problem, r, relaxed=True)` measures r as an answer of the convex relaxation K* ∋ u ⟂ r ∈ K: the
-same numbers with u in the place of u_hat. It is another law wherever something slides, and answers that
-only it accepts are never called solved.
+`judge(problem, r, relaxed=True)` measures r as a solution of the convex relaxation K* ∋ u ⟂ r ∈ K: the
+same measures with u instead of u_hat. It is another law for sliding contacts, and answers that satisfy only
+the relaxation never count as solved.
 """
 
 import math
@@ -56,9 +56,9 @@ from stickslip.problem.parts import Graph
 from stickslip.problem.sets import ProductSet
 
 SMALL = 300
-"""Components up to which a dense W is judged in one call instead of several."""
+"""Number of components up to which a dense W is judged in one compiled call."""
 CLOSING = kernels.CLOSING_SHARE
-"""Largest share of the free velocity at which a contact of a solved problem may close."""
+"""Largest closing speed of a contact of a solved problem, relative to the largest free velocity."""
 
 
 @dataclass(frozen=True)
@@ -76,20 +76,21 @@ class Residuals:
     work: float
     """Largest |r·u_hat| of a contact [J]."""
     worst: int
-    """Contact with the largest share in natural_scaled; -1 if there is none."""
+    """Contact with the largest contribution to natural_scaled; -1 if there is none."""
     approach: float = 0.0
     """Largest speed at which a contact still closes, over the largest free velocity [-]."""
     local: float = 0.0
     """Largest natural-map residual of a single contact on its own scale [-]."""
     equilibrium: float = 0.0
-    """|M v - f - H r - G lam| / max(|M v|, |f|, |H r + G lam|), global problems only [-]; the larger of that
-    and of the same as velocities, M^-1 (...) / max(|v|, |v_free|, |W_ii r_i|)."""
+    """Error of the equation of motion, global problems only [-]: the larger of
+    |M v - f - H r - G lam| / max(|M v|, |f|, |H r + G lam|) and of the same error as a velocity,
+    |M^-1 (...)| / max(|v|, |v_free|, |W_ii r_i|)."""
     joints: float = 0.0
-    """|G' v + g_bias| / max(|g_bias|, |A v|, |A v_free|) with A the sizes of G', global problems only [-]."""
+    """|G' v + g_bias| / max(|g_bias|, |A v|, |A v_free|), A = |G'| entrywise, global problems only [-]."""
 
     @property
     def error(self) -> float:
-        """The largest of the relative measures, which decides [-]; NaN counts as infinite."""
+        """Largest of natural, natural_scaled, equilibrium and joints [-]; infinite if any is NaN."""
         total = self.natural + self.natural_scaled + self.equilibrium + self.joints
         if total != total:
             return math.inf
@@ -97,20 +98,20 @@ class Residuals:
 
     @property
     def single(self) -> float:
-        """The larger of the measures of single contacts, approach and local [-]; NaN counts as infinite."""
+        """Larger of approach and local, the measures of single contacts [-]; infinite if any is NaN."""
         total = self.approach + self.local
         return math.inf if total != total else max(self.approach, self.local)
 
     def solved(self, tolerance: float) -> bool:
-        """Whether every norm is at most `tolerance`, and no single contact is far from its law.
+        """Whether `error` is at most `tolerance`, and `single` at most `single_bound(tolerance)`.
 
-        The second refuses impulses that grow without bound between closing walls, and light bodies that
-        are left behind beside heavy ones.
+        The second condition rejects impulses that grow without bound between closing walls, and errors of
+        light bodies that are hidden in the norms by heavy ones.
         """
         return self.error <= tolerance and self.single <= single_bound(tolerance)
 
     def rows(self, tolerance: float | None = None) -> list[tuple[str, str]]:
-        """Names and values for printing."""
+        """Return names and values for printing."""
         bound = "" if tolerance is None else f"  (tolerance {tolerance:.0e})"
         rows = [
             ("natural", f"{self.natural:.3e}{bound}"),
@@ -133,12 +134,12 @@ class Residuals:
 
 
 def single_bound(tolerance: float) -> float:
-    """What a single contact of a problem solved to `tolerance` may miss on its own scale [-]."""
+    """Return the bound on `Residuals.single` of a problem solved to `tolerance` [-]."""
     return max(tolerance, min(CLOSING, kernels.SINGLE * tolerance))
 
 
 def metric(K: ProductSet, diagonal: Array) -> Metric:
-    """Scales of natural_scaled from the diagonal of W [1/kg]."""
+    """Return the scales of natural_scaled from the diagonal of W [1/kg]."""
     return kernels.metric(K.arrays, diagonal)  # type: ignore[no-any-return]
 
 
@@ -154,7 +155,7 @@ def judge(
 
     relaxed    measure the convex relaxation of the law instead
 
-    Velocities that are not given are computed from r by M v = f + H r + G lam.
+    If v is None, it is computed from r by M v = f + H r + G lam.
 
     Example:
 
@@ -177,9 +178,9 @@ def examine(
     lam: Array | None,
     relaxed: bool = False,
 ) -> tuple[Residuals, Array]:
-    """The judge's residuals and the contact velocities they were found with; flat arrays only."""
+    """Return the judge's residuals and the contact velocities computed from r; flat arrays only."""
     r = frozen(r.view())
-    if isinstance(problem, ContactProblem):  # u is recomputed: a solver's own is not evidence
+    if isinstance(problem, ContactProblem):  # u is recomputed, never taken from a solver
         K, W, u_free = problem.K, problem.W, problem.u_free
         if type(W) is DenseDelassus and K.size <= SMALL and not relaxed:
             out, u = forms.judge_dense(tuple(K.arrays), W.rows, r, u_free)
@@ -189,7 +190,7 @@ def examine(
             return from_measures(out), u
         u = W.apply(r, u_free)
         return _judge_law(K, r, u, u_free, W.diagonal(), relaxed), u
-    with np.errstate(all="ignore"):  # what overflows is judged as such
+    with np.errstate(all="ignore"):  # overflow gives infinite or NaN residuals
         if isinstance(problem, GlobalProblem):
             return _judge_global(problem, r, v, np.zeros(0) if lam is None else lam, relaxed)
         if isinstance(problem, NonlinearProblem):
@@ -204,11 +205,11 @@ def _judge_law(K: ProductSet, r: Array, u: Array, u_free: Array, diagonal: Array
 
 
 def from_measures(out: Array, equilibrium: float = 0.0) -> Residuals:
-    """The residuals of a contact problem from the kernel's measures, shape (MEASURES,)."""
+    """Return the residuals of a contact problem from the kernel's measures, shape (MEASURES,)."""
     natural, scaled, impulse, velocity, energy, worst, approach, local = out.tolist()
     if natural != natural:
         impulse = velocity = energy = approach = local = natural
-    residuals = object.__new__(Residuals)  # all fields at once: a frozen class sets them one by one
+    residuals = object.__new__(Residuals)  # faster than the constructor, which sets fields one by one
     residuals.__dict__.update(
         natural=natural, natural_scaled=scaled, impulse=impulse, velocity=velocity, work=energy,
         worst=int(worst), approach=approach, local=local, equilibrium=equilibrium,
@@ -218,11 +219,11 @@ def from_measures(out: Array, equilibrium: float = 0.0) -> Residuals:
 
 
 def _judge_box(problem: BoxProblem, z: Array) -> tuple[Residuals, Array]:
-    """The residuals of a box problem, and w = A z + b.
+    """Return the residuals of a box problem, and w = A z + b.
 
-    natural |z - P(z - w)|_inf / max(1, |b|_inf); natural_scaled with rho = 1 / |A_ii|, no 1. approach is the
-    largest w_i against a bound that is infinite, which no z_i answers, over the largest of |b| and
-    |A| |finite bounds|: what the data alone make of w.
+    natural is |z - P(z - w)|_inf / max(1, |b|_inf); natural_scaled is the same with rho = 1 / |A_ii| and
+    without the 1. approach is the largest w_i directed against an infinite bound, which no z_i can balance,
+    over the largest of |b| and |A| |finite bounds|: the size of w from the data alone.
     """
     A, b, lower, upper = problem.A, problem.b, problem.lower, problem.upper
     if problem.rows is not None:
@@ -239,16 +240,16 @@ def _judge_box(problem: BoxProblem, z: Array) -> tuple[Residuals, Array]:
 
 
 def _unanswered(problem: BoxProblem, w: Array) -> Array:
-    """w_i against bounds that are infinite, shape (n,)."""
+    """Return the parts of w_i directed against infinite bounds, shape (n,)."""
     closing = np.where(problem.upper == np.inf, np.maximum(-w, 0.0), 0.0)
     opening = np.where(problem.lower == -np.inf, np.maximum(w, 0.0), 0.0)
     return np.asarray(closing + opening)
 
 
 def _judge_nonlinear(problem: NonlinearProblem, z: Array, w: Array) -> Residuals:
-    """natural |z - P(z - F)|_inf / max(1, |F(reference)|_inf), which is that of a BoxProblem if F is affine.
+    """Return natural |z - P(z - F)|_inf / max(1, |F(reference)|_inf), as of a BoxProblem if F is affine.
 
-    natural_scaled is the same number: what units the rows of a nonlinear F have nobody can tell.
+    natural_scaled is the same number, because the units of the rows of a nonlinear F are unknown.
     """
     out, scale = np.empty(kernels.MEASURES), np.full(z.size, problem.scale)
     forms.box_norms(np.ones(z.size), scale, problem.lower, problem.upper, z, w, out)
@@ -265,40 +266,43 @@ def _judge_global(
             return _judge_bodies(problem, r, v)
         if problem.dense is not None:
             v = M.solve(f + problem.pushed(r, lam)) if v is None else v
-            given = problem.dense
+            arrays = problem.dense
             out, equilibrium, u = forms.measure_global(
-                tuple(problem.K.arrays), *given, problem.u_bias, r, frozen(v.view())
+                tuple(problem.K.arrays), *arrays, problem.u_bias, r, frozen(v.view())
             )
             return from_measures(out, equilibrium), u
+    # 1. Velocities from the impulses: M v = f + H r + G lam.
     pushed = problem.pushed(r, lam)
     moved = M.solve(f + pushed)
     v = moved if v is None else v
     v_free = M.solve(f)
+    # 2. Contact law.
     u, u_free = problem.contact_velocity(v), frozen(problem.contact_velocity(v_free))
     diagonal = delassus_diagonal(problem)
     law = _judge_law(problem.K, r, u, u_free, diagonal, relaxed)
+    # 3. Equation of motion, also measured as velocities: the momentum of a light body may be rounding of a
+    #    heavy one's.
     momentum = M.multiply(v)
-    # As velocities too: beside the momentum of a heavy body that of a light one is rounding.
     equilibrium = max(
         _relative(momentum - f - pushed, momentum, f, pushed), _relative(v - moved, v, v_free, diagonal * r)
     )
+    # 4. Joints, relative to the terms of the sum G'v: cancellation among them is rounding, not error.
     joints = 0.0
     if problem.G is not None:
-        # Against what G'v is made of, not what is left of it: cancellation is rounding, not error.
         size = abs(problem.G_sparse()).T
         joints = _relative(problem.joint_velocity(v), problem.g_bias, size @ np.abs(v), size @ np.abs(v_free))
     return replace(law, equilibrium=equilibrium, joints=joints), u
 
 
 def _judge_bodies(problem: GlobalProblem, r: Array, v: Array | None) -> tuple[Residuals, Array]:
-    """The same for bodies without bilateral rows, in one call: steps of worlds ask it thousands of times."""
+    """Return `_judge_global` for bodies without bilateral rows, in one call, as steps of worlds need it."""
     H, M = problem.H, problem.M
     assert isinstance(H, ContactBlocks)
     k = H.rows.shape[2]
     if parts.are_coulomb(problem.K, H):
-        whole, graph = parts.body_problem(problem), Graph.of(H, M.size // k)
-        v = parts.velocities(whole, graph, r).reshape(-1) if v is None else v
-        out, equilibrium, u = parts.measure(whole, graph, parts.unloaded(whole), r, v.reshape(-1, k))
+        data, graph = parts.body_problem(problem), Graph.of(H, M.size // k)
+        v = parts.velocities(data, graph, r).reshape(-1) if v is None else v
+        out, equilibrium, u = parts.measure(data, graph, parts.unloaded(data), r, v.reshape(-1, k))
         return from_measures(out, equilibrium), u
     if v is None:
         v = M.solve(problem.f + problem.pushed(r, np.zeros(0)))
@@ -310,7 +314,7 @@ def _judge_bodies(problem: GlobalProblem, r: Array, v: Array | None) -> tuple[Re
 
 
 def delassus_diagonal(problem: GlobalProblem) -> Array:
-    """Diagonal of H' M^-1 H, joints left aside [1/kg], shape (n,)."""
+    """Return the diagonal of H' M^-1 H, without joints [1/kg], shape (n,)."""
     if isinstance(problem.H, ContactBlocks) and problem.M.is_body_blocks:
         F = problem.M.inverse_root
         body = np.repeat(problem.H.bodies, np.diff(problem.K.offset), axis=0)

@@ -1,6 +1,6 @@
-"""The product set K = K_1 x ... x K_nb in which the impulses live.
+"""Product set K = K_1 x ... x K_nb of the impulses.
 
-Four kinds of block, mixed freely in one problem:
+Four kinds of block, which can be combined in one problem:
 
 - free:        r in R^k, so u = 0 (a bilateral constraint, solved as one block);
 - nonnegative: r >= 0 (frictionless contact);
@@ -25,15 +25,15 @@ from stickslip.problem.checks import Array, IntArray, ProblemError, count, flat,
 from stickslip.state import BoolArray
 
 FAMILIES = {(1,): "coulomb2d", (2,): "coulomb3d", (2, 2): "rolling", (2, 1): "torsional"}
-"""Names of the friction cones by the sizes of their groups; any other is `friction`."""
+"""Names of the friction cones by the sizes of their groups; others are `friction`."""
 
 KINDS = ("free", "nonnegative", "interval", "coulomb2d", "coulomb3d", "rolling", "torsional", "friction")
-"""Every kind of block, as solvers declare what they accept."""
+"""All kinds of block; solvers declare those that they accept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One block of a product set, for reading: what it is, and its numbers."""
+    """One block of a product set, as returned by indexing."""
 
     kind: str
     """One of `KINDS`."""
@@ -81,7 +81,7 @@ class ProductSet:
 
     @classmethod
     def coulomb_unchecked(cls, *arrays: IntArray | Array) -> "ProductSet":
-        """Coulomb's contacts in 3D from all arrays, read-only ones, for data made inside the house."""
+        """Return 3D Coulomb contacts from read-only arrays without checks, for internal data."""
         K = object.__new__(cls)
         count = arrays[0].shape[0]
         K.__dict__.update(zip(cls.__dataclass_fields__, arrays, strict=True))
@@ -138,19 +138,19 @@ class ProductSet:
 
     @cached_property
     def bilateral(self) -> BoolArray:
-        """Components of free blocks [-], shape (n,)."""
+        """Whether each component belongs to a free block [-], shape (n,), bool."""
         return frozen(self.spread(self.kind == cones.FREE))
 
     def spread(self, each: Any) -> Any:
-        """What each block has, for each of its components, along the first axis."""
+        """Return values of blocks repeated for each component, along the first axis."""
         return np.repeat(each, np.diff(self.offset))
 
     def groups(self, i: int) -> tuple[int, ...]:
-        """Sizes of the groups of block `i`; empty unless it is a friction cone."""
+        """Return the sizes of the groups of block `i`; empty unless it is a friction cone."""
         return tuple(map(int, self.group_size[self.group_offset[i] : self.group_offset[i + 1]]))
 
     def kind_name(self, i: int) -> str:
-        """Name of the kind of block `i`, one of `KINDS`."""
+        """Return the kind of block `i`, one of `KINDS`."""
         if self.kind[i] != cones.FRICTION:
             return KINDS[self.kind[i]]
         return FAMILIES.get(self.groups(i), "friction")
@@ -160,22 +160,22 @@ class ProductSet:
         """Return the number of blocks of each kind."""
         if self.family is not None and len(self):
             return {FAMILIES.get(self.family, "friction"): len(self)}
-        found = {KINDS[kind]: int((self.kind == kind).sum()) for kind in range(cones.FRICTION)}
+        counts = {KINDS[kind]: int((self.kind == kind).sum()) for kind in range(cones.FRICTION)}
         for groups, blocks in self.families().items():
             name = FAMILIES.get(groups, "friction")
             if groups:
-                found[name] = found.get(name, 0) + blocks.size
-        return {name: found[name] for name in KINDS if found.get(name)}
+                counts[name] = counts.get(name, 0) + blocks.size
+        return {name: counts[name] for name in KINDS if counts.get(name)}
 
     def families(self) -> dict[tuple[int, ...], IntArray]:
-        """Blocks by the sizes of their groups, () for those without friction; shape (count,) each."""
+        """Return the blocks by the sizes of their groups, () without friction; shape (count,) each."""
         if self.family is not None:
             return {self.family: np.arange(len(self))}
-        found: dict[tuple[int, ...], list[int]] = {}
+        by_groups: dict[tuple[int, ...], list[int]] = {}
         start, sizes = self.group_offset.tolist(), self.group_size.tolist()
         for i in range(len(self)):
-            found.setdefault(tuple(sizes[start[i] : start[i + 1]]), []).append(i)
-        return {groups: np.array(blocks) for groups, blocks in found.items()}
+            by_groups.setdefault(tuple(sizes[start[i] : start[i + 1]]), []).append(i)
+        return {groups: np.array(blocks) for groups, blocks in by_groups.items()}
 
     @cached_property
     def family(self) -> tuple[int, ...] | None:
@@ -198,7 +198,7 @@ class ProductSet:
         return int(sizes[0]) if len(self) and (sizes == sizes[0]).all() else None
 
     def friction(self, group: int = 0) -> Array:
-        """Coefficient of group 0 (sliding), 1 (rolling or torsion), ... of each block.
+        """Return the coefficient of group 0 (sliding), 1 (rolling or torsion), ... of each block.
 
         [- or m], shape (nb,); 0 for a block that has no such group.
         """
@@ -208,25 +208,25 @@ class ProductSet:
         return mu
 
     def rows(self, x: Array) -> Array:
-        """`x` seen block by block, shape (nb, d), when every block has d components."""
+        """Return `x` block by block, shape (nb, d), if every block has d components."""
         if self.dimension is None and len(self):
             raise ProblemError(f"blocks of different sizes cannot be seen as rows: {self!r}")
         return np.reshape(x, (len(self), self.dimension or 0))
 
     def split(self, x: Array) -> list[Array]:
-        """`x` as a list of one view per block."""
+        """Return `x` as a list of one view per block."""
         return np.split(np.reshape(x, -1), self.offset[1:-1]) if len(self) else []
 
     def project(self, x: ArrayLike) -> Array:
-        """The nearest point of K, same shape as `x`."""
+        """Return the nearest point of K, same shape as `x`."""
         return self._map(cones.project, x)
 
     def project_dual(self, y: ArrayLike) -> Array:
-        """The nearest point of the dual K*; for intervals, of the dual of the recession cone."""
+        """Return the nearest point of the dual K*; for intervals, of the dual of the recession cone."""
         return self._map(cones.project_dual, y)
 
     def shifted(self, u: ArrayLike) -> Array:
-        """De Saxcé velocity u_hat = u + (sum_k mu_k |u_k|) e_N [m/s], same shape as `u`."""
+        """Return De Saxcé's velocity u_hat = u + (sum_k mu_k |u_k|) e_N [m/s], same shape as `u`."""
         return self._map(cones.shift, u)
 
     def contains(self, x: ArrayLike, tolerance: float = 0.0) -> bool:
@@ -242,7 +242,7 @@ class ProductSet:
 
     @cached_property
     def arrays(self) -> cones.Cones:
-        """The set as kernels take it."""
+        """The set as arrays for kernels."""
         return cones.Cones(
             self.kind, self.offset, self.lower, self.upper,
             self.group_offset, self.group_size, self.coefficient,
@@ -250,7 +250,7 @@ class ProductSet:
 
 
 def blocks_of(K: ProductSet, on: IntArray) -> ProductSet:
-    """The product of the blocks `on` of K alone, in this order."""
+    """Return the product of the blocks `on` of K, in this order."""
     groups = spans(K.group_offset, on)
     return ProductSet(
         K.kind[on], _running(np.diff(K.offset)[on]), K.lower[on], K.upper[on],
@@ -259,7 +259,7 @@ def blocks_of(K: ProductSet, on: IntArray) -> ProductSet:
 
 
 def spans(offset: IntArray, on: IntArray) -> IntArray:
-    """The entries of the blocks `on`, one block after the other, given where blocks begin."""
+    """Return the entries of the blocks `on`, block by block; offset: start of each block."""
     sizes = np.diff(offset)[on]
     first = _running(sizes)
     return np.arange(first[-1]) + np.repeat(offset[:-1][on] - first[:-1], sizes)

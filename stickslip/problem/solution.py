@@ -1,4 +1,4 @@
-"""What a solver gives back: the answer, how it came about, and what the judge says of it."""
+"""Results of solvers: the solution, its status and history, and the judge's residuals."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -19,12 +19,12 @@ from stickslip.problem.states import ContactStates, contact_states
 from stickslip.state import BoolArray
 
 SELECTIONS = ("any", "least")
-"""Which of several certified impulses with the same velocities may be given: the solver's, or the least."""
+"""Selection among certified impulses with the same velocities: the solver's result, or the least norm."""
 
 Problem = ContactProblem | GlobalProblem | BoxProblem
-"""Problems that are data: they can be written, converted and given to every solver."""
+"""Problems given by data: they can be written to files, converted and passed to every solver."""
 AnyProblem = Problem | NonlinearProblem
-"""Those, and problems that are functions."""
+"""All problems, including those given by functions."""
 
 
 class Verdict(StrEnum):
@@ -33,7 +33,7 @@ class Verdict(StrEnum):
     CERTIFIED = "certified"
     """Solved to its tolerance under the exact law."""
     RELAXED = "relaxed"
-    """Another law stands in the place of the exact one, so nothing is proved about the exact one."""
+    """Solved under another law, which proves nothing about the exact one."""
     MISSED = "missed"
     """The problem was not solved to its tolerance."""
 
@@ -97,20 +97,20 @@ class SolverFailure(RuntimeError):  # noqa: N818 (a failure is not an error of t
 
 
 Late = tuple[Callable[[Any], dict[str, Any]], Any]
-"""What makes the fields of a solution that nobody has asked for yet, and its argument."""
+"""A function that computes the deferred fields of a solution, and its argument."""
 
 
 class Stage(NamedTuple):
-    """One method that was tried on the way to an answer."""
+    """One method that was tried for a solution."""
 
     solver: str
     """Name of the method."""
     iterations: int
-    """Its iterations, counted its own way."""
+    """Number of iterations, as the method counts them."""
     operations: float
-    """Multiplications it made, about."""
+    """Approximate number of multiplications."""
     error: float
-    """Best error by the judge's measures when it ended [-]."""
+    """Smallest error by the judge's measures [-]."""
 
     def __str__(self) -> str:
         return f"{self.solver} {self.iterations} ({self.error:.0e})"
@@ -127,20 +127,20 @@ class Solution:
     """
 
     problem: AnyProblem
-    """The problem as it was given."""
+    """The original problem."""
     r: Array
     """Contact impulses [N s], shape (n,); z for a box or nonlinear problem.
-    `contact_impulses` shows them by contact."""
+    `contact_impulses` returns them by contact."""
     u: Array
     """Contact velocities, recomputed from r [m/s], shape (n,); F(z) for a box or nonlinear problem."""
     status: Status
     """Reason why the solver stopped, decided by the judge's residuals."""
     residuals: Residuals
-    """The judge's measures of this answer."""
+    """Residuals of this solution, computed by the judge."""
     solver: str
     """Name of the solver."""
     tolerance: float
-    """Tolerance asked for, on natural and natural_scaled [-]."""
+    """Requested tolerance on natural and natural_scaled [-]."""
     iterations: int
     """Iterations (for Gauss-Seidel, sweeps over all contacts)."""
     seconds: float
@@ -148,8 +148,8 @@ class Solution:
     compile_seconds: float = 0.0
     """Time spent compiling kernels, or loading them from their cache [s]."""
     history: Array = field(default_factory=lambda: np.zeros((0, 3)))
-    """Iteration, natural and natural_scaled at each check [-], shape (checks, 3); those of the relaxation
-    for solvers of the relaxation."""
+    """Iteration, natural and natural_scaled at each check [-], shape (checks, 3); solvers of the relaxation
+    store its residuals."""
     v: Array | None = None
     """Velocities of a GlobalProblem [m/s, rad/s], shape (nv,)."""
     lam: Array | None = None
@@ -157,25 +157,25 @@ class Solution:
     reason: str = ""
     """Details of the status, if any."""
     tried: tuple[Stage, ...] = field(default_factory=tuple)
-    """The methods that led here, in their order, where there was more than one to choose from."""
+    """Methods that were tried, in their order, if the solver tries several."""
     operations: float = 0.0
-    """Multiplications made, about; 0 where the method does not count them."""
+    """Approximate number of multiplications; 0 if the method does not count them."""
     selection: str = "found"
-    """Selection of r among the certified impulses: `found` by the solver, or of `least` norm
+    """Selection of r among the certified impulses: `found`, the solver's result, or `least`, the least norm
     (`least_impulses`)."""
     certificate: Certificate | None = None
     """Proof that there is no solution, if the status is INFEASIBLE."""
 
     @classmethod
     def unchecked(cls, **fields: Any) -> "Solution":
-        """From all its fields at once: a frozen class sets them one by one, which small solves feel."""
+        """Return a solution from all its fields, faster than the constructor, which sets them one by one."""
         solution = object.__new__(cls)
         solution.__dict__.update(fields)
         return solution
 
     @classmethod
     def deferred(cls, late: "Late", **fields: Any) -> "Solution":
-        """From some of its fields; a function of an array makes the others when one of them is asked for."""
+        """Return a solution from some of its fields; the others are computed on first access by `late`."""
         solution = object.__new__(cls)
         fields["_late"] = late
         solution.__dict__.update(fields)
@@ -194,7 +194,7 @@ class Solution:
 
     @classmethod
     def of_box(cls, problem: BoxProblem, z: Array, tolerance: float, solver: str, tried: int) -> "Solution":
-        """z from elsewhere with the judge's word on it; `tried`: how many answers were looked at."""
+        """Return a solution from a given z, examined by the judge; `tried`: number of candidates examined."""
         residuals = judge(problem, z)
         status = Status.SOLVED if residuals.solved(tolerance) else Status.STALLED
         return cls(problem, z, problem.value(z), status, residuals, solver, tolerance, tried, 0.0)
@@ -211,17 +211,17 @@ class Solution:
 
     @property
     def measures(self) -> str:
-        """The judge's measures in words."""
+        """The judge's norms as text."""
         return f"natural {self.residuals.natural:.2e}, natural_scaled {self.residuals.natural_scaled:.2e}"
 
     @property
     def contact_impulses(self) -> Array:
-        """r seen by contact [N s], shape (nc, d); for problems whose blocks have one size."""
+        """r by contact [N s], shape (nc, d); for problems whose blocks have equal sizes."""
         return self._by_contact(self.r)
 
     @property
     def contact_velocities(self) -> Array:
-        """u seen by contact [m/s], shape (nc, d); for problems whose blocks have one size."""
+        """u by contact [m/s], shape (nc, d); for problems whose blocks have equal sizes."""
         return self._by_contact(self.u)
 
     def _by_contact(self, x: Array) -> Array:
@@ -231,34 +231,34 @@ class Solution:
 
     @cached_property
     def states(self) -> ContactStates:
-        """State of each contact: separating, sticking, slipping, ..., and how strictly."""
+        """State of each contact (separating, sticking, slipping, ...) and its margin."""
         return contact_states(self.problem, self.r, self.u, self.tolerance)
 
     @cached_property
     def unique(self) -> BoolArray:
-        """Whether the impulse of each contact is the same in every certified answer [-], shape (nb,), bool.
+        """Whether the impulse of each contact is the same in every certified solution [-], shape (nb,), bool.
 
-        Computed when first asked for, at a cost like that of a solve; a ProblemError where the answer is not
-        certified.
+        Computed on first access, at a cost similar to that of a solve. Raises a ProblemError if the solution
+        is not certified.
         """
         from importlib import import_module
 
-        # Solvers look at solutions, and a solution at solvers only when it is asked to.
-        found: BoolArray = import_module("stickslip.solvers.impulses").unique_impulses(self)
-        return found
+        # Solvers import this module, so this import is made on first use.
+        unique: BoolArray = import_module("stickslip.solvers.impulses").unique_impulses(self)
+        return unique
 
     def or_raise(self) -> "Solution":
-        """This solution if it is certified, otherwise `SolverFailure` with the best answer inside."""
+        """Return this solution if it is certified, otherwise raise `SolverFailure` with it."""
         if not self.ok:
             raise SolverFailure(self)
         return self
 
     def with_(self, **changes: Any) -> "Solution":
-        """A copy with some fields changed."""
+        """Return a copy with some fields changed."""
         return replace(self, **changes)
 
     def _impulses(self) -> str:
-        """Which of many impulses these are, where they were selected."""
+        """Return the selection of the impulses as text; empty if none was made."""
         if self.selection != "least":
             return ""
         unique = int(self.unique.sum())
@@ -286,7 +286,7 @@ class Solution:
 
 
 def check_selection(problem: AnyProblem, select: str) -> None:
-    """Refuse a choice among certified impulses that is not known, or that a problem does not have."""
+    """Raise an error for an unknown selection of impulses, or one that the problem does not permit."""
     if select not in SELECTIONS:
         raise ValueError(f"select is {select!r}; {alternatives(select, SELECTIONS)}")
     if select == "least" and not isinstance(problem, ContactProblem | GlobalProblem):

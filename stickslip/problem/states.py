@@ -1,9 +1,9 @@
-"""What each contact does in an answer, and whether it does so strictly.
+"""State of each contact of a solution, and whether it is strictly complementary.
 
 Coulomb contacts separate, stick or slip. Rolling contacts have the five cases of Nguyen 2021, 1.2.3:
-separating, sticking (u = 0), sliding (only u_T), rolling (only u_R), sliding and rolling. A contact
-is strictly complementary when impulse and velocity together leave no margin at zero; those that are
-not stand on the border between two cases, and are flagged.
+separating, sticking (u = 0), sliding (only u_T), rolling (only u_R), sliding and rolling. A contact is
+strictly complementary if impulse and velocity are not both on the boundary of their sets. The others are on
+the border between two cases, and are flagged.
 """
 
 from collections import Counter
@@ -25,12 +25,12 @@ MOTIONS: dict[tuple[int, ...], tuple[str, ...]] = {
     (2, 1): ("sliding", "spinning"),
     (2, 2, 1): ("sliding", "rolling", "spinning"),
 }
-"""What the groups of rolling and torsional contacts do when they move."""
+"""Names of the motions of the groups of rolling and torsional contacts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ContactStates:
-    """One name per contact, and which contacts are on a border."""
+    """State of each contact, and whether it is strictly complementary."""
 
     name: tuple[str, ...]
     """State of each contact, shape (nc,)."""
@@ -44,11 +44,11 @@ class ContactStates:
         return self.name[i]
 
     def count(self) -> dict[str, int]:
-        """How many contacts are in each state."""
+        """Return the number of contacts in each state."""
         return dict(sorted(Counter(self.name).items()))
 
     def summary(self) -> str:
-        """One line: the counts, and how many contacts are not strictly complementary."""
+        """Return the counts, and the number of contacts that are not strictly complementary, as one line."""
         parts = [f"{count} {state}" for state, count in self.count().items()]
         border = int((~self.strict).sum())
         return ", ".join(parts) + (f" ({border} not strictly complementary)" if border else "")
@@ -60,7 +60,7 @@ def contact_states(
     u: Array,
     tolerance: float,
 ) -> ContactStates:
-    """States of the contacts of an answer accurate to `tolerance`.
+    """Return the states of the contacts of a solution accurate to `tolerance`.
 
     Zero means below ten times the tolerance, relative to the root mean square over the contacts of
     the impulses r and rho u.
@@ -82,7 +82,7 @@ def _law_states(
     K = problem.K
     diagonal = problem.W.diagonal() if isinstance(problem, ContactProblem) else delassus_diagonal(problem)
     scales = metric(K, diagonal)
-    with np.errstate(all="ignore"):  # an answer that is not finite has states all the same
+    with np.errstate(all="ignore"):  # solutions that are not finite have states, too
         impulse = r / scales.length
         push = K.spread(scales.rho) * scales.length * u
         size = max(float(np.linalg.norm(impulse)), float(np.linalg.norm(push))) / np.sqrt(max(1, len(K)))
@@ -107,16 +107,16 @@ def _law_states(
 def friction_states(
     r: Array, u: Array, groups: tuple[int, ...], mu: Array, cut: float, cut_u: float
 ) -> tuple[list[str], np.ndarray]:
-    """Names and strictness of contacts of one family.   r, u (count, d), mu (count, groups).
+    """Return names and strictness of contacts of one family; r, u (count, d), mu (count, groups).
 
     Impulses up to `cut` are zero, and velocities up to `cut_u`.
     """
     ends = np.cumsum((1, *groups))
     parts = [slice(a, b) for a, b in pairwise(ends)]
-    with np.errstate(over="ignore"):  # what is too large for a square is larger than `cut`
+    with np.errstate(over="ignore"):  # an overflow is larger than `cut`
         moving = np.stack([np.linalg.norm(u[:, part], axis=1) > cut_u for part in parts], axis=1)
-        held = np.stack([np.linalg.norm(r[:, part], axis=1) for part in parts], axis=1)
-        inside = held < mu * r[:, :1] - cut
+        friction = np.stack([np.linalg.norm(r[:, part], axis=1) for part in parts], axis=1)
+        inside = friction < mu * r[:, :1] - cut
     closed = r[:, 0] > cut
     strict = np.where(closed, (moving | inside).all(axis=1), u[:, 0] > cut_u)
     # One name for each combination of moving groups: bit k says that group k moves.

@@ -1,11 +1,11 @@
-"""One step of a mechanical system as data: momenta, gaps and joints in, a contact problem out.
+"""Time step of a mechanical system as a contact problem, from momenta, gaps and joints.
 
     M (v⁺ - v) = h force + H r + G lam
     0 = g / h + G'v⁺ + g_t
     K* ∋ u_hat(u) ⟂ r ∈ K,   u = H'v⁺ + (gap / h) e_N
 
-(Anitescu & Hart 2004). The terms gap / h and g / h stabilise: a contact may use up its gap within the step
-but not more, and the violation g of a joint is taken back in one step.
+(Anitescu & Hart 2004). The terms gap / h and g / h stabilise the positions: a contact may close its gap
+within the step but not penetrate, and the violation g of a joint is corrected in one step.
 """
 
 from typing import Any
@@ -51,7 +51,7 @@ def velocity_step(
         raise ProblemError(f"K is {type(K).__name__}, expected a product set such as coulomb(mu)")
     mass = mass_matrix(M)
     old, applied = _given("v", v, mass.size), _given("force", force, mass.size)
-    with np.errstate(all="ignore"):  # what overflows is refused by the problem
+    with np.errstate(all="ignore"):  # the problem rejects an overflow
         f = mass.multiply(old) + h * applied
         u_bias = np.zeros(K.size)
         u_bias[K.offset[:-1]] = _gaps(K, gap) / h
@@ -67,7 +67,7 @@ def _step(h: float) -> float:
 
 
 def _given(name: str, value: ArrayLike | None, size: int) -> Array:
-    """`value` as `size` finite numbers; zeros where there is none."""
+    """Return `value` as `size` finite numbers; zeros if it is None."""
     array = flat(name, np.zeros(size) if value is None else value, size)
     finite(name, array)
     return array
@@ -87,7 +87,7 @@ def _gaps(K: ProductSet, gap: ArrayLike) -> Array:
 
 
 def _joints(G: Any, name: str, value: ArrayLike | None) -> int:
-    """Number of columns of G, which `value` must have; what is wrong with G is said by the problem."""
+    """Return the number of columns of G, the size of `value`; the problem checks other errors of G."""
     if G is None:
         if value is not None and np.size(value):
             raise ProblemError(f"{name} has {np.size(value)} entries, but there is no G")

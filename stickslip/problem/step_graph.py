@@ -1,5 +1,4 @@
-"""The graph of a step: a node per moving body and per joint that holds something, edges where blocks join
-them."""
+"""Graph of a step: nodes are moving bodies and joints with constraints, edges are the blocks between them."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,19 +13,18 @@ from stickslip.problem.step_tangent import StepBlocks
 
 @dataclass(frozen=True, eq=False, slots=True)
 class StepGraph:
-    """Where the blocks of a step stand in the matrix of its Newton systems."""
+    """Positions of the blocks of a step in the matrix of its Newton systems."""
 
     plan: BlockPlan
-    """Order and fill; nodes are the moving bodies by their `row`, then the joints that hold something."""
+    """Elimination order and fill; nodes are the moving bodies by `row`, then the joints with constraints."""
     wires: IntArray
-    """Of each block its two moving bodies by their `row`, -1 for none; its node, -1 unless it is `free` and
-    acts on a moving body; and blocks of the matrix: of a `free` block (first, node), (node, first), (second,
-    node), (node, second), of others (first, second), (second, first); -1 where there is none [-], shape
-    (nb, 7)."""
+    """For each block: its two moving bodies by `row`, -1 for none; its node, -1 unless it is a `free` block
+    on a moving body; and its blocks of the matrix, -1 for none: (first, node), (node, first), (second, node),
+    (node, second) of a `free` block, (first, second), (second, first) of others [-], shape (nb, 7)."""
 
 
 def step_graph(blocks: StepBlocks, moving: int) -> StepGraph:
-    """The graph of a step over so many moving bodies; kept for the next one that has the same."""
+    """Return the graph of a step over `moving` bodies, cached for later steps with the same graph."""
     return _graph(moving, blocks.K.kind.tobytes(), blocks.pairs.tobytes())
 
 
@@ -53,6 +51,6 @@ def _graph(moving: int, kinds: bytes, rows: bytes) -> StepGraph:
         count += 1
     waits = np.arange(count) >= moving
     plan = block_plan(count, np.array(joined, np.int64).reshape(-1, 2), waits)
-    for (block, at), place in zip(slots, plan.places, strict=True):
-        wires[block, at : at + 2] = place
+    for (block, column), place in zip(slots, plan.places, strict=True):
+        wires[block, column : column + 2] = place
     return StepGraph(plan, wires)

@@ -296,7 +296,7 @@ def still_springs(world: World) -> IntArray:
 
 
 def chosen_springs(springs: Springs | None, kept: IntArray) -> Springs | None:
-    """Those of the numbers in `kept`; None for none."""
+    """Return the springs with the numbers in `kept`; None for no springs."""
     if springs is None or not kept.size:
         return None
     return replace(

@@ -1,4 +1,4 @@
-"""When: how a nonsmooth system is carried over one step of time."""
+"""Time-stepping schemes: how a nonsmooth system is integrated over one time step."""
 
 from typing import TYPE_CHECKING
 

@@ -1,11 +1,11 @@
-"""Steps whose length follows an error estimate: two steps of h against one of 2h.
+"""Adaptive step length by an error estimate: two steps of h are compared with one step of 2h.
 
-Impacts make a time-stepping scheme of order one: a jump of v that is misplaced by up to h leaves an error of
-h |Δv| in q, and one of |Δv| in v for as long as the jump is misplaced. So positions are compared, never
-velocities. Where the motion is smooth the estimate falls at least as h². A pair of steps that is rejected
-is taken to hold an impact, and h shrinks as an error of order one asks for; after one that is kept h grows as
-one of order two allows. An impact that neither the two steps nor the one saw, because it comes late in them,
-shows as an overlap at their end, which counts as an error as well.
+Impacts reduce a time-stepping scheme to order one: a jump of v that is displaced in time by up to h leaves an
+error of h |Δv| in q, and of |Δv| in v during that time. Therefore only positions are compared. If the motion
+is smooth, the estimate decreases at least as h². A rejected pair of steps is assumed to contain an impact,
+and h decreases by the rule for order one; after an accepted pair h increases by the rule for order two. An
+impact late in the pair may be missed by all of these steps; it shows as an overlap at their end, which also
+counts as an error.
 
 Studer, Leine and Glocker 2008, Step size adjustment and extrapolation for time-stepping schemes in non-smooth
 dynamics; Acary 2012, Higher order event capturing time-stepping schemes for nonsmooth multibody systems with
@@ -21,9 +21,9 @@ from stickslip.options import Options, option
 from stickslip.problem.checks import Array
 
 GROWTH, SHRINKAGE = 4.0, 0.1
-"""Largest and smallest factor from one h to the next."""
+"""Largest and smallest factor between successive step lengths [-] (heuristic)."""
 FIRST = 0.01
-"""The first h over the longest, unless it is given."""
+"""Default of the first step length, relative to the longest [-] (heuristic)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class Adaptive(Options):
     safety: float = option(0.9, "safety factor on the step length", low=0.0, high=1.0, open_low=True)
 
     def __post_init__(self) -> None:
-        # Not super(): `slots` makes the class anew, and super() would be that of the one before.
+        # Not super(): `slots` creates a new class, and super() would refer to the original one.
         Options.__post_init__(self)
         if self.h_min > self.h_max:
             raise ValueError(f"Adaptive: h_min is {self.h_min:g} s, more than h_max, {self.h_max:g} s")
@@ -67,18 +67,18 @@ class Adaptive(Options):
         return self.first or max(self.h_min, FIRST * self.h_max)
 
     def error(self, fine: Array, coarse: Array, deeper: float) -> float:
-        """Largest difference of q after two steps and after one, or by how much contacts overlap more than
-        before [m], over what is allowed [-]; inf where it is not a number."""
+        """Return the error of a pair of steps relative to the tolerance [-]: the largest difference of q
+        after two steps and after one, or the increase `deeper` of overlaps [m]; inf if it is not finite."""
         allowed = self.tolerance + self.relative * np.abs(fine)
         worst = float((np.abs(fine - coarse) / allowed).max(initial=0.0))
         worst = max(worst, deeper / self.tolerance)
         return worst if math.isfinite(worst) else math.inf
 
     def longer(self, h: float, error: float) -> float:
-        """The step after a pair of h that was kept [s]."""
+        """Return the step length after an accepted pair of h [s]."""
         factor = GROWTH if error <= 0.0 else min(GROWTH, self.safety / math.sqrt(error))
         return min(self.h_max, max(self.h_min, h * factor))
 
     def shorter(self, h: float, error: float) -> float:
-        """The step to try after a pair of h that was rejected [s]."""
+        """Return the step length after a rejected pair of h [s]."""
         return max(self.h_min, h * min(0.5, max(SHRINKAGE, self.safety / error)))

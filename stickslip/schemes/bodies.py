@@ -1,23 +1,27 @@
-"""Moreau-Jean for worlds of bodies, semi-explicit: contacts, rows and forces at the middle of the step.
+"""Semi-explicit Moreau-Jean scheme for worlds: contacts, rows and forces are those of the step's midpoint.
 
     q_m, v_m⁻ = free motion of (q_k, v_k) for (1-θ) h             contacts, H and F are taken here
     M v_m⁺ = M v_m⁻ + h F + H r                                   over contacts with forecast gaps <= 0
     K* ∋ û_m⁺ + e min(u_m⁻, 0) e_N ⟂ r ∈ K                        De Saxcé's form of Coulomb's law
     q_{k+1}, v_{k+1} = free motion of (q_m, v_m⁺) for θ h
 
-Free motion is straight, and turns orientation and Ω as a free body does, by the implicit midpoint rule and
-Cayley's map (`kernels/bodies/rotation.py`), which keeps energy and spatial momentum to rounding. With θ = 1/2
-this is Moreau's midpoint form (Moreau 1999, Numerical aspects of the sweeping process, 5.2) and symmetric:
-of second order where nothing strikes, whatever the inertia of bodies that spin.
+Free motion translates a body uniformly and turns its orientation and Ω as those of a free body, by the
+implicit midpoint rule and Cayley's map (`kernels/bodies/rotation.py`), which conserves energy and spatial
+momentum to rounding. θ = 1/2 is Moreau's midpoint form (Moreau 1999, Numerical aspects of the sweeping
+process, 5.2). It is symmetric, and of second order without impacts, whatever the inertia of spinning bodies.
+
 With `stabilisation` contacts are stated on u_N⁺ + gap_m / h and joints on G'v⁺ + g_m / h (Anitescu & Hart
-2004; `kernels/activation.py`): from middle to middle a step moves by h v⁺, so overlaps and errors end within
-one. With θ = 1 the middle is the start: q⁺ = q + h v⁺ with Φ(q)/h and g(q)/h, as it is often printed.
-A contact is active where gap_m + θ h u_N <= 0 with the least u_N that either side has, be it free or held
-from the forces of the step: contacts that bear a stack are then active whatever the rounding of their gaps.
-Contacts and stops that no force on their own bodies presses together are so by the threshold of
+2004; `kernels/activation.py`). From midpoint to midpoint a step moves by h v⁺, so overlaps and joint errors
+vanish within one step. With θ = 1 the midpoint is the start, and the scheme has its common printed form:
+q⁺ = q + h v⁺ with Φ(q)/h and g(q)/h.
+
+A contact is active if gap_m + θ h u_N <= 0, with the smallest u_N over both sides, each either free or held
+against the forces of the step. Contacts that bear a stack are then active whatever the rounding of their
+gaps. Contacts and stops that no force on their own bodies closes are active by the threshold of
 `kernels/activation.py`.
-Because M is constant, the kinetic energy changes by h F + H r times (v_m⁻ + v_m⁺) / 2 exactly: with θ = 1/2
-and constant forces the balance of energy is rounding; springs leave O(h³) per step, other θ O(h²).
+
+Because M is constant, the kinetic energy changes exactly by h F + H r times (v_m⁻ + v_m⁺) / 2. With θ = 1/2
+and constant forces the energy balance holds to rounding; springs leave O(h³) per step, other θ O(h²).
 """
 
 import math
@@ -38,7 +42,7 @@ from stickslip.schemes.body_blocks import Blocks, contact_blocks, with_joints
 from stickslip.schemes.body_correction import corrected
 from stickslip.schemes.body_impacts import compresses, in_parts, in_two_phases, strikes
 from stickslip.schemes.body_joints import joint_rows
-from stickslip.schemes.body_opening import opened
+from stickslip.schemes.body_opening import opening_fault
 from stickslip.schemes.body_redundancy import conflict_reason
 from stickslip.schemes.body_start import Start, check_start
 from stickslip.schemes.body_step import BodyPart, EnergyTerms
@@ -50,7 +54,7 @@ from stickslip.state import Array, State
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SemiExplicitMoreauJean(Options):
-    """Moreau-Jean time-stepping for worlds of bodies."""
+    """Semi-explicit Moreau-Jean time-stepping for worlds of bodies."""
 
     theta: float = option(
         0.5,
@@ -91,11 +95,11 @@ class SemiExplicitMoreauJean(Options):
 
     @property
     def correction_sweeps(self) -> int:
-        """Most sweeps of a position correction; 0 where there is none."""
+        """Largest number of sweeps of a position correction; 0 without correction."""
         return self.sweeps if self.correction and not self.stabilisation else 0
 
     def begin(self, world: World | PreparedWorld, state: State, h: float) -> Memory:
-        """The memory before the first step; a ModelError where the world cannot be carried from `state`."""
+        """Return the memory for the first step; raise ModelError if a run cannot start at `state`."""
         check_start(PreparedWorld.of(world), state, closes=self.stabilisation)
         none, contacts = np.zeros(0), dict(zip(KEPT, NOTHING, strict=True))
         return {**contacts, "joint_id": none, "joint_size": none, "joint_r": none, "reserve": np.zeros(1)}
@@ -103,11 +107,13 @@ class SemiExplicitMoreauJean(Options):
     def step(
         self, world: World | PreparedWorld, state: State, memory: Memory, h: float, solver: Solver
     ) -> Step:
-        """The step of length h that begins at `state`."""
+        """Return the step of length h that begins at `state`."""
         prepared = PreparedWorld.of(world)
         stabilised = self.stabilisation
+        # 1. Free motion to the midpoint, forces, and velocities without contact.
         start = Start.of(self.theta, prepared, state, h, look=h if stabilised else 0.0)
         q_m, theta = start.q_m.reshape(-1), self.theta
+        # 2. Contacts at the midpoint, and the blocks of the active contacts and joints.
         newton, find = self.impact == "newton", prepared.detector.find
         blocks = contact_blocks(find(q_m, start.margin), start, theta, newton, memory, stabilised)
         if start.bodies.jointed:
@@ -119,6 +125,7 @@ class SemiExplicitMoreauJean(Options):
             )
             assert joints is not None
             blocks = with_joints(blocks, joints, start.bodies, start.v_free, memory)
+        # 3. Impulses: none, Poisson's law in two phases, Newton's law in parts, or one problem.
         if not blocks.K.size:
             return self._arrive(start, blocks, np.zeros(0), (), memory)
         if self.impact == "poisson" and compresses(blocks):
@@ -135,7 +142,12 @@ class SemiExplicitMoreauJean(Options):
         self, start: Start, blocks: Blocks, r: Array, solves: tuple[Solution, ...], memory: Memory,
         reason: str = "", summed: bool = True,
     ) -> Step:  # fmt: skip
-        """The end of the step, from the impulses over it."""
+        """Return the step whose impulses are r, shape (p,).
+
+        reason: why the impulses are not valid, if they are not; summed: whether r is the sum of the impulses
+        of `solves`. Without finite velocities the step is made again with r = 0, and fails.
+        """
+        # 1. Velocities after the impulses, free motion to the end, energies.
         world, bodies, state, h = start.world, start.bodies, start.state, start.h
         contacts, offset, reach = blocks.contacts, blocks.K.offset, self.theta * h
         v, q, t = np.empty((bodies.count, 6)), np.empty((bodies.count, 7)), state.t + h
@@ -148,20 +160,25 @@ class SemiExplicitMoreauJean(Options):
         if not reason and not math.isfinite(sum(energy) + overlaps.deepest + overlaps.largest):
             lost = "the impulses of the solver are not finite; the step was made without impulses"
             return self._arrive(start, blocks, np.zeros(r.size), solves, memory, lost, summed)
+        # 2. Position correction within the energy reserve.
         reserve = float(memory["reserve"][0]) + energy.lost
         springs = world.forces.potential(t, q.reshape(-1)) if start.forced else 0.0
         done = corrected(start, blocks, t, q, v, springs, overlaps, max(reserve, 0.0), self.correction_sweeps)
+        # 3. Energy balance, and the checks of springs and joints.
         before = world.forces.potential(state.t, state.q) if start.forced else 0.0
         potential = energy.weight + springs + done.lifted
         terms = EnergyTerms.of(energy, potential, energy.weight_before, before, lifted=done.lifted)
-        if start.forced and not reason and self.theta == 0.5:  # else gravity's share is off as well
+        if start.forced and not reason and self.theta == 0.5:  # otherwise gravity has an error as well
             reason = too_stiff(h, bodies.rates, energy, before + springs, terms.balance)
         if bodies.jointed and not reason:
             drifts = self.correction_sweeps == 0
-            reason = opened(world, bodies, state, q.reshape(-1), v.reshape(-1), h, done.opening, drifts)
-            if blocks.joints is not None and not all(one.ok for one in solves):
-                told_by = blocks.joints, blocks.rows[blocks.joint_rows :], blocks.u_bias[blocks.joint_rows :]
-                reason = conflict_reason(world, bodies, *told_by, blocks.unit) or reason
+            reason = opening_fault(
+                world, bodies, state, q.reshape(-1), v.reshape(-1), h, done.opening, drifts
+            )
+            if blocks.joints is not None and not all(solution.ok for solution in solves):
+                linkage = blocks.joints, blocks.rows[blocks.joint_rows :], blocks.u_bias[blocks.joint_rows :]
+                reason = conflict_reason(world, bodies, *linkage, blocks.unit) or reason
+        # 4. The step as data, and the memory for the next one.
         joint_r = blocks.joint_impulses(r)
         joint_r = frozen(np.where(np.abs(joint_r) < motion.NOTHING, 0.0, joint_r))
         impulses[np.abs(impulses) < motion.NOTHING] = 0.0

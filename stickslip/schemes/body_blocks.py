@@ -1,4 +1,4 @@
-"""The blocks of one step: active contacts, then joints; what enters the problem, and what comes back."""
+"""Blocks of the contact problem of one step: active contacts first, then joints."""
 
 from dataclasses import dataclass, replace
 
@@ -23,84 +23,87 @@ from stickslip.schemes.step import Memory
 from stickslip.state import Array, IntArray, ModelError
 
 NO_UNIT: Array = frozen(np.zeros(0))
+"""Units of the joint rows of a world without joints."""
 NO_ID: IntArray = frozen(np.zeros(0, np.int64))
+"""Identifiers of the joint blocks of a world without joints."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Blocks:
-    """Contacts and joints that act in a step."""
+    """Active contacts and joints of a step."""
 
     contacts: ContactSet
-    """The active ones, where they were when the rows were made."""
+    """Active contacts, at the configuration of their rows."""
     H: ContactBlocks
-    """Over the rows of the mass matrix, -1 for a side that does not answer, whose rows are there as well."""
+    """Rows of all blocks. Sides are rows of the mass matrix; -1 is a body without dynamics, whose rows are
+    stored as well."""
     sides: IntArray
-    """The same as bodies of the world, -1 for the inertial frame [-], shape (nb, 2)."""
+    """Bodies of the world on both sides, -1 for the inertial frame [-], shape (nb, 2)."""
     K: ProductSet
-    """Where the impulses live."""
+    """Set of admissible impulses."""
     u_bias: Array
-    """What restitution and sides that do not answer prescribe [m/s, rad/s], shape (p,)."""
+    """Prescribed part of u, by restitution and by bodies without dynamics [m/s, rad/s], shape (p,)."""
     guess: Array
-    """Impulses of the last step [N s, N m s], shape (p,)."""
+    """Impulses of the previous step [N s, N m s], shape (p,)."""
     approach: Array
     """Normal velocities of the contacts before the step [m/s], shape (nc,)."""
     local: Array
     """Points of the contacts in the frames of the two bodies [m], shape (nc, 2, 3)."""
     joints: JointRows | None
-    """Joints, whose blocks are the last."""
+    """Joint rows, whose blocks follow those of the contacts; None without joints."""
     unit: Array
-    """What the rows of the joints are multiplied by: lengths where they turn, so that one problem has one
-    unit and residuals weigh turning as they weigh sliding [-, m], of joints alone, shape (p - pc,)."""
+    """Factors of the joint rows: a length for rotational rows, so that the problem has one unit and residuals
+    weigh rotations like translations [-, m], shape (p - pc,)."""
 
     @property
     def rows(self) -> Array:
-        """H' over both sides, of those too that do not answer [-, m], shape (p, 2, 6)."""
+        """H' over both sides, including bodies without dynamics [-, m], shape (p, 2, 6)."""
         return self.H.rows
 
     @property
     def count(self) -> int:
-        """Number nc of contacts; joints come after them."""
+        """Number nc of contacts."""
         return len(self.contacts)
 
     @property
     def arrays(self) -> layout.Blocks:
-        """Rows as kernels take them."""
+        """Sides, offsets and rows as the named tuple of the kernels."""
         return layout.Blocks(self.sides, self.K.offset, self.rows)
 
     @property
     def joint_rows(self) -> int:
-        """First component of the joints."""
+        """Index of the first component of the joints."""
         return int(self.K.offset[self.count])
 
     @property
     def joint_names(self) -> tuple[Array, Array]:
-        """Ids and sizes of the blocks of joints, as a memory keeps them [-], shape (m,)."""
+        """Identifiers and sizes of the joint blocks, as stored in a memory [-], shape (m,)."""
         if self.joints is None:
             return NO_UNIT, NO_UNIT
         return self.joints.id.astype(float), self.joints.size.astype(float)
 
     @property
     def joint_ids(self) -> IntArray:
-        """Id of the block of each row of the joints [-], shape (p - pc,)."""
+        """Identifier of the block of each joint row [-], shape (p - pc,)."""
         return NO_ID if self.joints is None else np.repeat(self.joints.id, self.joints.size)
 
     def joint_impulses(self, r: Array) -> Array:
-        """Of the joints, in their own units [N s, N m s], shape (p - pc,)."""
+        """Return the impulses of the joints in their own units [N s, N m s], shape (p - pc,)."""
         return r[self.joint_rows :] * self.unit
 
     def problem(self, bodies: Bodies, f: Array) -> GlobalProblem:
-        """The problem over the dynamic bodies, whose momenta are f [N s, N m s], shape (6 nd,)."""
+        """Return the problem over the dynamic bodies with momenta f [N s, N m s], shape (6 nd,)."""
         return GlobalProblem.unchecked(bodies.M, f, self.H, self.u_bias, self.K)
 
     def parts(self, bodies: Bodies) -> Graph | None:
-        """What the ends of steps with many contacts are worked on in parts by; None where they are not."""
+        """Return the graph by which the end of a large step is computed in parts; None for other steps."""
         return Graph.of(self.H, len(bodies.M.matrix)) if are_coulomb(self.K, self.H) else None
 
 
 def contact_blocks(
     found: ContactSet, start: Start, theta: float, newton: bool, memory: Memory, stabilised: bool = False
 ) -> Blocks:
-    """The contacts that take part in the step, as `kernels/bodies/assembly.py` says."""
+    """Return the blocks of the active contacts among those detected (`kernels/bodies/assembly.py`)."""
     bodies, h = start.bodies, start.h
     contacts = Contacts(*(getattr(found, name) for name in ContactSet.__slots__))
     last, rest = LastContacts(*kept_of(memory)), (start.free, Span(h, theta * h), start.slack)
@@ -121,23 +124,23 @@ def contact_blocks(
 
 
 def with_joints(blocks: Blocks, joints: JointRows, bodies: Bodies, v_free: Array, memory: Memory) -> Blocks:
-    """The same, and the blocks of the joints after those of the contacts."""
+    """Return the blocks of the contacts followed by those of the joints."""
     contacts = layout.Acting(
         blocks.sides, blocks.H.bodies, blocks.K.arrays, blocks.u_bias, blocks.guess, blocks.rows, blocks.unit
     )
     last = last_joints(memory)
-    found = joint_blocks.with_joints(bodies.linkage, contacts, joints.arrays, bodies.row, v_free, last)
-    for array in found[:2] + found[3:6]:
+    acting = joint_blocks.with_joints(bodies.linkage, contacts, joints.arrays, bodies.row, v_free, last)
+    for array in acting[:2] + acting[3:6]:
         array.flags.writeable = False
-    K = ProductSet(*found.K)
+    K = ProductSet(*acting.K)
     return replace(
-        blocks, H=ContactBlocks.unchecked(found.rows_of_M, found.rows, K.offset), sides=found.sides, K=K,
-        u_bias=found.u_bias, guess=found.guess, joints=joints, unit=found.unit,
+        blocks, H=ContactBlocks.unchecked(acting.rows_of_M, acting.rows, K.offset), sides=acting.sides, K=K,
+        u_bias=acting.u_bias, guess=acting.guess, joints=joints, unit=acting.unit,
     )  # fmt: skip
 
 
 def last_joints(memory: Memory) -> LastJoints:
-    """Blocks of joints of the last step."""
+    """Return the joint blocks of the previous step; raise ModelError if their sizes are inconsistent."""
     known, size, r = memory["joint_id"], memory["joint_size"], memory["joint_r"]
     if known.shape != size.shape or r.shape != (int(size.sum()),):
         raise ModelError(

@@ -1,11 +1,11 @@
-"""Joints of a world in a step: blocks of the same problem as the contacts.
+"""Joints of a world in a step: blocks of the contact problem.
 
-A joint is a `free` block (u = 0, all that it holds in one), a `nonnegative` block for each stop that the
-forecast says is reached, and an `interval` block [-h f, h f] for each dry friction. Only coordinates that a
-joint leaves free have stops and friction: sliding of sliders and cylindrical joints, the angle of hinges and
-cylindrical joints, and the length of a distance joint. A distance joint with a finite stop of its length is a
-rope or strut and holds nothing else; without, its length is held. Friction about a ball would need a ball of
-constant radius, which no block is; it is refused.
+A joint has one `free` block (u = 0) for all the motions that it constrains, a `nonnegative` block for each
+stop that it reaches by the forecast, and an `interval` block [-h f, h f] for each dry friction. Only the free
+coordinates of a joint have stops and friction: the slide of sliders and cylindrical joints, the angle of
+hinges and cylindrical joints, and the length of distance joints. A distance joint with a finite stop is a
+rope or strut and has no `free` block; otherwise its length is fixed. Friction in a ball joint is refused: it
+would need a block whose set is a ball of constant radius.
 """
 
 import numpy as np
@@ -27,47 +27,49 @@ PARTS = (
     "upper turning stop",
     "turning friction",
 )
-"""What a block does in its joint, by its number in `JointRows.part`."""
+"""Function of a block in its joint, by its code in `JointRows.part`."""
 
 OPEN = 1e-6
-"""Largest opening of a joint at the start [m, rad]."""
+"""Largest opening of a joint at the start of a run [m, rad] (heuristic)."""
 
 
 class JointRows:
-    """The blocks of all joints, in the order of the joints and of `PARTS` within each."""
+    """Blocks of all joints, in the order of the joints and of `PARTS` within each."""
 
     def __init__(self, arrays: JointRowArrays):
         self.arrays = arrays
-        """As kernels take them."""
+        """All arrays, as the named tuple of the kernels."""
         self.bodies = arrays.bodies
         """First and second body in the world, -1 for the inertial frame [-], shape (m, 2)."""
         self.rows = arrays.rows
         """Rows of H' over (ẋ, Ω) of either body: u = rows[:, 0] v_first + rows[:, 1] v_second [-, m],
         shape (n, 2, 6); 0 for the inertial frame."""
         self.size = arrays.size
-        """Rows of each block [-], shape (m,)."""
+        """Number of rows of each block [-], shape (m,)."""
         self.kind = arrays.kind
-        """Of each block as in `ProductSet`: 0 free, 1 nonnegative, 2 interval [-], shape (m,)."""
+        """Kind of each block as in `ProductSet`: 0 free, 1 nonnegative, 2 interval [-], shape (m,)."""
         self.lower, self.upper = arrays.low, arrays.high
         """Bounds of each block [N s, N m s], shape (m,)."""
         self.bias = arrays.bias
-        """Prescribed part of u: what the rows turn by until the end of the step, and `restitution`
-        [m/s, rad/s], shape (n,). The speed of kinematic bodies is not in it: their rows multiply it."""
+        """Prescribed part of u: the change of the rows until the end of the step, and `restitution`
+        [m/s, rad/s], shape (n,). The velocity of kinematic bodies is not included: it enters by their
+        rows."""
         self.restitution = arrays.bounce
-        """Its part by restitution: e u⁻ at stops that were approached [m/s, rad/s], shape (n,)."""
+        """Part of `bias` by restitution: e u⁻ at approaching stops [m/s, rad/s], shape (n,)."""
         self.error = arrays.error
-        """Of what is held, and gap of the stops, negative beyond; 0 for friction [m, rad], shape (n,)."""
+        """Error of a constrained motion, or gap of a stop, negative beyond it; 0 for friction [m, rad], shape
+        (n,)."""
         self.joint = arrays.joint
         """Number of the joint [-], shape (m,)."""
         self.part = arrays.part
-        """What the block does in its joint, as in `PARTS` [-], shape (m,)."""
+        """Function of the block in its joint, an index in `PARTS` [-], shape (m,)."""
 
     def __len__(self) -> int:
         return self.size.shape[0]
 
     @property
     def id(self) -> IntArray:
-        """One number per block that lasts from step to step, increasing [-], shape (m,)."""
+        """Identifier of each block, the same in every step, increasing [-], shape (m,)."""
         return self.joint * len(PARTS) + self.part
 
 
@@ -75,14 +77,14 @@ def joint_rows(
     world: World, t: float, q: Array, v: Array, h: float, theta: float, v_free: Array | None = None,
     v_ahead: Array | None = None, slack: Array | None = None, stabilised: bool = False,
 ) -> JointRows | None:  # fmt: skip
-    """Blocks of all joints at coordinates `q`; None without joints.
+    """Return the blocks of all joints at coordinates `q`; None without joints.
 
-    v: velocities before the step, of which restitution speaks; v_free: those of the free motion, which the
-    forecast of the stops continues; v_ahead: v after the free rotation from here to the end of the step. Both
-    are v unless given; all of all bodies [m/s, rad/s], shape (6 n,). slack: threshold of
-    `kernels/activation.py` for stops of sliding and turning [m, rad], shape (nj, 2); 0 unless given.
-    stabilised: whether errors and gaps over h stand in the laws.
-    With h = 0 the stops that are reached as it stands, and no friction: what a projection needs.
+    v: velocities before the step, used by restitution; v_free: velocities of the free motion, used by the
+    forecast of the stops; v_ahead: v after the free rotation from here to the end of the step. Both default
+    to v; all are velocities of all bodies [m/s, rad/s], shape (6 n,). slack: threshold of
+    `kernels/activation.py` for stops of sliding and turning [m, rad], shape (nj, 2); default 0.
+    stabilised: whether the laws contain errors and gaps over h.
+    With h = 0 the blocks are those of a projection: stops that are reached at q, and no friction.
     """
     joints = world.joints
     if not len(joints):
@@ -92,17 +94,18 @@ def joint_rows(
     slack = np.zeros((len(joints), 2)) if slack is None else slack
     velocities = (x.reshape(-1, 6) for x in (v, free, ahead))
     span = Span(h, theta * h)
-    bad, found = joint_blocks(joints.arrays, q.reshape(-1, 7), *velocities, span, slack, stabilised)
+    bad, rows = joint_blocks(joints.arrays, q.reshape(-1, 7), *velocities, span, slack, stabilised)
     if bad >= 0:
         raise ModelError(
             f"joint {joints.names[bad]!r} has no finite rows at t = {t:.6g} s: its bodies are at no finite"
             " place or speed, the points of a distance joint coincide, or its axes are at right angles"
         )
-    return JointRows(found)
+    return JointRows(rows)
 
 
 def joint_errors(world: World, q: Array) -> Array:
-    """How far each joint is open or beyond a stop, place and turn, >= 0 [m, rad], shape (nj, 2)."""
+    """Return how far each joint is open or beyond a stop, in translation and rotation, >= 0 [m, rad], shape
+    (nj, 2)."""
     opening = np.zeros((len(world.joints), 2))
     if len(world.joints):
         kernels.joint_openings(world.joints.arrays, q, opening)
@@ -110,8 +113,9 @@ def joint_errors(world: World, q: Array) -> Array:
 
 
 def joint_coordinates(world: World, q: Array, v: Array) -> tuple[Array, Array, Array]:
-    """What joints leave free: slide (the distance of a distance joint) [m], shape (nj,), angle in (-π, π]
-    [rad], shape (nj,), and rates of both [m/s, rad/s], shape (nj, 2); 0 where a joint holds it."""
+    """Return the free coordinates of the joints: slide (the distance of a distance joint) [m], shape (nj,),
+    angle in (-π, π] [rad], shape (nj,), and rates of both [m/s, rad/s], shape (nj, 2). Constrained
+    coordinates are 0."""
     place, speed = np.zeros((len(world.joints), 2)), np.zeros((len(world.joints), 2))
     if len(world.joints):
         kernels.joint_coordinates(world.joints.arrays, q, v, place, speed)
@@ -119,15 +123,15 @@ def joint_coordinates(world: World, q: Array, v: Array) -> tuple[Array, Array, A
 
 
 def check_joints(world: World, q: Array, closes: bool = False) -> None:
-    """Refuse joints that cannot be, or that are open or beyond a stop by more than `OPEN` at `q`, unless the
-    scheme `closes` them."""
+    """Raise ModelError for joints with invalid friction or stops, and for joints that are open or beyond a
+    stop by more than `OPEN` at `q`, unless the scheme `closes` them."""
     joints = world.joints
     for j, name in enumerate(joints.names):
         slides, turns = _leaves(joints, j)
-        for c, leaves, what in ((0, slides, "sliding"), (1, turns, "turning")):
+        for c, leaves, motion in ((0, slides, "sliding"), (1, turns, "turning")):
             if joints.friction[j, c] > 0.0 and not leaves:
                 raise ModelError(
-                    f"joint {name!r}: friction against {what} of a {JointKind(joints.kind[j]).name.lower()}"
+                    f"joint {name!r}: friction against {motion} of a {JointKind(joints.kind[j]).name.lower()}"
                     " joint has no law here; leave it out"
                 )
         low, high = joints.lower[j, 1], joints.upper[j, 1]

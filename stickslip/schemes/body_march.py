@@ -1,8 +1,8 @@
-"""Many steps of a world in one compiled call, where nobody asks between them.
+"""Many steps of a world in one compiled call.
 
-`kernels/steps/bodies.py` makes them, with the same bits as `SemiExplicitMoreauJean.step`. Worlds with forces
-that are Python functions, and other solvers than `auto`, have their steps made one by one; so have steps with
-an impact that Poisson's law, or Newton's in parts, makes in several problems.
+`kernels/steps/bodies.py` computes the steps, with the same bits as `SemiExplicitMoreauJean.step`. Steps are
+made one by one in worlds with forces that are Python functions, with solvers other than `auto`, and for
+impacts that need several problems (Poisson's law, Newton's law in parts).
 """
 
 from collections.abc import Callable
@@ -27,61 +27,65 @@ from stickslip.schemes.step import Memory, Solver
 from stickslip.state import Array, State
 
 MOST_STEPS = 512
-"""In one call."""
+"""Largest number of steps of one call."""
 WORK = 40_000
-"""Bodies and contacts that one call visits, about: some 10 ms, after which signals are heard."""
+"""Approximate work of one call, in bodies times steps: about 10 ms, after which signals are handled."""
 CONTACT_WORK = 20
-"""What a contact, or a row of a joint, costs beside a body."""
+"""Cost of a contact or of a joint row, relative to that of a body (heuristic)."""
 LEAST_ROWS = 64
-"""Of a strip where steps are asked for one by one."""
+"""Smallest number of rows of a strip, so that single steps share one."""
 NO_END = -1
-"""In the place of an index of the clock: no step is recorded but those of every so many."""
+"""Index of the clock that no step has: only every `every`-th step is recorded."""
 NO_INPUTS: Array = frozen(np.zeros(0))
+"""Values of the inputs of a world without inputs."""
 MOST_SKIPPED = 64
-"""Steps made one by one after several calls in a row that could not make any, at most."""
+"""Largest number of steps made one by one after several unsuccessful calls in a row (heuristic)."""
 
 
 @dataclass(eq=False, slots=True)
 class Strip:
-    """Steps that follow each other, made by one compiled call or by several: row k is the end of step k."""
+    """Buffer of consecutive steps, written by one or several compiled calls: row k is the end of step k."""
 
     room: Room
-    """Rows 0 to `steps` of states, rows 0 to `steps` - 1 of numbers, and the contacts of those recorded."""
+    """Output arrays of the kernel: states in rows 0 to `steps`, numbers in rows 0 to `steps` - 1, contacts of
+    recorded steps."""
     q: Array
-    """Poses of all rows [m, -], shape (rows, 7 n), not to be written to."""
+    """Poses of all rows [m, -], shape (rows, 7 n), read-only."""
     v: Array
-    """Their velocities [m/s, rad/s], shape (rows, 6 n), not to be written to."""
+    """Velocities of all rows [m/s, rad/s], shape (rows, 6 n), read-only."""
     settings: Settings
+    """Settings of the steps, as the kernel takes them."""
     drives: Drives | None
+    """Kinematic bodies and their velocities; None without them."""
     start: State
-    """The first step begins at it."""
+    """State at the start of the first step."""
     memory: Memory
-    """The scheme's then."""
+    """The scheme's memory at `start`."""
     index: int
-    """The clock's then."""
+    """Index of the clock at `start`."""
     carried: Carried
-    """What the next step takes over."""
+    """Memory of the kernel after the last step."""
     state: State
-    """At the end of the last step."""
+    """State at the end of the last step."""
     times: list[float]
-    """Start, and ends of the steps [s]."""
+    """Time of the start, and of the ends of the steps [s]."""
     before: tuple[State, Carried, PreparedWorld]
-    """Where the last step began: the state, what it carried over, and the world with its inputs."""
+    """Start of the last call: the state, the memory of the kernel, and the world with its inputs."""
     inputs: list[tuple[int, Array]]
-    """After how many steps inputs of the world were given, in order, and the values of all [any], shape
-    (any,) each."""
+    """Changes of the inputs in order: the number of steps before the change, and the values of all inputs
+    [any], shape (any,) each."""
     steps: int = 0
-    """How many are made."""
+    """Number of steps in the buffer."""
     closed: bool = False
-    """Whether no step may follow: what is here was read."""
+    """Whether no step may be added, because the contents have been read or the last call stopped early."""
 
     def can_follow(self, state: State, h: float) -> bool:
-        """Whether there is room for a step of length h [s] from `state`."""
+        """Whether a step of length h [s] from `state` can be added."""
         same = self.state is state and self.settings.h == h
         return same and not self.closed and self.steps < len(self.room.numbers)
 
     def inputs_of(self, steps: int) -> Array:
-        """Values of the inputs in so many steps [any], shape (steps, ...)."""
+        """Return the values of the inputs in the first `steps` steps [any], shape (steps, ...)."""
         first, values = zip(*self.inputs, strict=True)
         return np.repeat(values, np.diff(np.minimum([*first, steps], steps)), axis=0)
 
@@ -91,7 +95,7 @@ class Strip:
         return memory_of(self.carried)
 
     def memory_after(self, step: int) -> Memory:
-        """The scheme's memory after so many steps, of which the last is recorded."""
+        """Return the scheme's memory after `step` steps, the last of which must be recorded."""
         if step == 0:
             return self.memory
         room, table, links = self.room, self.room.contacts, self.room.joints
@@ -107,35 +111,35 @@ class Strip:
 
 @dataclass(eq=False, slots=True)
 class BodyMarch:
-    """Makes stretches of steps of one run."""
+    """Computes steps of one run in compiled calls."""
 
     prepared: PreparedWorld
-    """With the inputs of the next step."""
+    """The world, with the inputs of the next step."""
     settings: tuple[float, float, bool, int, int, bool]
-    """θ, tolerance, whether restitution is Newton's, parts of an impact, most sweeps of a correction, whether
-    stabilised."""
+    """θ, tolerance, whether restitution is Newton's, number of parts of an impact, largest number of sweeps
+    of a correction, whether the laws are stabilised."""
     solve: Any
-    """The kernel that solves the problems of this world."""
+    """Kernel that solves the problems of this world."""
     inputs: Array
     """Values of all inputs of the world [any], shape (any,)."""
     contacts: int = 8
-    """Of the last step, about."""
+    """Estimated number of contacts of a step."""
     misses: int = field(default=0)
-    """Calls in a row that could make no step."""
+    """Number of calls in a row that made no step."""
     skip: int = field(default=0)
-    """Steps to make one by one before the next call."""
+    """Number of steps to make one by one before the next call."""
     failure: tuple[float, Exception] | None = field(default=None)
-    """What a motion raised when it was asked ahead, and the start of the step it was asked for [s]."""
+    """Start of the step for which a motion, evaluated in advance, raised [s], and the exception."""
     strip: Strip | None = field(default=None)
-    """The last."""
+    """The buffer in use."""
     call: tuple[Any, Any] = (None, None)
-    """The kernel of a step, and for which finder."""
+    """Compiled entry of the kernel, and the contact finder that it belongs to."""
 
     @classmethod
     def of(
         cls, prepared: PreparedWorld, scheme: Any, solver: Solver, inputs: Array = NO_INPUTS
     ) -> "BodyMarch | None":
-        """For a run of a world; None where its steps are made one by one."""
+        """Return the march of a run of a world; None if its steps have to be made one by one."""
         if (
             not JIT
             or type(scheme) is not SemiExplicitMoreauJean
@@ -158,7 +162,7 @@ class BodyMarch:
         return cls(prepared, settings, solve, inputs)
 
     def set_inputs(self, prepared: PreparedWorld, inputs: Array) -> None:
-        """Go on with the same world under other inputs, with these values."""
+        """Continue with the same world under other inputs; `inputs` are the values of all of them."""
         self.prepared, self.inputs, self.failure = prepared, inputs, None
         if self.strip is not None:
             self.strip.inputs.append((self.strip.steps, inputs))
@@ -167,27 +171,30 @@ class BodyMarch:
         self, state: State, recall: Callable[[], Memory], h: float, at: Callable[[int], float], index: int,
         every: int, end: int, most: int,
     ) -> tuple[Strip, int] | None:  # fmt: skip
-        """At most so many steps of length h from `state`: the strip that ends with them, and how many; None
-        where the next is to be made by itself.
+        """Make at most `most` steps of length h from `state`. Return the strip that ends with them and their
+        number; None if the next step has to be made by itself.
 
-        recall: gives the scheme's memory at `state`. at: the time [s] at an index of the clock, which is at
-        `index`. Contacts are kept of steps that end at a multiple of `every` of that index, or at `end`.
+        recall: returns the scheme's memory at `state`. at: returns the time [s] at an index of the clock,
+        which is now `index`. Contacts are recorded for steps that end at a multiple of `every`, or at `end`.
         """
         if self.skip:
             self.skip -= 1
             return None
         strip = self.strip
         if strip is None or not strip.can_follow(state, h):
+            # 1. A new buffer, unless the problem is too large for the compiled call.
             memory = recall()
             if self.solve is kernels.solve_coulomb and len(kept_of(memory)[0]) >= LARGE:
                 return None  # the call would leave the step after detection and assembly
             strip = self.strip = self._begin(state, memory, h, index, every, most)
+        # 2. The compiled call, after the velocities of the kinematic bodies.
         first = strip.steps
         steps = min(most, len(strip.room.numbers) - first)
         if strip.drives is not None:
             starts = [state.t, *(at(index + k) for k in range(1, steps))]
             steps = self._drive(strip.drives.given[first:], h, starts)
-        (done, ending, carried), warned = self._made(strip, index, every, end, steps)
+        (done, ending, carried), warned = self._march(strip, index, every, end, steps)
+        # 3. No step made: retry with more room, or leave the next step to the scheme.
         self.contacts = max(8, len(carried.contacts.id))
         if ending == kernels.NO_ROOM:
             self.contacts *= 2
@@ -201,24 +208,24 @@ class BodyMarch:
         times = [at(index + k) for k in range(1, done + 1)]
         row = first + done
         reached = State(times[-1], strip.q[row], strip.v[row], state.z)
-        # Nothing is called from here on, so that a signal comes before all of it or after.
+        # 4. Update the buffer. No calls from here on, so that a signal interrupts before or after all of it.
         self.misses = 0
-        strip.before = state, strip.carried, self.prepared  # of steps made together, that of the first
+        strip.before = state, strip.carried, self.prepared  # the start of this call
         strip.times += times
         strip.carried, strip.steps, strip.state = carried, row, reached
         return strip, done
 
     def follow(self, state: State, index: int, every: int, t: float) -> State | None:
-        """The end, at t [s], of one more step of the last strip, as `make` has it; None where there is no
-        room for it, or `make` has to see to it."""
+        """Add one step to the strip in use, as `make` does, and return the state at its end, at t [s]. Return
+        None if there is no room for it, or if the step needs `make`."""
         strip = self.strip
         if strip is None or strip.state is not state or strip.closed or strip.drives is not None or self.skip:
             return None
         row = strip.steps + 1
         if row == len(strip.q):
             return None
-        (done, _, carried), warned = self._made(strip, index, every, NO_END, 1)
-        if warned:  # once: MuJoCo does not say it again
+        (done, _, carried), warned = self._march(strip, index, every, NO_END, 1)
+        if warned:  # MuJoCo does not repeat a warning
             strip.closed = True
             self._leave(1)
         if warned or not done:
@@ -229,13 +236,13 @@ class BodyMarch:
         strip.carried, strip.steps, strip.state = carried, row, reached
         return reached
 
-    def _leave(self, more: int) -> None:
-        """Let the next steps be made by themselves, so many more than `make` is at."""
+    def _leave(self, extra: int) -> None:
+        """Leave the next steps to the scheme: twice as many after each miss, and `extra` more."""
         self.misses += 1
-        self.skip = min(2 ** (self.misses - 1), MOST_SKIPPED) - 1 + more
+        self.skip = min(2 ** (self.misses - 1), MOST_SKIPPED) - 1 + extra
 
-    def _made(self, strip: Strip, index: int, every: int, end: int, steps: int) -> tuple[Any, bool]:
-        """What the kernel says of at most so many more steps of a strip, and whether MuJoCo warned."""
+    def _march(self, strip: Strip, index: int, every: int, end: int, steps: int) -> tuple[Any, bool]:
+        """Call the kernel for at most `steps` more steps: its result, and whether MuJoCo warned."""
         bodies, detector = self.prepared.bodies, self.prepared.detector
         finder, shapes, spheres = detector.compiled()  # type: ignore[misc]
         arguments = (
@@ -243,17 +250,17 @@ class BodyMarch:
             strip.settings, index, every, end, strip.carried, strip.room, strip.steps, steps,
         )  # fmt: skip
         if self.call[1] is not finder:
-            known, key = self.prepared.entries, (finder, self.solve, bodies.forces is None)
-            if key not in known:
-                known[key] = entry(kernels.march, *arguments)
-            self.call = known[key], finder
+            entries, key = self.prepared.entries, (finder, self.solve, bodies.forces is None)
+            if key not in entries:
+                entries[key] = entry(kernels.march, *arguments)
+            self.call = entries[key], finder
         warned = detector.warned()
         with warned:
-            found = self.call[0](*arguments)
-        return found, bool(warned.found)
+            result = self.call[0](*arguments)
+        return result, bool(warned.found)
 
     def _begin(self, state: State, memory: Memory, h: float, index: int, every: int, most: int) -> Strip:
-        """A strip without steps yet."""
+        """Return an empty strip that starts at `state`."""
         bodies, n = self.prepared.bodies, self.prepared.bodies.count
         links = _most_rows(bodies.linkage)
         work = max(1, WORK // (n + CONTACT_WORK * (self.contacts + links)))
@@ -269,8 +276,8 @@ class BodyMarch:
             stabilised, *bodies.rates,
         )  # fmt: skip
         motions = self.prepared.world.motions
-        moved = len(motions)
-        drives = Drives(motions.numbers, np.empty((rows, moved, 6))) if moved else None
+        driven = len(motions)
+        drives = Drives(motions.numbers, np.empty((rows, driven, 6))) if driven else None
         contacts, reserve = LastContacts(*kept_of(memory)), float(memory["reserve"][0])
         carried = Carried(contacts, last_joints(memory), reserve)
         before = state, carried, self.prepared
@@ -279,15 +286,15 @@ class BodyMarch:
             [(0, self.inputs)],
         )  # fmt: skip
 
-    def _drive(self, given: Array, h: float, starts: list[float]) -> int:
-        """given <- velocities of kinematic bodies in steps of length h that start at these times; in how
-        many: a motion that raises ends them before its step, and what it raised is raised when that step is
+    def _drive(self, velocities: Array, h: float, starts: list[float]) -> int:
+        """Write the velocities of the kinematic bodies in the steps of length h from `starts`; return in how
+        many steps. If a motion raises, the steps end before, and the exception is raised when its step is
         due."""
         if self.failure is not None and self.failure[0] <= starts[0]:
             raise self.failure[1]
         for k, start in enumerate(starts):
             try:
-                given[k] = self.prepared.world.motions.values(start + h)
+                velocities[k] = self.prepared.world.motions.values(start + h)
             except Exception as error:
                 if k == 0:
                     raise
@@ -297,19 +304,19 @@ class BodyMarch:
 
 
 def memory_of(carried: Carried) -> Memory:
-    """A memory as `SemiExplicitMoreauJean` leaves it."""
+    """Return the memory of `SemiExplicitMoreauJean` from that of the kernel."""
     last, joints = carried.contacts, carried.joints
-    made = {
+    memory = {
         "id": last.id, "point": last.local, "frame": last.frame, "r": last.r, "joint_r": joints.r,
         "reserve": np.array([carried.reserve]), "joint_id": joints.id, "joint_size": joints.size,
     }  # fmt: skip
-    for array in made.values():
+    for array in memory.values():
         array.flags.writeable = False
-    return made
+    return memory
 
 
 def _most_rows(linkage: Linkage | None) -> int:
-    """Of the joints in a step."""
+    """Return the largest number of joint rows in a step."""
     if linkage is None:
         return 0
     joints = linkage.joints
@@ -318,7 +325,8 @@ def _most_rows(linkage: Linkage | None) -> int:
 
 
 def _room(steps: int, n: int, most: int, joint_rows: int) -> Room:
-    """Where `steps` steps of n bodies with `most` recorded contacts, and such rows of joints, are written."""
+    """Return output arrays for `steps` steps of n bodies, with `most` recorded contacts and `joint_rows`
+    recorded rows of joints in all."""
     return Room(
         np.empty((steps + 1, n, 7)), np.empty((steps + 1, n, 6)), np.empty((steps, kernels.NUMBERS)),
         empty_contacts(steps, most), np.empty((most, 2, 3)), empty_joints(steps, joint_rows),

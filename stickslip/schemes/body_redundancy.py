@@ -24,24 +24,27 @@ from stickslip.schemes.body_world import Bodies
 from stickslip.state import Array, IntArray
 
 ASKED = 1e-7
-"""Share of what rows ask for that they may ask for in vain [-]."""
+"""Largest contradictory part of the prescribed velocities, relative to these velocities [-] (heuristic)."""
 SAME = 1e-12
-"""Singular value, over the largest, of rows that depend on each other to rounding, which steps carry [-]."""
+"""Singular value, relative to the largest, below which rows are linearly dependent to rounding; steps can
+solve these [-]."""
 TO_BLAME = 0.1
-"""Part of a row in what is wrong, over the largest, that makes its joint one to blame [-]."""
+"""Share of a row in the fault, relative to the largest share, from which its joint is named [-]
+(heuristic)."""
 MOST_ROWS = 1000
-"""Most rows that are looked at for those that exclude each other."""
+"""Largest number of rows that are searched for contradictions; the cost grows with its cube."""
 
 
 def project_redundant_rows(
     bodies: Bodies, sides: IntArray, joint: IntArray, part: IntArray, size: IntArray, rows: Array,
     bias: Array, error: Array,
 ) -> None:  # fmt: skip
-    """Replace rows and biases of redundant joints by consistent ones of lower rank, along k directions.
+    """Replace rows and biases of redundant joints by consistent ones of lower rank, and their derivatives
+    along k directions.
 
-    What the kernel of steps does, and how the projection U U' changes. sides, joint, part, size: of blocks,
-    as `JointRows` has them, (m, 2) and (m,); error: how far rows are open [m], shape (n,); rows
-    (k, n, 2, 6) and bias (k, n) are complex; all in one unit.
+    It repeats the computation of the kernel of steps, with the derivative of the projection U U' in the
+    imaginary part. sides, joint, part, size: arrays of blocks as in `JointRows`, (m, 2) and (m,); error: how
+    far rows are open [m], shape (n,); rows (k, n, 2, 6) and bias (k, n) are complex; all in one unit.
     """
     linkage = bodies.linkage
     for k in range(0 if linkage is None else linkage.pair_start.size - 1):
@@ -59,8 +62,8 @@ def project_redundant_rows(
 def conflict_reason(
     world: World, bodies: Bodies, joints: JointRows, rows: Array, bias: Array, unit: Array
 ) -> str:
-    """Why joints made a step fail: they prescribe contradictory motions, or their rows are nearly dependent
-    around a loop of bodies. Empty where neither is so.
+    """Return why joints made a step fail: they prescribe contradictory motions, or their rows are nearly
+    dependent around a loop of bodies. Empty if neither is the case.
 
     rows, bias: of the joints in a step, multiplied by `unit`: [-, m], shape (n, 2, 6), and [m/s], shape (n,).
     """
@@ -72,32 +75,32 @@ def conflict_reason(
     length = float(bodies.joint_length[owner].mean())
     A = np.zeros((held.size, 1 + bodies.dynamic.size, 6))
     for side in range(2):
-        body = np.where(sides[:, side] >= 0, bodies.row[sides[:, side]], -1)  # -1: the last, left out
+        body = np.where(sides[:, side] >= 0, bodies.row[sides[:, side]], -1)  # -1: last column, dropped below
         A[np.arange(held.size), body] += rows[held, side]
     A[:, :, 3:] /= length
-    U, found, _ = np.linalg.svd(A[:, :-1].reshape(held.size, -1))
+    U, singular, _ = np.linalg.svd(A[:, :-1].reshape(held.size, -1))
     sigma = np.zeros(held.size)
-    sigma[: found.size] = found
+    sigma[: singular.size] = singular
     small = sigma <= float(np.abs(joints.error[held] * unit[held]).max()) / length + ROUNDING
     vain = np.abs(U[:, small] @ (U[:, small].T @ bias[held]))
     most = float(vain.max())
     almost = small & (sigma > SAME * sigma[0])
     if most > ASKED * float(np.abs(bias[held]).max()):
-        blame, what = vain, f"prescribe contradictory motions, by {most:.3g} m/s"
+        blame, fault = vain, f"prescribe contradictory motions, by {most:.3g} m/s"
     elif almost.any():
         blame = np.abs(U[:, almost]).max(axis=1)
-        what = (
+        fault = (
             'constrain the same motion twice around a loop of bodies: remove one, or use scheme="variational"'
         )
     else:
         return ""
     guilty = np.unique(owner[blame >= TO_BLAME * blame.max()])
-    return f"joints {', '.join(repr(world.joints.names[j]) for j in guilty)} {what}"
+    return f"joints {', '.join(repr(world.joints.names[j]) for j in guilty)} {fault}"
 
 
 def _projector(U: Array, others: Array, square: Array, small: Array, A: Array) -> Array:
-    """U U', shape (k, m, m), and its change with A along each direction: that of the eigenvectors U of A A',
-    whose eigenvalues are `square`, towards the others, whose are `small`."""
+    """Return U U', shape (k, m, m), with its derivative along each direction of A in the imaginary part. The
+    eigenvectors of A A' are U, with eigenvalues `square`, and `others`, with eigenvalues `small`."""
     change = others.T @ (A @ np.swapaxes(A, 1, 2)).imag @ U / (square - small[:, None])
     turned = others @ change @ U.T
     return (U @ U.T)[None] + 1j * (turned + np.swapaxes(turned, 1, 2))

@@ -1,4 +1,4 @@
-"""One step of a world as data: state in, step out, nothing hidden."""
+"""Data of a step of a world, and the protocol of schemes for worlds."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -14,41 +14,43 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EnergyTerms:
-    """Where energy is after a step, and where it went in it: kinetic + potential + dissipated - work
-    - lifted changes by `balance` alone, which is zero to the order that the scheme states."""
+    """Energy balance of a step. kinetic + potential + dissipated - work - lifted changes by `balance`, which
+    is zero to the order that the scheme states."""
 
     kinetic: float
-    """At the end of the step [J]."""
+    """Kinetic energy at the end of the step [J]."""
     potential: float
-    """At the end of the step, gravity's and springs' [J]."""
+    """Potential energy of gravity and springs at the end of the step [J]."""
     dissipated: float
-    """In the step, by contacts, joints and dampers [J]."""
+    """Energy dissipated in the step by contacts, joints and dampers [J]."""
     work: float
-    """In the step, of actuators, users' forces and kinematic bodies [J]."""
+    """Work of actuators, users' forces and kinematic bodies in the step [J]."""
     lifted: float
-    """Potential energy that the position correction gave in the step [J]."""
+    """Potential energy added by the position correction in the step [J]."""
     balance: float
     """Change of kinetic + potential in the step + dissipated - work - lifted [J]."""
 
     @classmethod
-    def of(cls, told: Energies, potential: float, *before: float, lifted: float = 0.0) -> "EnergyTerms":
-        """From where energy went, potential energy after the step, and the parts of that before it [J]."""
-        dissipated, work = told.lost + told.damped, told.driven + told.worked
-        change = told.kinetic - told.kinetic_before + potential
+    def of(cls, terms: Energies, potential: float, *before: float, lifted: float = 0.0) -> "EnergyTerms":
+        """Return the balance from the kernel's terms, the potential energy after the step, and the parts of
+        the potential energy before it [J]."""
+        dissipated, work = terms.lost + terms.damped, terms.driven + terms.worked
+        change = terms.kinetic - terms.kinetic_before + potential
         for part in before:
             change -= part
-        return cls(told.kinetic, potential, dissipated, work, lifted, change + dissipated - work - lifted)
+        return cls(terms.kinetic, potential, dissipated, work, lifted, change + dissipated - work - lifted)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class BodyPart:
-    """What a step of a world leaves beside what every step does."""
+    """Part of a `Step` that is specific to worlds."""
 
     contacts: ContactSet
-    """Contacts that entered the problem, where they were when it was made."""
+    """Contacts that entered the problem, at the configuration of its rows."""
     joint_r: Array
     """Impulses of the joints [N s, N m s], shape (p,), in the order of the scheme's joint rows."""
     energy: EnergyTerms
+    """Energy balance."""
     penetration: float
     """Deepest overlap of contacts at the end of the step, >= 0 [m]."""
     opening: float
@@ -56,16 +58,16 @@ class BodyPart:
     correction: float
     """Largest displacement of a contact or joint by the position correction [m]."""
     joint_unit: Array | None = None
-    """What impulses of joints in the problems are multiplied by in `joint_r` [-, m], shape (p,); None: 1."""
+    """Factors from the joint impulses of the problems to `joint_r` [-, m], shape (p,); None: 1."""
     summed: bool = False
-    """Whether `r` and `joint_r` are sums of the impulses of `solves`, contacts first, so that others may take
-    their place."""
+    """Whether `r` and `joint_r` are sums of the impulses of `solves`, contacts first, so that the least
+    impulses may replace them."""
     choice: IntArray | None = None
-    """How the impulse of each contact was chosen, a code of `body_forces.CHOICES` [-], shape (nc,); None: all
-    are the solver's."""
+    """Origin of the impulse of each contact, a code of `body_forces.CHOICES` [-], shape (nc,); None: all are
+    the solver's."""
     joint_id: IntArray | None = None
-    """Which block of which joint each of `joint_r` is of, as `JointRows.id` [-], shape (p,); None: not
-    told."""
+    """Identifier of the joint block of each component of `joint_r`, as `JointRows.id` [-], shape (p,); None:
+    not known."""
 
 
 class BodyScheme(Protocol):
@@ -75,7 +77,7 @@ class BodyScheme(Protocol):
     """
 
     def begin(self, world: "PreparedWorld", state: State, h: float) -> Memory:
-        """The memory of the first step; a ModelError where the scheme cannot carry the world."""
+        """Return the memory for the first step; raise ModelError for an unsupported world."""
 
     def step(self, world: "PreparedWorld", state: State, memory: Memory, h: float, solver: Solver) -> Step:
-        """The step of length h that begins at `state`."""
+        """Return the step of length h that begins at `state`."""

@@ -1,9 +1,9 @@
-"""Springs and dampers that are too stiff for a step.
+"""Check for springs and dampers that are too stiff for the step length.
 
-Springs act from the middle of a step, dampers with the velocities of its start. Motions of a body then grow
-from step to step if h² k > 4 m on a spring (Hairer, Lubich and Wanner 2006, Geometric Numerical Integration,
-I.5.1), or if h c > 2 m on a damper. Bodies that contacts or joints hold may bear more: a step is bad only if
-energies show it, too.
+Spring forces are evaluated at the midpoint of a step, damper forces with the velocities at its start. The
+motion of a free body is then unstable if h² k > 4 m for a spring (Hairer, Lubich and Wanner 2006, Geometric
+Numerical Integration, I.5.1), or if h c > 2 m for a damper. Contacts and joints may allow larger values, so
+that a step fails only if its energies are wrong as well.
 """
 
 import numpy as np
@@ -18,16 +18,18 @@ FAULTS = (
     "dampers give energy: they are too stiff for a step of this length; use a smaller h",
     "springs make energy: they are too stiff for a step of this length; use a smaller h",
 )
-"""What is wrong, by the kernel's code."""
+"""Faults by the code of the kernel; empty without a fault."""
 
 
 def rates(world: World, J_inverse: Array) -> tuple[float, float]:
-    """Largest k/m of a spring [1/s²] and c/m of a damper [1/s]; m is the least that its ends may have."""
+    """Return the largest k/m of a spring [1/s²] and c/m of a damper [1/s], with the least effective mass m of
+    their ends."""
     forces, light = world.forces, np.linalg.norm(J_inverse, ord=2, axis=(1, 2))
     inverse = np.divide(1.0, world.mass, out=np.zeros(len(world.names)), where=world.mass > 0.0)
 
     def yields(body: IntArray, arm: Array) -> Array:
-        """1/m of points of bodies in the direction in which they move most easily [1/kg], shape (k,)."""
+        """Return 1/m of points of bodies in the direction of their least effective mass [1/kg], shape
+        (k,)."""
         moves = inverse[body] + light[body] * np.einsum("ki,ki->k", arm, arm)
         return np.where(body >= 0, moves, 0.0)
 
@@ -47,5 +49,5 @@ def rates(world: World, J_inverse: Array) -> tuple[float, float]:
 def too_stiff(
     h: float, fastest: tuple[float, float], energy: Energies, springs: float, balance: float
 ) -> str:
-    """What is wrong with a step, if anything is; arguments as the kernel has them."""
+    """Return the fault of a step whose springs or dampers are too stiff; arguments as those of the kernel."""
     return FAULTS[kernels.too_stiff(h, *fastest, energy, springs, balance)]

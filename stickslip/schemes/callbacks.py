@@ -1,9 +1,9 @@
-"""Users' Python functions inside a compiled march: called back through an address.
+"""Callbacks: users' Python functions that compiled marches call through an address.
 
-What a kernel calls is a C function that gathers the arguments, calls the quantity as any step would, with
-all its checks, and writes its value. A function that raises writes nothing, on which the march ends
-(`kernels/callables.py`), and what it raised is noted for the run to raise. Signals may cut short the user's
-function, and nothing else here. Arrays given to a function are its own copies.
+A kernel calls a C function that collects the arguments, calls the quantity with all its checks, and writes
+its value. If the function raises, nothing is written, the march ends (`kernels/callables.py`), and the
+exception is stored for the run to raise. Signals may interrupt the user's function only. Functions receive
+copies of arrays.
 """
 
 import ctypes
@@ -19,29 +19,30 @@ from stickslip.systems.dynamics import EMPTY
 from stickslip.systems.quantities import Quantity
 
 KEPT = 4096
-"""Most places in memory whose views are kept."""
+"""Largest number of cached views of memory addresses."""
 _FORM = ctypes.CFUNCTYPE(None, ctypes.c_double, *[ctypes.c_size_t] * 4)
 
 
 class Current(threading.local):
-    """The march that this thread is in; its functions may start other runs, and other threads have theirs."""
+    """Interrupts of the march that runs in this thread. Users' functions may start other runs."""
 
     interrupts: Interrupts = Interrupts()
+    """The interrupts."""
 
 
 class Callback:
-    """A quantity that compiled code can call, at `address`."""
+    """A quantity that compiled code can call at `address`."""
 
     def __init__(
         self, quantity: Quantity, sizes: tuple[int, int, int], takes: tuple[bool, ...], current: Current
     ):
-        """sizes: of the three arrays; takes: which of them it needs at all."""
+        """sizes: sizes of the three array arguments; takes: whether the quantity needs each of them."""
         a_of, b_of, z_of = (_copies(n if needed else 0) for n, needed in zip(sizes, takes, strict=True))
         out_of = _views(int(np.prod(quantity.shape)))
 
         def called(t: float, a: int, b: int, z: int, out: int) -> None:
             interrupts = current.interrupts
-            # A signal may come while the outcome of the function is dealt with: hence the second `try`.
+            # A signal may arrive while the result is handled: hence the second `try`.
             try:
                 try:
                     interrupts.open = True
@@ -62,30 +63,30 @@ class Callback:
 
 
 def _copies(n: int) -> Callable[[int], Array]:
-    """A function from an address to a copy of the n numbers there, which cannot be written to."""
+    """Return a function from an address to a read-only copy of the n numbers there."""
     if n == 0:
         return lambda address: EMPTY
     view = _views(n)
 
     def copy(address: int) -> Array:
-        found = view(address).copy()
-        found.flags.writeable = False
-        return found
+        values = view(address).copy()
+        values.flags.writeable = False
+        return values
 
     return copy
 
 
 def _views(n: int) -> Callable[[int], Array]:
-    """A function from an address to the n numbers there, which keeps what it has seen."""
-    kept: dict[int, Array] = {}
+    """Return a function from an address to a view of the n numbers there, with a cache."""
+    cache: dict[int, Array] = {}
     room: Any = ctypes.c_double * n
 
     def view(address: int) -> Array:
-        found = kept.get(address)
+        found = cache.get(address)
         if found is None:
-            if len(kept) >= KEPT:
-                kept.clear()
-            found = kept[address] = np.frombuffer(room.from_address(address))
+            if len(cache) >= KEPT:
+                cache.clear()
+            found = cache[address] = np.frombuffer(room.from_address(address))
         return found
 
     return view

@@ -1,15 +1,15 @@
-"""Compliant contact: springs, dampers and regularised friction in the place of the laws. A RELAXED MODEL.
+"""Compliant contact: springs, dampers and regularised friction in place of the laws. A RELAXED MODEL.
 
-Nothing here solves a contact problem, and nothing is certified: contacts penetrate (by about m g / k at rest
-and v √(m / k) in an impact), friction creeps instead of sticking, joints stretch. It is the smooth family
-beside time-stepping and event-driven simulation, and tends to them as stiffness → ∞, slip_velocity → 0
-and h → 0 together. What springs and friction are is said in `compliant_forces`.
+The scheme solves no contact problem, and its steps are not certified: contacts penetrate (by about m g / k at
+rest and v √(m / k) in an impact), friction creeps instead of sticking, joints stretch. It tends to
+time-stepping and event-driven simulation as stiffness → ∞, slip_velocity → 0 and h → 0 together.
+`compliant_forces` has the forces of springs, dampers and friction.
 
-The motion M v̇ = F + H f, q̇ = T v is implicit: the midpoint rule, which together with the springs'
-mean forces neither makes nor loses energy where forces and gaps are linear in q, or backward Euler, which is
-stiffly stable and loses energy with h √(k / m). Friction is taken at the end of each substep, because the
-midpoint rule would let it ring. Newton's loop has a line search; where it fails a substep is halved,
-and where that fails eight times the step says so.
+The motion M v̇ = F + H f, q̇ = T v is integrated implicitly, by one of two rules. The midpoint rule, with the
+mean forces of the springs, conserves energy if forces and gaps are linear in q. Backward Euler is stiffly
+stable and loses energy with h √(k / m). Friction is evaluated at the end of each substep, because it would
+oscillate with the midpoint rule. Newton's loop has a line search; if it fails, the substep is halved, up to
+eight times, and then the step fails.
 """
 
 from dataclasses import dataclass
@@ -30,18 +30,18 @@ from stickslip.systems.dynamics import SecondOrderDynamics
 from stickslip.systems.system import Bound, NonsmoothSystem, Place
 
 HALVINGS = 8
-"""How often a substep is halved before the step gives up."""
+"""Largest number of halvings of a substep (heuristic)."""
 BACKTRACKS = 6
-"""How often a Newton correction is halved."""
+"""Largest number of halvings of a Newton correction (heuristic)."""
 MOST_SUBSTEPS = 100_000
-"""Most substeps of one step that are chosen automatically."""
+"""Largest number of substeps that is chosen automatically."""
 ROUNDING = 32.0 * float(np.finfo(float).eps)
-"""Relative error of coordinates that is taken for rounding [-]."""
+"""Relative error of coordinates that counts as rounding [-]: 32 times the machine precision."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compliant(SystemScheme):
-    """Spring-damper contact with regularised friction, implicit. Relaxed: an approximation of the laws."""
+    """Spring-damper contact with regularised friction, integrated implicitly; a relaxed model of the laws."""
 
     level = Level.POSITION
 
@@ -96,9 +96,9 @@ class Compliant(SystemScheme):
         system = prepared.system
         z = system.update(state.t, state.q, state.v, state.z)
         run = _Run(self, system, state, z)
-        with np.errstate(all="ignore"):  # what is not finite is named
+        with np.errstate(all="ignore"):  # non-finite values raise errors that name them
             for numbers in system.parts:
-                _Part(run, numbers).carry(h)
+                _Part(run, numbers).make_step(h)
         end = frozen_state(state.t + h, run.q, run.v, z)
         y = np.empty(system.size)
         energy = 0.0
@@ -121,20 +121,20 @@ class Compliant(SystemScheme):
 
 
 class _Run:
-    """What the substeps of a step leave."""
+    """Current state of a step, and sums over its substeps."""
 
     def __init__(self, scheme: Compliant, system: NonsmoothSystem, state: State, z: Array):
         self.scheme, self.system, self.state, self.z = scheme, system, state, z
         self.q, self.v = np.array(state.q), np.array(state.v)
         self.r = np.zeros(system.size)
         self.forecast = np.full(system.blocks, np.inf)
-        """Smallest gap on the way [m], shape (blocks,)."""
+        """Smallest gap in the step [m], shape (blocks,)."""
         self.newton = self.substeps = 0
         self.work, self.reason = 0.0, ""
 
 
 class _Part:
-    """Systems that interactions tie together, carried over a step by themselves."""
+    """Coupled systems in one step."""
 
     def __init__(self, run: _Run, numbers: tuple[int, ...]):
         system = run.system
@@ -148,21 +148,23 @@ class _Part:
         self.stiffness: list[Stiffness] = []
         self.frequency, self.near = 0.0, False
         self.damping = 0.0
-        """Fastest rate c / m of a damper that is struck [1/s]: a substep longer than m / c overshoots."""
+        """Largest rate c / m of a damper in an impact [1/s]; substeps longer than m / c overshoot."""
 
-    def carry(self, h: float) -> None:
-        """The step, in as many substeps as the springs want."""
+    def make_step(self, h: float) -> None:
+        """Make the step, in substeps that resolve the motion of the springs."""
         self._springs(h)
         count = self.scheme.substeps
         if count == 0:
-            wanted = max(self.scheme.points * h * self.frequency / np.pi, h * self.damping, 1.0)
-            count = int(min(np.ceil(wanted), MOST_SUBSTEPS)) if self.near else 1
+            needed = max(self.scheme.points * h * self.frequency / np.pi, h * self.damping, 1.0)
+            count = int(min(np.ceil(needed), MOST_SUBSTEPS)) if self.near else 1
         t = self.run.state.t
         for k in range(count):
             self._substep(t + k * (h / count), h / count, 0)
 
     def _springs(self, h: float) -> None:
-        """Stiffness and damping at the start of the step, the fastest spring, and whether one may act."""
+        """Set stiffness and damping at the start of the step, the largest frequency, and whether a spring may
+        act."""
+        # 1. Accelerations without contact.
         scheme, run = self.scheme, self.run
         t, q, v = run.state.t, run.q, run.v
         inverse = {}
@@ -175,17 +177,18 @@ class _Part:
                 body.explain(t, q[place.q], v[place.v], self.z[place.z])
                 raise ModelError(f"system {body.name!r}: at t = {t:.9g} s, M is singular") from None
             fall[place.v] = inverse[place.v.start][1] @ body.force(t, q[place.q], v[place.v], self.z[place.z])
+        # 2. Effective masses of the components, and the rates of springs that may act.
         for one in self.interactions:
             law = one.law
             rows = np.zeros((law.size, v.shape[0]))
-            rows[:, one.v] = own = one.rows(t, q, self.z)
+            rows[:, one.v] = J = one.rows(t, q, self.z)
             W = sum(
                 np.einsum("ij,jk,ik->i", rows[:, to], inverse_M, rows[:, to])
                 for to, inverse_M in inverse.values()
             )
             mass = np.divide(1.0, W, out=np.zeros(law.size), where=np.asarray(W) > 0.0)
             self.stiffness.append(self._stiffness(one, mass))
-            y, u = one.y(t, q, self.z), one.rate(t, q, v, self.z, own)
+            y, u = one.y(t, q, self.z), one.rate(t, q, v, self.z, J)
             reach = y + 2.0 * h * np.minimum(u, 0.0) - h * h * np.abs(rows @ fall)
             acts = law.K.bilateral.copy()
             acts[law.normals] = reach[law.normals] <= 0.0
@@ -199,7 +202,8 @@ class _Part:
                 self.damping = max(self.damping, float(rates[struck].max(initial=0.0)))
 
     def _stiffness(self, one: Bound, mass: Array) -> Stiffness:
-        """Damping of each component from its effective mass 1 / W_ii [kg]."""
+        """Return the springs and dampers of an interaction; mass: effective masses 1 / W_ii [kg], shape
+        (m,)."""
         scheme, law = self.scheme, one.law
         ratio = np.full(law.size, scheme.damping_ratio)
         if scheme.damping == "restitution" and law.impact:
@@ -213,11 +217,11 @@ class _Part:
         )
 
     def _substep(self, t: float, h: float, halved: int) -> None:
-        """One implicit substep, or two of half its length where Newton's loop fails."""
+        """Make an implicit substep, or two of half its length if Newton's loop fails."""
         run = self.run
-        found = _Equations(self, t, h)
-        good = found.solve()
-        run.newton += found.newton
+        equations = _Equations(self, t, h)
+        good = equations.solve()
+        run.newton += equations.newton
         if not good and halved < HALVINGS:
             self._substep(t, 0.5 * h, halved + 1)
             self._substep(t + 0.5 * h, 0.5 * h, halved + 1)
@@ -228,16 +232,16 @@ class _Part:
                 " use a smaller step or softer springs"
             )
         run.substeps += 1
-        run.q, run.v = found.q, found.v
-        run.work += h * float(found.push @ found.v_mean[self.index])
-        for one, f, y in zip(self.interactions, found.f, found.y, strict=True):
+        run.q, run.v = equations.q, equations.v
+        run.work += h * float(equations.push @ equations.v_mean[self.index])
+        for one, f, y in zip(self.interactions, equations.f, equations.y, strict=True):
             run.r[one.components] += h * f
             first = y[one.law.K.offset[:-1]]
             run.forecast[one.blocks] = np.minimum(run.forecast[one.blocks], first)
 
 
 class _Equations:
-    """R(v⁺) = M (v⁺ - v) - h (F + H f) of one substep, at one iterate v⁺."""
+    """Equations R(v⁺) = M (v⁺ - v) - h (F + H f) of one substep, at an iterate v⁺."""
 
     def __init__(self, part: _Part, t: float, h: float):
         self.part, self.t, self.h = part, t, h
@@ -249,7 +253,8 @@ class _Equations:
         self._evaluate(self.v0)
 
     def _evaluate(self, v: Array) -> None:
-        """Everything at v⁺: coordinates, forces, residual and its derivative."""
+        """Evaluate coordinates, forces, the residual and its derivative at v⁺."""
+        # 1. Systems.
         alpha, h, part = self.alpha, self.h, self.part
         t, z, n = self.t + alpha * h, part.z, part.run.v.shape[0]
         self.v = v
@@ -279,18 +284,20 @@ class _Equations:
             if by_q is not None:
                 J[to, to] -= (h * alpha) ** 2 * (by_q if T is None else by_q @ T)
             self.scale[to] = 1.0 / np.sqrt(np.diagonal(M))
+        # 2. Interactions.
         push = np.zeros(n)
         self.f, self.y = [], []
         for one, stiffness, y0 in zip(part.interactions, part.stiffness, self.y0, strict=True):
             y, rows = one.y(self.t + h, self.q, z), one.rows(t, q, z)
             u = one.rate(t, q, v, z, rows)
-            found = forces(one.law, stiffness, y0, y, u, h)
-            self.f.append(found.f)
+            spring = forces(one.law, stiffness, y0, y, u, h)
+            self.f.append(spring.f)
             self.y.append(y)
-            push[one.v] += rows.T @ found.f
-            slope = rows.T @ (((h * alpha) * found.by_y + found.by_u) @ rows)
+            push[one.v] += rows.T @ spring.f
+            slope = rows.T @ (((h * alpha) * spring.by_y + spring.by_u) @ rows)
             index = np.arange(n)[one.v]
             J[np.ix_(index, index)] -= h * slope
+        # 3. Residual and derivative of these systems.
         index = part.index
         self.push = push[index]
         self.load = float(np.linalg.norm((np.abs(load) + h * np.abs(push))[index] * self.scale[index]))
@@ -298,12 +305,13 @@ class _Equations:
 
     @property
     def merit(self) -> float:
-        """|M^-1/2 R|, the square root of an energy [√J]; infinite where it is not finite."""
+        """|M^-1/2 R|, the square root of an energy [√J]; infinite if not finite."""
         size = float(np.linalg.norm(self.R * self.scale[self.part.index]))
         return size if np.isfinite(size) else np.inf
 
     def solve(self) -> bool:
-        """Newton's loop with a line search; whether it came to an end."""
+        """Run Newton's loop with a line search; return whether it converged."""
+        # 1. Tolerance on the residual, with rounding of forces.
         scheme, index = self.part.scheme, self.part.index
         first, scale = self.merit, self.scale[index]
         if not np.isfinite(first):
@@ -320,6 +328,7 @@ class _Equations:
             except np.linalg.LinAlgError:
                 return False
             self.newton += 1
+            # 2. Line search along the Newton correction.
             start, v, length = self.merit, self.v, 1.0
             for _ in range(BACKTRACKS):
                 moved = np.array(v)
@@ -333,7 +342,7 @@ class _Equations:
         return True
 
     def _explain(self) -> None:
-        """A ModelError that names what is not finite."""
+        """Raise ModelError that names the non-finite quantity."""
         system, run = self.part.run.system, self.part.run
         system.explain(self.t, self.q0, self.v0, run.z)
         system.explain(self.t + self.alpha * self.h, self.q0, self.v0, run.z)

@@ -1,12 +1,12 @@
 """Spring-damper forces and regularised friction of one interaction, with their derivatives.
 
-RELAXED: these are not the laws, they replace them. A closed contact is a spring and a damper that never
-pull, f_N = max(0, k δ + c δ̇) with δ = max(0, -gap); friction is f_T = -mu f_N u_T / √(|u_T|² + ε²), which
-holds nothing still; a bilateral constraint is the spring and damper -k y - c ẏ.
+RELAXED: these forces replace the laws. A closed contact is a spring and a damper that never pull,
+f_N = max(0, k δ + c δ̇) with δ = max(0, -gap). Friction is f_T = -mu f_N u_T / √(|u_T|² + ε²), which vanishes
+at rest, so that contacts creep. A bilateral constraint is a spring and a damper, -k y - c ẏ.
 
-Over a step from y_0 to y_1 the spring's force is its mean along the line between them,
--(U(y_1) - U(y_0)) / (y_1 - y_0) with U = k δ² / 2 (a discrete gradient: Gonzalez 2000), so that what it
-takes and gives is exactly what U changes by; the damper's mean is c (δ_1 - δ_0) / h.
+In a step from y_0 to y_1 the spring force is its mean along the line between them,
+-(U(y_1) - U(y_0)) / (y_1 - y_0) with U = k δ² / 2 (a discrete gradient: Gonzalez 2000), so that its work is
+exactly the change of U. The mean force of the damper is c (δ_1 - δ_0) / h.
 """
 
 import math
@@ -21,28 +21,28 @@ from stickslip.laws import Law
 from stickslip.problem.checks import Array
 
 LEAST = 1e-3
-"""Smallest restitution that a damper is chosen for [-]: 0 would need an infinite one."""
+"""Smallest restitution of a damper [-]; 0 would need infinite damping."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stiffness:
-    """The springs and dampers of one interaction, and what regularises its friction."""
+    """Springs, dampers and regularised friction of one interaction."""
 
     k: float
     """Stiffness [N/m], [N m/rad]."""
     c: Array
     """Damping of each component [N s/m], [N m s/rad], shape (m,)."""
     slip: float
-    """ε of sliding [m/s]."""
+    """Regularisation velocity ε of sliding [m/s]."""
     roll: float
-    """ε of rolling and torsion [rad/s]."""
+    """Regularisation velocity ε of rolling and torsion [rad/s]."""
     mean: bool
-    """Whether springs act by their mean over a step; otherwise by their end."""
+    """Whether spring forces are their means over a step; otherwise those at its end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forces:
-    """Forces over a step and their derivatives."""
+    """Mean forces over a step, and their derivatives."""
 
     f: Array
     """Mean force [N, N m], shape (m,)."""
@@ -53,10 +53,10 @@ class Forces:
 
 
 def restitution(ratio: float) -> float:
-    """e of an isolated impact on a spring and a damper that do not pull [-].
+    """Return e of an isolated impact on a spring and a damper that do not pull, with damping ratio ζ [-].
 
-    exp(-2 ζ arccos ζ / √(1 - ζ²)): contact ends where the force does, at the phase 2 arccos ζ (Schwager &
-    Pöschel 2007); continued by arcosh beyond ζ = 1.
+    exp(-2 ζ arccos ζ / √(1 - ζ²)): contact ends when the force vanishes, at the phase 2 arccos ζ (Schwager &
+    Pöschel 2007); continued by arcosh for ζ > 1.
     """
     if abs(ratio - 1.0) < 1e-8:
         return math.exp(-2.0)
@@ -67,14 +67,15 @@ def restitution(ratio: float) -> float:
 
 @lru_cache(maxsize=256)
 def ratio_of(e: float) -> float:
-    """Damping ratio ζ = c / 2√(k m) whose isolated impact returns with e [-], or with `LEAST`."""
+    """Return the damping ratio ζ = c / 2√(k m) of an isolated impact with restitution e, at least `LEAST`
+    [-]."""
     if e >= 1.0:
         return 0.0
     return float(brentq(lambda ratio: restitution(ratio) - max(e, LEAST), 0.0, 20.0, xtol=1e-14))
 
 
 def forces(law: Law, stiffness: Stiffness, y0: Array, y1: Array, u1: Array, h: float) -> Forces:
-    """Forces of one interaction over a step h from y0 to y1 that ends with the velocities u1."""
+    """Return the forces of one interaction over a step h from y0 to y1 with the final velocities u1."""
     K, m = law.K, law.size
     f, by_y, by_u = np.zeros(m), np.zeros((m, m)), np.zeros((m, m))
     for i in range(len(K)):
@@ -93,7 +94,7 @@ def forces(law: Law, stiffness: Stiffness, y0: Array, y1: Array, u1: Array, h: f
 
 
 def stored(law: Law, k: float, y: Array) -> float:
-    """Energy in the springs [J]."""
+    """Return the energy in the springs [J]."""
     K = law.K
     total = 0.0
     for i in range(len(K)):
@@ -106,7 +107,7 @@ def stored(law: Law, k: float, y: Array) -> float:
 
 
 def normal(k: float, c: float, y0: float, y1: float, h: float, mean: bool = True) -> tuple[float, float]:
-    """Force of a contact over a step [N] and its derivative by y1 [N/m]; never negative."""
+    """Return the mean normal force of a contact over a step, >= 0 [N], and its derivative by y1 [N/m]."""
     d0, d1 = max(0.0, -y0), max(0.0, -y1)
     if d0 == 0.0 and d1 == 0.0:
         return 0.0, 0.0
@@ -114,11 +115,11 @@ def normal(k: float, c: float, y0: float, y1: float, h: float, mean: bool = True
         spring, slope = k * d1, -k if d1 > 0.0 else 0.0
     elif d0 > 0.0 and d1 > 0.0:
         spring, slope = 0.5 * k * (d0 + d1), -0.5 * k
-    elif d1 > 0.0:  # closes on the way
+    elif d1 > 0.0:  # closes in the step
         path = y0 + d1
         spring = 0.5 * k * d1 * d1 / path
         slope = -0.5 * k * d1 * (path + y0) / (path * path)
-    else:  # opens on the way
+    else:  # opens in the step
         path = d0 + y1
         spring = 0.5 * k * d0 * d0 / path
         slope = -spring / path
@@ -129,13 +130,14 @@ def normal(k: float, c: float, y0: float, y1: float, h: float, mean: bool = True
 
 
 def _joint(stiffness: Stiffness, c: float, y0: float, y1: float, h: float) -> tuple[float, float]:
+    """Return the force of a bilateral component [N], and its derivative by y1 [N/m]."""
     share = 0.5 if stiffness.mean else 1.0
     force = -stiffness.k * ((1.0 - share) * y0 + share * y1) - c * (y1 - y0) / h
     return force, -stiffness.k * share - c / h
 
 
 def _dry(lower: float, upper: float, slip: float, u: float) -> tuple[float, float]:
-    """A force between its bounds against u: dry friction of a joint, regularised."""
+    """Return the regularised dry friction of a joint against u [N], and its derivative [N s/m]."""
     middle, half = 0.5 * (lower + upper), 0.5 * (upper - lower)
     size = math.hypot(u, slip)
     return middle - half * u / size, -half * slip * slip / size**3
@@ -144,7 +146,7 @@ def _dry(lower: float, upper: float, slip: float, u: float) -> tuple[float, floa
 def _tangents(
     law: Law, stiffness: Stiffness, i: int, u1: Array, f: Array, by_y: Array, by_u: Array
 ) -> None:  # fmt: skip
-    """Friction of block i, group by group: -mu f_N u / √(|u|² + ε²)."""
+    """Write the friction of block i, group by group: -mu f_N u / √(|u|² + ε²)."""
     K = law.K
     a = start = int(K.offset[i])
     start += 1

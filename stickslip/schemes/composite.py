@@ -1,9 +1,9 @@
-"""Different schemes for different systems, side by side with one step h.
+"""Composite scheme: different schemes for different systems, with the same step length h.
 
-Systems that share an interaction need one scheme: whose multiplier would it be otherwise, an impulse of the
-one or a position multiplier of the other (Siconos Developer's Notes 2017, 10.4)? An interaction across
-schemes is refused by name. Moreau-Jean schemes that differ in theta alone are one scheme, with a theta by
-system.
+Systems that share an interaction need the same scheme, because multipliers of different schemes differ in
+kind, such as impulses and multipliers at position level (Siconos Developer's Notes 2017, 10.4). An
+interaction between systems with different schemes raises a ModelError. Moreau-Jean schemes that differ only
+in theta count as one scheme with one theta per system.
 """
 
 from collections.abc import Mapping
@@ -23,15 +23,18 @@ from stickslip.state import BoolArray, ModelError, State
 from stickslip.systems.system import NonsmoothSystem
 
 ADDED = ("spring energy [J]", "impacts [-]")
-"""Measures of parts that add up; of others the largest counts. Work of contacts adds up as well."""
+"""Measures that are summed over the parts, as is the work of contacts; for others the largest value
+counts."""
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Systems under one scheme, as a nonsmooth system of their own, and where their numbers stand."""
+    """Systems with the same scheme, as a separate nonsmooth system, with the maps of their indices."""
 
     scheme: Scheme
+    """The scheme."""
     system: PreparedSystem
+    """The systems and their interactions."""
     q: IntArray
     """Their coordinates in the flat q [-], shape (any,)."""
     v: IntArray
@@ -46,7 +49,7 @@ class Part:
     """Numbers of their interactions."""
 
     def state(self, of: State) -> State:
-        """The state of these systems alone."""
+        """Return the state of these systems."""
         return frozen_state(of.t, of.q[self.q], of.v[self.v], of.z[self.z])
 
 
@@ -58,10 +61,10 @@ class Composite(Scheme):
     """Scheme of every system, by the system's name."""
 
     def levels(self, system: NonsmoothSystem | PreparedSystem) -> tuple[Level, ...]:
-        found: dict[int, Level] = {}
+        levels: dict[int, Level] = {}
         for part in self.parts(system):
-            found.update(zip(part.interactions, part.scheme.levels(part.system), strict=True))
-        return tuple(found[i] for i in range(len(found)))
+            levels.update(zip(part.interactions, part.scheme.levels(part.system), strict=True))
+        return tuple(levels[i] for i in range(len(levels)))
 
     def begin(self, system: NonsmoothSystem | PreparedSystem, state: State, h: float) -> Memory:
         memory: Memory = {}
@@ -82,11 +85,12 @@ class Composite(Scheme):
         return _joined(prepared.system, state, h, parts, steps, self.levels(prepared))
 
     def parts(self, system: NonsmoothSystem | PreparedSystem) -> tuple[Part, ...]:
-        """The systems by scheme, made once of a prepared system."""
+        """Return the parts of a system, computed once per prepared system."""
         return PreparedSystem.of(system).part(_parts, self)
 
 
 def _parts(prepared: PreparedSystem, scheme: Composite) -> tuple[Part, ...]:
+    """Return the parts of a system; raise ModelError for missing schemes and interactions between parts."""
     system = prepared.system
     for name in scheme.schemes:
         if name not in system.number:
@@ -111,7 +115,8 @@ def _parts(prepared: PreparedSystem, scheme: Composite) -> tuple[Part, ...]:
 
 
 def _merged(schemes: Mapping[str, Scheme], system: NonsmoothSystem) -> list[tuple[Scheme, list[int]]]:
-    """Schemes with the numbers of their systems; Moreau-Jean schemes that differ in theta alone are one."""
+    """Return schemes with the numbers of their systems; Moreau-Jean schemes that differ only in theta are
+    merged."""
     groups: list[tuple[Scheme, list[int]]] = []
     for number, one in enumerate(system.systems):
         scheme = schemes[one.name]
@@ -134,19 +139,20 @@ def part(
     prepared: PreparedSystem, scheme: Scheme, numbers: tuple[int, ...],
     kind: type[NonsmoothSystem] = NonsmoothSystem,
 ) -> Part:  # fmt: skip
-    """Some systems and their interactions, which tie no others, as a nonsmooth system of their own."""
+    """Return some systems and their interactions, which are not coupled to others, as a separate system."""
     system = prepared.system
-    mine = [i for i, one in enumerate(system.interactions) if one.systems[0] in numbers]
+    interactions = [i for i, one in enumerate(system.interactions) if one.systems[0] in numbers]
     places = [system.places[i] for i in numbers]
-    ties = [system.interactions[i] for i in mine]
+    ties = [system.interactions[i] for i in interactions]
     return Part(
         scheme, PreparedSystem(system.part(numbers, kind)), _indices(place.q for place in places),
         _indices(place.v for place in places), _indices(place.z for place in places),
-        _indices(one.components for one in ties), _indices(one.blocks for one in ties), tuple(mine),
+        _indices(one.components for one in ties), _indices(one.blocks for one in ties), tuple(interactions),
     )  # fmt: skip
 
 
 def _indices(slices: Any) -> IntArray:
+    """Return the indices of slices, concatenated."""
     return np.concatenate([np.arange(0), *(np.arange(s.start, s.stop) for s in slices)])
 
 
@@ -154,12 +160,12 @@ def _joined(
     system: NonsmoothSystem, state: State, h: float, parts: tuple[Part, ...], steps: list[Step],
     levels: tuple[Level, ...],
 ) -> Step:  # fmt: skip
-    """The steps of all parts as one."""
+    """Return the steps of all parts as one step."""
 
-    def gathered(size: int, where: str, what: str) -> Array:
+    def gathered(size: int, where: str, name: str) -> Array:
         out = np.empty(size)
         for part, step in zip(parts, steps, strict=True):
-            out[getattr(part, where)] = getattr(step, what)
+            out[getattr(part, where)] = getattr(step, name)
         return out
 
     q, v, z = np.empty_like(state.q), np.empty_like(state.v), np.empty_like(state.z)
@@ -196,7 +202,7 @@ def _joined(
 
 
 def _work(part: Part, state: State, step: Step) -> float:
-    """Work of a part's contacts, as its scheme tells it or from impulses and velocities [J]."""
+    """Return the work of a part's contacts [J], from the measures of its scheme or from its impulses."""
     if CONTACT_WORK in step.measures:
         return step.measures[CONTACT_WORK]
     return work_of(part.system.system, part.state(state), step.state, step.h, step.r)

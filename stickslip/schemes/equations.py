@@ -1,9 +1,9 @@
-"""A world as equations: Newton-Euler bodies, couplings and interactions, the same mechanics term by term.
+"""Worlds as systems of equations: Newton-Euler bodies, couplings and interactions with the same mechanics.
 
-Bodies are systems by their names. Springs, dampers, actuators and users' forces are couplings; what joints
-hold, their stops and dry friction, and contacts are interactions, with the laws of the world; contacts whose
-features change as bodies move are slots (`equations_features.py`). The coordinates of
-joints are ports by the names of the joints.
+Bodies are systems with their names. Springs, dampers, actuators and users' forces are couplings. Constraints,
+stops and dry friction of joints, and contacts, are interactions with the laws of the world. Contacts whose
+features change with the motion are slots (`equations_features.py`). Coordinates of joints are ports with the
+names of the joints.
 """
 
 from collections import Counter
@@ -45,40 +45,45 @@ from stickslip.systems.ports import Port, Reach
 from stickslip.systems.system import Bound, Interaction, NonsmoothSystem
 
 APART = 1e-6
-"""Distance from its path at which a kinematic body is still on it [m, -]."""
+"""Largest distance of a kinematic body from its path [m, -] (heuristic)."""
 
 
 def as_system(
     world: World, systems: Iterable[Dynamics] = (), interactions: Iterable[Interaction] = (),
     couplings: Iterable[Coupling] = (),
 ) -> NonsmoothSystem:  # fmt: skip
-    """The world as a system of equations, with systems, interactions and couplings of your own, which name
-    its bodies and joints as they do your systems."""
+    """Return the world as a system of equations, with additional systems, interactions and couplings, which
+    refer to bodies and joints of the world by name."""
     origin = Origin(world, tuple(systems), tuple(interactions), tuple(couplings))
-    made = WorldEquations(PreparedWorld.of(world), *origin[1:]).system
-    _ORIGINS[made] = origin
-    return made
+    system = WorldEquations(PreparedWorld.of(world), *origin[1:]).system
+    _ORIGINS[system] = origin
+    return system
 
 
 class Origin(NamedTuple):
-    """What a system was made of."""
+    """The world and the additional parts of a system of equations."""
 
     world: World
+    """The world."""
     systems: tuple[Dynamics, ...]
+    """Additional systems."""
     interactions: tuple[Interaction, ...]
+    """Additional interactions."""
     couplings: tuple[Coupling, ...]
+    """Additional couplings."""
 
 
 _ORIGINS: "WeakKeyDictionary[NonsmoothSystem, Origin]" = WeakKeyDictionary()
+"""Origins of the systems that `as_system` returned."""
 
 
 def origin_of(system: NonsmoothSystem) -> Origin | None:
-    """What the equations of a world were made of; None for another system."""
+    """Return the world and the additional parts of a system; None for a system without a world."""
     return _ORIGINS.get(system)
 
 
 class WorldEquations:
-    """A world as equations, and where its bodies, contacts and joints stand in them."""
+    """Equations of a world, with the index maps of its bodies, contacts and joints."""
 
     def __init__(
         self, prepared: PreparedWorld, systems: Iterable[Dynamics] = (),
@@ -92,9 +97,9 @@ class WorldEquations:
                 " take scheme='moreau-jean-semi-explicit' or 'variational'"
             )
         self.table = shapes.table
-        """Contacts whose features never change, in the order of the first interactions."""
+        """Contacts with constant features, in the order of the first interactions."""
         self.search = None if shapes.other_pair is None else FeatureSearch(prepared, self.paths)
-        """Finds the features of the others, which have the interactions that follow; None without any."""
+        """Search for the features of other contacts, whose interactions follow; None without any."""
         self.dynamic = np.flatnonzero(world.kind == BodyKind.DYNAMIC)
         """Numbers of the dynamic bodies [-], shape (nd,)."""
         if not self.dynamic.size:
@@ -102,34 +107,35 @@ class WorldEquations:
         joints = [(j, part, size) for j in range(len(world.joints)) for part, size in _parts_of(world, j)]
         ids = [j * len(PARTS) + part for j, part, size in joints for _ in range(size)]
         self.joint_id: IntArray = np.array(ids, np.int64)
-        """Of every component of the interactions of joints, as `JointRows.id` [-], shape (p,)."""
+        """Identifier of the block of each component of the joints, as `JointRows.id` [-], shape (p,)."""
         ties = self._contacts()
         count = len(ties)
         ties += [self._joint(j, part, size) for j, part, size in joints]
-        own = len(ties)
+        end = len(ties)
         self.system = NonsmoothSystem(
             [*(_body(world, i) for i in self.dynamic.tolist()), *systems], [*ties, *interactions],
             [*_forces(world, self.paths), *couplings], self._ports(),
         )  # fmt: skip
         places = [self._place(world.names[i]) for i in self.dynamic]
         self.q = np.concatenate([q for q, _ in places])
-        """Where coordinates of the dynamic bodies are among those of the system [-], shape (7 nd,)."""
+        """Indices of the coordinates of dynamic bodies among those of the system [-], shape (7 nd,)."""
         self.v = np.concatenate([v for _, v in places])
-        """Where their velocities are [-], shape (6 nd,)."""
-        laid = self.system.interactions
-        self.contacts, self.joints = laid[:count], laid[count:own]
-        """Interactions of the contacts, and those of the joints."""
+        """Indices of the velocities of dynamic bodies among those of the system [-], shape (6 nd,)."""
+        bound = self.system.interactions
+        self.contacts, self.joints = bound[:count], bound[count:end]
+        """Interactions of the contacts, and of the joints."""
         self.prepared = PreparedSystem(self.system)
-        """The system, for steps."""
+        """The prepared system."""
 
     def _place(self, name: str) -> tuple[IntArray, IntArray]:
+        """Return the indices of coordinates and velocities of a body."""
         member = self.system.members[name]
         place = self.system.places[member.system]
         return place.q.start + member.q, place.v.start + member.v
 
     def inside(self, state: State) -> State:
-        """A state of the world as one of its equations; a ModelError where a body that is not dynamic is not
-        where the world has it."""
+        """Convert a state of the world to one of its equations; raise ModelError if a kinematic body is not
+        on its path."""
         if len(self.world.motions):
             places = self.paths.places(state.t)
             off = np.abs(places - state.q.reshape(-1, 7)).max(axis=1)
@@ -146,23 +152,23 @@ class WorldEquations:
         return frozen_state(state.t, q, v, self.system.z0)
 
     def outside(self, state: State) -> State:
-        """A state of the equations as one of the world."""
+        """Convert a state of the equations to one of the world."""
         q, v = self.paths.places(state.t), self.paths.twists(state.t)
         q[self.dynamic], v[self.dynamic] = state.q[self.q].reshape(-1, 7), state.v[self.v].reshape(-1, 6)
         return frozen_state(state.t, q.reshape(-1), v.reshape(-1), np.zeros(0))
 
     def met(self, step: Step) -> tuple[Candidates, tuple[Bound, ...]]:
-        """Contacts of a step of the equations, sorted by id, and their interactions as the step had them."""
+        """Return the contacts of a step of the equations, sorted by id, and their interactions."""
         searched = step.searched
         if searched is None:
             return self.table, self.contacts
         features: Any = searched.features
-        found, order = joined(self.table, features.rows)
+        contacts, order = joined(self.table, features.rows)
         at = np.concatenate([np.arange(len(self.table)), len(self.table) + features.slot])[order]
-        return found, tuple(searched.system.interactions[k] for k in at.tolist())
+        return contacts, tuple(searched.system.interactions[k] for k in at.tolist())
 
     def _contacts(self) -> list[Interaction]:
-        """Those of the table, then the slots of the others."""
+        """Return the interactions of the contacts of the table, then those of the slots."""
         table, search, impact = self.table, self.search, IMPACTS["newton"]
         bodies, laws, relations = table.body, table.law, [self._relation(i) for i in range(len(table))]
         if search is not None:
@@ -175,38 +181,40 @@ class WorldEquations:
         ]
 
     def _relation(self, i: int) -> PairRelation:
-        """Of contact i of the table."""
-        own = np.flatnonzero(components(self.table.law[i : i + 1])[0])
+        """Return the relation of contact i of the table."""
+        rows = np.flatnonzero(components(self.table.law[i : i + 1])[0])
         sides = Sides(self.world, self.paths, self.table.body[i])
-        return PairRelation("contact", sides, contact_pair(self.table.forms, i, own), slice(0, 1))
+        return PairRelation("contact", sides, contact_pair(self.table.forms, i, rows), slice(0, 1))
 
     def _joint(self, j: int, part: int, size: int) -> Interaction:
-        joints, what = self.world.joints, LOWER + (part - LOWER) % 3
+        """Return the interaction of one part of joint j: its constraints, a stop, or dry friction."""
+        joints, kind = self.world.joints, LOWER + (part - LOWER) % 3
         sides = Sides(self.world, self.paths, joints.body[j])
-        exact = slice(0 if part != HOLD and what == DRY else None)  # friction has no position
+        exact = slice(0 if part != HOLD and kind == DRY else None)  # friction has no position
         relation = PairRelation("joint", sides, joint_pair(joint_alone(joints.arrays, j), part), exact)
         if part == HOLD:
             return Interaction(joints.names[j], sides.names, relation, Equality(size))
         name = f"{joints.names[j]}: {PARTS[part]}"
-        if what == DRY:
+        if kind == DRY:
             most = float(joints.friction[j, (part - LOWER) // 3])
             return Interaction(name, sides.names, relation, Box(-most, most))
         return Interaction(name, sides.names, relation, NewtonImpact(e=float(joints.e[j])))
 
     def _ports(self) -> Iterable[Port]:
-        joints, found = self.world.joints, []
+        """Return the ports of the joints with free coordinates."""
+        joints, ports = self.world.joints, []
         for j, name in enumerate(joints.names):
             low, high = joints.lower[j, 0], joints.upper[j, 0]
             columns = tuple(c for c in (0, 1) if leaves(c, int(joints.kind[j]), low, high))
             if columns and name not in self.world.number:
                 sides = Sides(self.world, self.paths, joints.body[j])
-                found.append(JointPort(name, sides, joint_alone(joints.arrays, j), columns))
-        return found
+                ports.append(JointPort(name, sides, joint_alone(joints.arrays, j), columns))
+        return ports
 
 
 def contact_names(world: World, bodies: IntArray) -> list[str]:
-    """Of interactions of contacts between bodies (k, 2): those of the bodies, and a number where they have
-    several."""
+    """Return names of the interactions of contacts between bodies (k, 2): the names of the bodies, with a
+    number if they have several contacts."""
     pairs = [tuple(pair) for pair in bodies.tolist()]
     several, seen, names = Counter(pairs), Counter[Any](), []
     for pair in pairs:
@@ -217,6 +225,7 @@ def contact_names(world: World, bodies: IntArray) -> list[str]:
 
 
 def _body(world: World, i: int) -> NewtonEuler:
+    """Return body i as a system."""
     q, v = world.start.q[7 * i : 7 * i + 7], world.start.v[6 * i : 6 * i + 6]
     return NewtonEuler(
         world.names[i], mass=float(world.mass[i]), inertia=world.inertia[i], q0=q, v0=v,
@@ -225,7 +234,7 @@ def _body(world: World, i: int) -> NewtonEuler:
 
 
 def _parts_of(world: World, j: int) -> Iterable[tuple[int, int]]:
-    """Parts of joint j, as `PARTS` has them, and the components of each."""
+    """Yield the parts of joint j, as in `PARTS`, with their numbers of components."""
     joints = world.joints
     kind, low, high = int(joints.kind[j]), float(joints.lower[j, 0]), float(joints.upper[j, 0])
     size = sum(held(kind, low, high))
@@ -242,7 +251,8 @@ def _parts_of(world: World, j: int) -> Iterable[tuple[int, int]]:
 
 
 def _forces(world: World, paths: Paths) -> list[Coupling]:
-    """A coupling for each set of bodies that forces tie together."""
+    """Return a coupling for each set of bodies that are coupled by forces."""
+    # 1. Bodies of each force: springs, dampers, written forces, constant wrenches.
     forces, row = world.forces, world.row
     tables = [getattr(table, "body", np.zeros((0, 2), int)) for table in (forces.springs, forces.dampers)]
     acts = [[int(b) for b in pair] for table in tables for pair in table]
@@ -253,7 +263,8 @@ def _forces(world: World, paths: Paths) -> list[Coupling]:
         acts += [[int(i)] for i in np.flatnonzero(forces.wrench.any(axis=1))]
     acts = [[b for b in bodies if b >= 0 and row[b] >= 0] for bodies in acts]
     ns, nd, nw = len(tables[0]), len(tables[1]), len(forces.written)
-    found: list[Coupling] = []
+    # 2. One coupling with the forces of each set of bodies.
+    couplings: list[Coupling] = []
     for group in tied(acts):
         bodies = sorted({b for k in group for b in acts[k]})
         wrench = None
@@ -265,12 +276,12 @@ def _forces(world: World, paths: Paths) -> list[Coupling]:
             written=tuple(forces.written[k - ns - nd] for k in group if ns + nd <= k < ns + nd + nw),
             wrench=wrench,
         )  # fmt: skip
-        found.append(WorldCoupling(world, paths, part, bodies))
-    return found
+        couplings.append(WorldCoupling(world, paths, part, bodies))
+    return couplings
 
 
 def _rows(table: Any, which: list[int]) -> Any:
-    """Those rows of `Springs` or `Dampers`; None for none."""
+    """Return rows of `Springs` or `Dampers`; None for no rows."""
     if not which:
         return None
     columns = {name: getattr(table, name)[which] for name in vars(table) if name != "names"}
@@ -278,7 +289,7 @@ def _rows(table: Any, which: list[int]) -> Any:
 
 
 class WorldCoupling(Coupling):
-    """Springs, dampers, actuators and users' forces of a world that tie some of its bodies together."""
+    """Springs, dampers, actuators and users' forces between some bodies of a world."""
 
     def __init__(self, world: World, paths: Paths, forces: Forces, bodies: list[int]):
         names = tuple(world.names[b] for b in bodies)
@@ -290,7 +301,7 @@ class WorldCoupling(Coupling):
 
 
 class _OfWorld(Pushing):
-    """The same, bound."""
+    """A `WorldCoupling` that is bound to a system."""
 
     def __init__(self, given: WorldCoupling, reach: Reach):
         self.given, self.reach = given, reach
@@ -303,6 +314,7 @@ class _OfWorld(Pushing):
         )
 
     def _places(self, t: float, q: Array) -> Array:
+        """Return the poses of all bodies of the world [m, -], shape (7 n,)."""
         out = self.given.paths.places(t)
         out[self.given.bodies] = q[self.at_q].reshape(-1, 7)
         return out.reshape(-1)

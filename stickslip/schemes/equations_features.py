@@ -1,8 +1,8 @@
-"""Contacts of a world's equations that change with the features that meet, such as those of boxes on boxes.
+"""Contacts of a world's equations whose features change with the motion, such as those of boxes on boxes.
 
-Each pair of shapes has slots, an interaction each. `FeatureSearch` puts into them the features that may meet
-in a step, found as the variational scheme finds them (`variational_contacts`). A slot without features is
-open by `FAR`.
+Each pair of shapes has several slots, each of which is one interaction. `FeatureSearch` assigns to them the
+features that may meet in a step, detected as in the variational scheme (`variational_contacts`). A slot
+without features has the gap `FAR`.
 """
 
 from collections.abc import Mapping
@@ -47,22 +47,24 @@ from stickslip.systems.searches import FAR
 from stickslip.systems.system import NonsmoothSystem
 
 MOST_SLOTS = 4096
-"""Most slots of a world: each is an interaction that every step asks for its gap."""
+"""Largest number of slots of a world; each is an interaction that is evaluated in every step."""
 CORNERS = {CYLINDER: 8, FIELD: 24, PLANE: 8}
-"""Corners that the area of contact may have on shapes that are not polyhedra; 1 on round ones."""
+"""Largest number of corners of the contact area on shapes that are not polyhedra; 1 for round shapes
+(heuristic)."""
 SPARE = 4
-"""Slots of a pair beside those of its area of contact: for features that take over in a step."""
+"""Number of additional slots of a pair, for features that become the closest within a step (heuristic)."""
 WIDER = 1.5
-"""How much farther is looked than bodies move in a step."""
+"""Margin of the search relative to the motion of the bodies in a step [-] (heuristic)."""
 NAMES = 2**52
-"""Names of features are whole numbers up to this, exact as floating-point numbers."""
+"""Number of names of features: integers that floating-point numbers represent exactly."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Slot(PairRelation):
-    """The contact of a slot, with the features that meet where it is asked for."""
+    """Relation of a slot, with the features that are closest where it is evaluated."""
 
     search: "FeatureSearch"
+    """The search that assigns features."""
     slot: int
     """Number of the slot."""
 
@@ -71,36 +73,38 @@ class Slot(PairRelation):
 
 
 class SlotOutput(PairOutput):
-    """The same, bound."""
+    """A `Slot` that is bound to a system."""
 
     def __init__(self, to: Binding, relation: Slot):
         super().__init__(to, relation)
         self.of = relation
 
     def check_jacobians(self, t: float, q: Array, lam: Array, z: Array) -> float:
-        # Of the features that meet there: where others take over the gap has no derivative.
+        # With fixed features: the gap has no derivative where other features become the closest.
         here = self.of.search.at(self.of.slot, self.sides.q(t, q)).relations[self.of.slot]
         return PairOutput(self.to, here).check_jacobians(t, q, lam, z)
 
 
 @dataclass(frozen=True, eq=False)
 class Late:
-    """What a step did not have, and meets at its end."""
+    """Features that a step reaches at its end and did not include."""
 
     rows: Candidates
+    """The features."""
     flipped: bool
-    """Whether something round turned its other side to a body."""
+    """Whether a round shape has turned another side towards a body."""
 
 
 @dataclass(frozen=True, eq=False)
 class FoundFeatures:
-    """Features that may meet in a step, in the slots of a search."""
+    """Features that may meet in a step, assigned to the slots of a search."""
 
     search: "FeatureSearch"
+    """The search."""
     rows: Candidates
-    """Sorted by slot."""
+    """The features, sorted by slot."""
     slot: IntArray
-    """Slot of each [-], shape (k,)."""
+    """Slot of each feature [-], shape (k,)."""
     flipped: bool
     """Whether bodies may turn over in the step."""
 
@@ -108,15 +112,16 @@ class FoundFeatures:
     def relations(self) -> Mapping[int, PairRelation]:
         """Relation of each slot, by its number."""
         search, forms = self.search, self.rows.forms
-        found = dict(enumerate(search.none))
+        relations = dict(enumerate(search.none))
         for i, slot in enumerate(self.slot.tolist()):
-            found[slot] = search.relation(
+            relations[slot] = search.relation(
                 slot, contact_pair(forms, i, search.own[slot]), self.swapped(i), self._inside(i)
             )
-        return found
+        return relations
 
     def _inside(self, i: int) -> Within | None:
-        """Whether what meets of feature i is on the shapes, at q (2, 7), its first body first."""
+        """Return a test whether the contact points of feature i are on the shapes, at q (2, 7), in the order
+        of its bodies; None without borders."""
         if self.rows.mark[i] & (ROUGH | LOOSE):
             return None
         places = places_of_contact(self.rows.forms, i)
@@ -130,14 +135,14 @@ class FoundFeatures:
 
     @cached_property
     def names(self) -> Array:
-        """What tells the features of a slot from others; 0 where it has none [-], shape (slots,)."""
+        """Name of the features in each slot, 0 without features [-], shape (slots,)."""
         out = np.zeros(self.search.slots)
         out[self.slot] = names_of(self.rows)
         return out
 
     @cached_property
     def code(self) -> bytes:
-        """All numbers of the features."""
+        """All data of the features as bytes, for comparison."""
         columns = (getattr(self.rows, name) for name in Candidates.__slots__)
         return b"".join(np.ascontiguousarray(x).tobytes() for x in (self.slot, *columns))
 
@@ -153,7 +158,7 @@ class FoundFeatures:
 
 
 class FeatureSearch:
-    """Finds the features of a world's pairs of shapes that may meet in a step."""
+    """Search for the features of a world's pairs of shapes that may meet in a step."""
 
     def __init__(self, prepared: PreparedWorld, paths: Paths):
         world, shapes = prepared.world, prepared.shapes
@@ -161,11 +166,11 @@ class FeatureSearch:
         self._detector = prepared.detector
         pairs = sorted(islice(shapes.other_pairs(), MOST_SLOTS // SPARE + 1))
         self.pairs: IntArray = np.array(pairs, np.int64).reshape(-1, 2)
-        """Shapes of each pair [-], shape (m, 2), the lesser first."""
+        """Shapes of each pair, the lesser number first [-], shape (m, 2)."""
         corners = _corners(shapes)
         count = np.minimum(corners[self.pairs].sum(axis=1) + SPARE, SLOTS)
         self.start = np.concatenate([[0], np.cumsum(count)])
-        """First slot of each pair, and the number of all [-], shape (m + 1,)."""
+        """First slot of each pair, and the number of all slots [-], shape (m + 1,)."""
         self.slots = int(self.start[-1])
         if self.slots > MOST_SLOTS:
             raise ModelError(
@@ -177,27 +182,27 @@ class FeatureSearch:
         self.pair = np.repeat(np.arange(len(pairs)), count)
         """Pair of each slot [-], shape (slots,)."""
         body = np.asarray(world.shapes.body)[self.pairs]
-        fixed = world.kind[body[:, 0]] != BodyKind.DYNAMIC  # what moves comes first
+        fixed = world.kind[body[:, 0]] != BodyKind.DYNAMIC  # the first body is dynamic
         body = np.where(fixed[:, None], body[:, ::-1], body)
         self.body = body[self.pair]
         """First and second body of each slot [-], shape (slots, 2)."""
         self.law = shapes.law(self.pairs)[self.pair]
-        """As `ContactSet` has it, of each slot [-, m, m, -], shape (slots, 4)."""
+        """mu, mu_roll, mu_spin, e of each slot [-, m, m, -], shape (slots, 4)."""
         self.id = (self.pairs[:, 0] * len(world.shapes.shape) + self.pairs[:, 1])[self.pair] * SLOTS
         self.id += np.arange(self.slots) - self.start[self.pair]
-        """Id of the contact of each slot [-], shape (slots,)."""
+        """Identifier of the contact of each slot [-], shape (slots,)."""
         sides = [Sides(world, paths, each) for each in body]
         self._sides = [sides[p] for p in self.pair]
         self.own = [np.flatnonzero(row) for row in components(self.law)]
-        """Components of each slot, of the six that a contact may have."""
+        """Components of each slot among the six of a contact."""
         self.borders = borders_of(shapes.features)
-        """Whether a place, in the frame of its body, is on a shape, for each shape."""
+        """For each shape, a test whether a point in the frame of its body is on the shape."""
         self.none = tuple(self.relation(k, _nothing(self.own[k].size)) for k in range(self.slots))
-        """Of slots without features."""
+        """Relations of slots without features."""
         self._last: dict[int, tuple[bytes, FoundFeatures]] = {}
 
     def slot(self, k: int) -> Slot:
-        """The relation of slot k, with what meets where it is asked for."""
+        """Return the relation of slot k, with the features that are closest where it is evaluated."""
 
         def evaluate(q: Array) -> tuple[Array, Array]:
             return self.at(k, q).relations[k].evaluate(q)
@@ -208,14 +213,15 @@ class FeatureSearch:
     def relation(
         self, k: int, evaluate: Evaluate, swapped: bool = False, inside: Within | None = None
     ) -> PairRelation:
-        """The relation of slot k; swapped: whether `evaluate` and `inside` have the second body first."""
+        """Return the relation of slot k; swapped: whether `evaluate` and `inside` have the second body
+        first."""
         if swapped:
             evaluate, within = _swapped(evaluate), inside
             inside = None if within is None else lambda q: within(np.ascontiguousarray(q[::-1]))
         return PairRelation("contact", self._sides[k], evaluate, slice(0, 1), inside)
 
     def at(self, k: int, q: Array) -> FoundFeatures:
-        """What meets of the pair of slot k where its bodies are at q (2, 7)."""
+        """Return the closest features of the pair of slot k with its bodies at q (2, 7)."""
         p, code = int(self.pair[k]), q.tobytes()
         known = self._last.get(p)
         if known is None or known[0] != code:
@@ -225,16 +231,16 @@ class FeatureSearch:
             rows = self._shapes.near(
                 self._detector, place.reshape(-1), self._bodies.size, self._bodies.touch, turn
             )
-            mine = np.flatnonzero((np.sort(rows.shape, axis=1) == self.pairs[p]).all(axis=1))
-            rows = rows.only(mine)
+            of_pair = np.flatnonzero((np.sort(rows.shape, axis=1) == self.pairs[p]).all(axis=1))
+            rows = rows.only(of_pair)
             known = self._last[p] = code, self._placed(rows, np.zeros(len(rows)), np.zeros(self.slots))
         return known[1]
 
     def near(
         self, system: NonsmoothSystem, state: State, h: float, names: Array, entered: tuple[Late, ...] = ()
     ) -> FoundFeatures:
-        """Features that may meet within h from `state`, and those that `entered`; names: of the step before,
-        which keep their slots [-], shape (slots,)."""
+        """Return the features that may meet within h from `state`, and those of `entered`. names: names of
+        the features of the previous step, which keep their slots [-], shape (slots,)."""
         q, v = self._everywhere(system, state)
         flipped = any(one.flipped for one in entered)
         way = speeds(self._bodies.arrays, q, v) + h * np.linalg.norm(self.world.gravity)
@@ -252,27 +258,29 @@ class FeatureSearch:
     def entered(
         self, system: NonsmoothSystem, before: State, after: State, features: FoundFeatures
     ) -> tuple[Late | None, float]:
-        """What overlaps at the end of a step and was not among its features, None where nothing does; and the
-        least gap there, at most 0 [m]."""
-        known, (was, _), (q, v) = (
+        """Return the features that overlap at the end of a step and were not included, None without any; and
+        the least gap at the end, at most 0 [m]."""
+        # 1. Round features that have turned another side.
+        known, (q_before, _), (q, v) = (
             features.rows, self._everywhere(system, before), self._everywhere(system, after),
         )  # fmt: skip
-        if not features.flipped and known.has_flipped(was, q):
+        if not features.flipped and known.has_flipped(q_before, q):
             return Late(known.only(np.zeros(0, np.int64)), True), 0.0
+        # 2. Features that overlap at the end.
         turn = np.maximum(
             (after.t - before.t) * np.linalg.norm(v[:, 3:], axis=1), FARTHEST if features.flipped else 0.0
         )
         tolerance = ROUNDING * self._bodies.size
         rows, least = self._shapes.entered(self._detector, q.reshape(-1), known, tolerance, turn)
-        # Time-stepping leaves overlaps of what it knows: what is no deeper waits for the next step.
+        # 3. Time-stepping leaves overlaps: features with no larger overlap can wait for the next step.
         deep = np.zeros(len(self.pairs))
         np.minimum.at(deep, self.pair[features.slot], known.gaps(q))
         new = rows.gaps(q) < deep[self._pair_of(rows)] - tolerance
         return (Late(rows.only(new), False) if new.any() else None), least
 
     def _everywhere(self, system: NonsmoothSystem, state: State) -> tuple[Array, Array]:
-        """Places (n, 7) and velocities (n, 6) of all bodies of the world; of those that are not in `system`
-        as at the start."""
+        """Return poses (n, 7) and velocities (n, 6) of all bodies of the world; bodies that are not in
+        `system` are as at the start."""
         world = self.world
         q, v = self.paths.places(state.t), self.paths.twists(state.t)
         for i in np.flatnonzero(world.kind == BodyKind.DYNAMIC).tolist():
@@ -283,17 +291,20 @@ class FeatureSearch:
         return q, v
 
     def _pair_of(self, rows: Candidates) -> IntArray:
-        """Numbers of the pairs of shapes of features [-], shape (k,)."""
+        """Return the numbers of the pairs of shapes of features [-], shape (k,)."""
         count = len(self.world.shapes.shape)
         ends = np.sort(rows.shape, axis=1)
         known = self.pairs[:, 0] * count + self.pairs[:, 1]
         return np.asarray(np.searchsorted(known, ends[:, 0] * count + ends[:, 1]))
 
     def _placed(self, rows: Candidates, gap: Array, names: Array, flipped: bool = False) -> FoundFeatures:
-        """Features in slots: those of `names` where they were, others where there is room, by their gaps."""
+        """Assign features to slots: those in `names` keep theirs, the others follow by their gaps while slots
+        are free."""
+        # 1. Each feature once, smallest gaps first.
         _, first = np.unique(rows.key, return_index=True)
         order = first[np.lexsort((rows.key[first], rows.rank[first], gap[first]))]
         pair, name = self._pair_of(rows), names_of(rows)
+        # 2. Features of the previous step, then the others.
         kept, at = set(names[names > 0.0].tolist()), {float(x): k for k, x in enumerate(names)}
         taken = {at[x]: i for i in order.tolist() if (x := float(name[i])) in kept}
         for i in order.tolist():
@@ -309,17 +320,18 @@ class FeatureSearch:
 
 
 def names_of(rows: Candidates) -> Array:
-    """What tells features from others, as floating-point numbers hold it [-], shape (k,), positive."""
+    """Return positive names of features that floating-point numbers represent exactly [-], shape (k,)."""
     return 1.0 + np.asarray(rows.key.astype(np.uint64) % np.uint64(NAMES), float)
 
 
 def _together(parts: list[Candidates]) -> Candidates:
+    """Return the candidates of all parts, concatenated."""
     columns = ([getattr(part, name) for part in parts] for name in Candidates.__slots__)
     return Candidates(*(np.concatenate(column) for column in columns))
 
 
 def _corners(shapes: StepShapes) -> IntArray:
-    """Corners that the area of contact may have on each shape [-], shape (ns,)."""
+    """Return the largest number of corners of the contact area on each shape [-], shape (ns,)."""
     table = shapes.features
     out = np.ones(len(table.family), np.int64)
     for s, family in enumerate(table.family.tolist()):
@@ -333,7 +345,7 @@ def _corners(shapes: StepShapes) -> IntArray:
 
 
 def _nothing(size: int) -> Evaluate:
-    """Of a slot without features."""
+    """Return the relation of a slot without features: the gap `FAR` and zero rows."""
     y, rows = np.zeros(size), np.zeros((size, 2, 6))
     y[0] = FAR
     for array in (y, rows):
@@ -342,7 +354,7 @@ def _nothing(size: int) -> Evaluate:
 
 
 def _swapped(evaluate: Evaluate) -> Evaluate:
-    """The same of the second body and the first."""
+    """Return the relation with the two bodies exchanged."""
 
     def other(q: Array) -> tuple[Array, Array]:
         y, rows = evaluate(np.ascontiguousarray(q[::-1]))

@@ -1,8 +1,8 @@
-"""Euler-Moreau for first-order systems: M ẋ = f(t, x) + r, y = h(t, x, lam), r = g(t, x, lam).
+"""Euler-Moreau scheme for first-order systems: M ẋ = f(t, x) + r, y = h(t, x, lam), r = g(t, x, lam).
 
-Siconos Developer's Notes 2017, chapter 9: the standard theta-gamma scheme (9.5), the full one (9.6) with the
-relation at k + gamma, and its midpoint variant (9.7). The multipliers lam are not impulses: they are not
-scaled with h, and bounds hold for them as they stand.
+Siconos Developer's Notes 2017, chapter 9: the standard theta-gamma scheme (9.5), the full theta-gamma scheme
+(9.6) with the relation at k + gamma, and its midpoint variant (9.7). The multipliers lam are not impulses:
+they are not scaled with h, and bounds apply to lam itself.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from stickslip.options import option
 from stickslip.problem.contact import Level
 from stickslip.problem.solution import Solution
 from stickslip.schemes.euler_moreau_march import march
-from stickslip.schemes.euler_moreau_newton import Begin, Carried, Weights, carried
+from stickslip.schemes.euler_moreau_newton import Begin, PartStep, Weights, part_step
 from stickslip.schemes.euler_moreau_parts import parts
 from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.step import InteractionPart, Memory, Solver, Step, arrays, frozen_state
@@ -26,9 +26,9 @@ from stickslip.systems.system import NonsmoothSystem
 class EulerMoreau(MarchingScheme):
     """Implicit time-stepping for first-order systems with nonsmooth laws.
 
-    With relation "end" and gamma < 1 the scheme needs the input r_0 before the first step. It is taken from
-    an additional first step with gamma = 1. r_0 is then accurate to O(h), and the order of the scheme is
-    kept. Use gamma = 1 where the start is inconsistent (x must jump).
+    With relation "end" and gamma < 1 the scheme needs the input r_0 before the first step. It is computed by
+    an additional first step with gamma = 1, and is accurate to O(h), which preserves the order of the scheme.
+    Use gamma = 1 if the initial state is inconsistent (x must jump).
     """
 
     level = Level.POSITION
@@ -71,20 +71,20 @@ class EulerMoreau(MarchingScheme):
         x_new, r, lam, u = np.array(x), np.array(memory["r"]), np.array(memory["lam"]), np.zeros(system.size)
         solves: list[Solution] = []
         newton, reasons = 0, []
-        for part in prepared.part(parts):
+        for part in prepared.part(parts):  # each part is an independent problem
             begin = Begin(t, h, x[part.x], memory["lam"][part.lam], memory["r"][part.x], z)
             if self.weights.old and not memory["started"][0] and part.ties:
                 implicit = Weights(self.theta, False, 1.0, 1.0, 0.0)
-                first = carried(part, begin, implicit, solver, self.newton_tolerance, self.newton_limit)
+                first = part_step(part, begin, implicit, solver, self.newton_tolerance, self.newton_limit)
                 begin = Begin(t, h, begin.x, first.point.lam, first.point.r, z)
-            done: Carried = carried(
+            result: PartStep = part_step(
                 part, begin, self.weights, solver, self.newton_tolerance, self.newton_limit
             )
-            x_new[part.x], r[part.x] = done.point.x, done.point.r
-            lam[part.lam], u[part.lam] = done.point.lam, done.point.y
-            solves += done.solves
-            newton = max(newton, done.newton)
-            reasons += [done.reason] if done.reason else []
+            x_new[part.x], r[part.x] = result.point.x, result.point.r
+            lam[part.lam], u[part.lam] = result.point.lam, result.point.y
+            solves += result.solves
+            newton = max(newton, result.newton)
+            reasons += [result.reason] if result.reason else []
         end = frozen_state(t + h, x_new, np.zeros(0), z)
         y = u if self.weights.rho == 1.0 else self._outputs(system, end, lam)
         return Step(
@@ -97,13 +97,13 @@ class EulerMoreau(MarchingScheme):
 
     @property
     def weights(self) -> Weights:
-        """Where the terms of a step are taken."""
+        """Instants and weights of the terms of a step."""
         if self.relation == "end":
             return Weights(self.theta, False, self.gamma, 1.0, 1.0 - self.gamma)
         return Weights(self.theta, self.relation == "midpoint", 1.0, self.gamma, 0.0)
 
     def _outputs(self, system: NonsmoothSystem, end: State, lam: np.ndarray) -> np.ndarray:
-        """Outputs at the end of the step with the multipliers of k + gamma."""
+        """Return the outputs at the end of the step with the multipliers of k + gamma."""
         y = np.zeros(system.size)
         for one in system.interactions:
             y[one.components] = one.flow.h(end.t, end.q[one.q], lam[one.components], end.z[one.z])

@@ -1,6 +1,6 @@
-"""One step of a part of a first-order system by Newton's method, one mixed problem per iteration.
+"""One step of a part of a first-order system by Newton's method, with one mixed problem per iteration.
 
-All variants of the scheme are one equation,
+All variants of the scheme have the form
 
     M (x - x_k) = h F(x) + h (w r + r_old),   y = h(s, x_s, lam),   r = g(s, x_s, lam)
 
@@ -8,15 +8,15 @@ with the law on (y, lam) at the time s = t_k + rho h and the state x_s = x_k + r
 
 - relation at the end, (9.5):     w = gamma, rho = 1,     r_old = (1 - gamma) r_k;
 - full theta-gamma scheme, (9.6): w = 1,     rho = gamma, r_old = 0;
-- midpoint variant, (9.7):        the same, and F = f(x_k+theta) where the others have the mean of f.
+- midpoint variant, (9.7):        the same, with F = f(x_k+theta) in place of the mean of f.
 
-Linearised at an iterate, with W = M - h theta A - h w rho K and the residual R of the first equation,
+Linearised at an iterate, with W = M - h theta A - h w rho K and the residual R of the first equation:
 
     x' = x - W⁻¹ R + h w W⁻¹ B (lam' - lam),   y' = y - rho C W⁻¹ R + (D + h w rho C W⁻¹ B)(lam' - lam)
 
 (Siconos Developer's Notes 2017, (9.27) to (9.35) and (9.70) to (9.75); the sign of h (1 - gamma) r_k in
 (9.26), that of W in (9.36), and the times of the relation in (9.62) to (9.74) are misprints there).
-A mass matrix that depends on time and state is taken at k + theta.
+A mass matrix that depends on time or state is evaluated at k + theta.
 """
 
 from dataclasses import dataclass
@@ -33,28 +33,28 @@ from stickslip.systems.derivatives import differences
 from stickslip.systems.first_order import FirstOrder
 
 LENGTHS = 16
-"""Most lengths of steps and weights for which a part remembers its matrices."""
+"""Largest number of cached linearisations of a part, one for each step length and set of weights."""
 
 
 @dataclass(frozen=True)
 class Weights:
-    """Where the terms of a step are taken."""
+    """Weights of the terms of a step."""
 
     theta: float
     """Weight of the end of the step in f."""
     midpoint: bool
-    """Whether f is taken at the mean state instead of the mean of f."""
+    """Whether f is evaluated at the mean state, instead of the mean of f."""
     w: float
-    """Weight of the input r that the step solves for."""
+    """Weight of the unknown input r."""
     rho: float
-    """Where in the step the relation holds: 1 at its end."""
+    """Instant of the relation within the step; 1 is its end."""
     old: float
-    """Weight of the input r_k of the step before."""
+    """Weight of the input r_k of the previous step."""
 
 
 @dataclass(frozen=True, eq=False)
 class Begin:
-    """A part at the beginning of a step."""
+    """A part at the start of a step."""
 
     t: float
     """Time [s]."""
@@ -63,16 +63,16 @@ class Begin:
     x: Array
     """States [any], shape (nx,)."""
     lam: Array
-    """Multipliers to start from [any], shape (m,)."""
+    """Initial guess of the multipliers [any], shape (m,)."""
     r: Array
-    """Inputs of the step before [any], shape (nx,)."""
+    """Inputs of the previous step [any], shape (nx,)."""
     z: Array
     """Discrete parameters of all systems [any], shape (nz,)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """An iterate and what the equations say there."""
+    """An iterate, with its inputs, outputs and residual."""
 
     x: Array
     """States at the end of the step [any], shape (nx,)."""
@@ -91,9 +91,9 @@ class Linearised:
     """The equations linearised at an iterate."""
 
     cells: tuple[tuple[slice, Factors], ...]
-    """Blocks of W that are coupled to no other: their states, and their factors."""
+    """Decoupled blocks of W: their states and factors."""
     reach: Array
-    """h w W⁻¹ B: what a multiplier moves [any], shape (nx, m)."""
+    """h w W⁻¹ B, the response of the states to the multipliers [any], shape (nx, m)."""
     C: Array
     """rho ∂h/∂x [any], shape (m, nx)."""
     D: Array
@@ -102,7 +102,7 @@ class Linearised:
     """D + h w rho C W⁻¹ B, the matrix of the mixed problem [any], shape (m, m)."""
 
     def correction(self, R: Array) -> Array:
-        """W⁻¹ R [any], shape (nx,)."""
+        """Return W⁻¹ R [any], shape (nx,)."""
         out = np.empty_like(R)
         for where, factors in self.cells:
             out[where] = factors.solve(R[where])
@@ -110,22 +110,23 @@ class Linearised:
 
 
 @dataclass(frozen=True, eq=False)
-class Carried:
-    """A part at the end of a step."""
+class PartStep:
+    """Result of a step of a part."""
 
     point: Point
+    """The last iterate, at the end of the step."""
     solves: tuple[Solution, ...]
-    """The mixed problem of the last iteration; none without interactions."""
+    """Solution of the mixed problem of the last iteration; empty without interactions."""
     newton: int
-    """Iterations."""
+    """Number of iterations."""
     reason: str = ""
-    """Why the loop failed, where it did."""
+    """Reason why the loop failed; empty if it did not."""
 
 
-def carried(
+def part_step(
     part: Part, begin: Begin, weights: Weights, solver: Solver, tolerance: float, limit: int
-) -> Carried:
-    """The part carried over one step."""
+) -> PartStep:
+    """Make one step of a part by Newton's method."""
     step = _Step(part, begin, weights)
     point = step.at(begin.x, begin.lam)
     if not step.finite(point):
@@ -133,37 +134,40 @@ def carried(
     solves: tuple[Solution, ...] = ()
     error = np.inf
     for newton in range(1, limit + 1):
+        # 1. Linearise at the iterate.
         try:
             linear = step.linearised(point)
         except ModelError as fault:
             if newton == 1 and not isinstance(fault, _SingularStepError):
                 raise
-            return Carried(point, solves, newton, f"Newton's loop failed: {fault}")
+            return PartStep(point, solves, newton, f"Newton's loop failed: {fault}")
+        # 2. Solve the mixed problem for lam, and update x.
         s = linear.correction(point.R)
         x, lam, y = point.x - s, point.lam, point.y
         if part.K is not None:
             b = point.y - linear.C @ s - linear.A @ point.lam
             if not np.isfinite(b).all():
-                return Carried(point, solves, newton, f"Newton's loop failed: {step.fault(point)}")
+                return PartStep(point, solves, newton, f"Newton's loop failed: {step.fault(point)}")
             solution = solver.solve(part.problem(linear.A, b), guess=point.lam)
             solves, lam, y = (solution,), solution.r, solution.u
             x = x + linear.reach @ (lam - point.lam)
+        # 3. Evaluate the equations at the new iterate.
         following = step.at(x, lam)
         if not step.finite(following):
-            return Carried(point, solves, newton, f"Newton's loop failed: {step.fault(following)}")
+            return PartStep(point, solves, newton, f"Newton's loop failed: {step.fault(following)}")
         point = following
         error = step.error(point, y, linear)
         if error <= tolerance:
-            return Carried(point, solves, newton)
+            return PartStep(point, solves, newton)
     reason = (
         f"Newton's loop of {part.names} has an error of {error:.2e} after {limit} iterations,"
         f" the tolerance is {tolerance:.0e}; use a smaller step"
     )
-    return Carried(point, solves, limit, reason)
+    return PartStep(point, solves, limit, reason)
 
 
 class _SingularStepError(ModelError):
-    """An iteration matrix that is singular for this h, though M is not: a shorter step helps."""
+    """The iteration matrix is singular for this h although M is not: a shorter step may help."""
 
 
 class _Step:
@@ -181,21 +185,21 @@ class _Step:
                 self.known[flow.x] += (h * (1.0 - theta)) * f
 
     def at(self, x: Array, lam: Array) -> Point:
-        """Inputs, outputs and residual at an iterate."""
+        """Return the iterate with its inputs, outputs and residual."""
         begin, weights = self.begin, self.weights
         moved = x - begin.x
         R = -self.known
         for flow in self.part.flows:
-            own, z = flow.x, begin.z[flow.place.z]
-            mean = begin.x[own] + weights.theta * moved[own]
-            R[own] += flow.system.mass(self.t_theta, mean, z) @ moved[own]
+            states, z = flow.x, begin.z[flow.place.z]
+            mean = begin.x[states] + weights.theta * moved[states]
+            R[states] += flow.system.mass(self.t_theta, mean, z) @ moved[states]
             if weights.midpoint:
-                R[own] -= begin.h * flow.system.rate(self.t_theta, mean, z)
+                R[states] -= begin.h * flow.system.rate(self.t_theta, mean, z)
             elif weights.theta > 0.0:
-                R[own] -= (begin.h * weights.theta) * flow.system.rate(self.t_end, x[own], z)
+                R[states] -= (begin.h * weights.theta) * flow.system.rate(self.t_end, x[states], z)
             if isinstance(flow.system, FirstOrder) and flow.system.driven:
-                u = flow.system.driven_rate(self.t_theta, mean, moved[own] / begin.h, z)[0]
-                R[own] -= begin.h * u
+                u = flow.system.driven_rate(self.t_theta, mean, moved[states] / begin.h, z)[0]
+                R[states] -= begin.h * u
         r, y = np.zeros_like(x), np.zeros_like(lam)
         inner = begin.x + weights.rho * moved
         for tie in self.part.ties:
@@ -206,19 +210,20 @@ class _Step:
         return Point(x, lam, r, y, R)
 
     def linearised(self, point: Point) -> Linearised:
-        """The equations linearised at an iterate; where they are the same everywhere, made once."""
+        """Return the equations linearised at an iterate; cached if they are linear."""
         part, key = self.part, (self.begin.h, self.weights)
         if not part.constant:
             return self._assembled(point)
-        found: Linearised | None = part.kept.get(key)
-        if found is None:
+        cached: Linearised | None = part.kept.get(key)
+        if cached is None:
             if len(part.kept) >= LENGTHS:
                 part.kept.clear()
-            found = part.kept[key] = self._assembled(point)
-        return found
+            cached = part.kept[key] = self._assembled(point)
+        return cached
 
     def _assembled(self, point: Point) -> Linearised:
-        """The equations linearised at an iterate, block by block."""
+        """Assemble the linearised equations at an iterate, block by block."""
+        # 1. Iteration matrices of the systems, Jacobians of the interactions.
         begin, weights, part = self.begin, self.weights, self.part
         n, m, h = point.x.shape[0], point.lam.shape[0], begin.h
         moved = point.x - begin.x
@@ -236,6 +241,7 @@ class _Step:
             if gain is not None:
                 K = np.zeros((n, n)) if K is None else K
                 K[np.ix_(tie.x, tie.x)] += gain
+        # 2. Blocks of W: one for each system, or one for all if interactions couple them by K.
         if K is None:
             wheres = [flow.x for flow in part.flows]
         else:
@@ -243,6 +249,7 @@ class _Step:
             for flow, block in zip(part.flows, blocks, strict=True):
                 W[flow.x, flow.x] += block
             wheres, blocks = [slice(0, n)], [W]
+        # 3. Factors of the blocks, and the matrix of the mixed problem.
         cells = []
         reach, A = np.zeros((n, m)), D.copy()
         for where, block in zip(wheres, blocks, strict=True):
@@ -262,8 +269,8 @@ class _Step:
         return Linearised(tuple(cells), reach, C, D, A)
 
     def error(self, point: Point, y: Array, linear: Linearised) -> float:
-        """How far the iterate is from solving the equations [-]: the largest correction of a state that is
-        still due, over the states of its system, and how far y is from h, over the terms of h."""
+        """Return the relative error of an iterate [-]: the larger of the remaining correction of the states,
+        relative to the states of each system, and the error y - h, relative to the terms of h."""
         s = np.abs(linear.correction(point.R))
         size = np.maximum(np.abs(point.x), np.abs(self.begin.x))
         if point.lam.shape[0]:
@@ -278,18 +285,19 @@ class _Step:
         return error
 
     def finite(self, point: Point) -> bool:
-        """Whether everything is finite at an iterate."""
+        """Whether an iterate, its outputs and its residual are finite."""
         return bool(np.isfinite(point.R).all() and np.isfinite(point.y).all() and np.isfinite(point.x).all())
 
     def fault(self, point: Point) -> ModelError:
-        """Why an iterate is not finite, by system or interaction, time and quantity."""
+        """Return the error that names the cause of a non-finite iterate: system or interaction, time and
+        quantity."""
         begin = self.begin
         return self._blamed(point) or ModelError(
             f"{self.part.names}: at t = {begin.t:.9g} s, a step of {begin.h:.9g} s overflows"
         )
 
     def _blamed(self, point: Point) -> ModelError | None:
-        """The first quantity that is not finite, or the mass that is singular, if there is one."""
+        """Return the error of the first non-finite quantity or singular mass; None without one."""
         begin, weights = self.begin, self.weights
         mean = begin.x + weights.theta * (point.x - begin.x)
         inner = begin.x + weights.rho * (point.x - begin.x)
@@ -306,44 +314,45 @@ class _Step:
         for tie in self.part.ties:
             output = tie.bound.flow
             arguments = self._arguments(tie, inner, point.lam)
-            for what in ("h", "g", "C", "D", "B", "K"):
-                value = getattr(output, what)(*arguments)
+            for quantity in ("h", "g", "C", "D", "B", "K"):
+                value = getattr(output, quantity)(*arguments)
                 if value is not None and not np.isfinite(value).all():
                     return ModelError(
                         f"interaction {tie.bound.name!r}: at t = {self.t_relation:.9g} s,"
-                        f" {what} is not finite: {value}"
+                        f" {quantity} is not finite: {value}"
                     )
         return None
 
     def _iteration_matrix(self, k: int, x: Array, moved: Array) -> Array:
-        """M - h theta ∂f/∂x of one system, with the derivative of M(x) (x - x_k) where M depends on x."""
+        """Return M - h theta ∂f/∂x of system k, with the derivative of M(x) (x - x_k) if M depends on x."""
         begin, weights, flow = self.begin, self.weights, self.part.flows[k]
-        theta, own, z = weights.theta, flow.x, begin.z[flow.place.z]
-        mean = begin.x[own] + theta * moved[own]
+        theta, states, z = weights.theta, flow.x, begin.z[flow.place.z]
+        mean = begin.x[states] + theta * moved[states]
         W = np.array(flow.system.mass(self.t_theta, mean, z))
         if isinstance(flow.system, FirstOrder) and flow.system.driven:
-            _, by_x, by_rate = flow.system.driven_rate(self.t_theta, mean, moved[own] / begin.h, z)
+            _, by_x, by_rate = flow.system.driven_rate(self.t_theta, mean, moved[states] / begin.h, z)
             W -= (begin.h * theta) * by_x + by_rate
         if theta == 0.0:
             return W
-        at = (self.t_theta, mean) if weights.midpoint else (self.t_end, x[own])
+        at = (self.t_theta, mean) if weights.midpoint else (self.t_end, x[states])
         W -= (begin.h * theta) * flow.system.rate_dx(*at, z)
-        step = moved[own]
+        step = moved[states]
         if step.any() and not self._constant_mass(k):
             momentum = differences(lambda t, a, b, c: flow.system.mass(t, a, c) @ step, 1, step.shape[0])
             W += theta * momentum(self.t_theta, mean, step, z)
         return W
 
     def _constant_mass(self, k: int) -> bool:
-        """Whether M of one system does not depend on x: a constant is the same array wherever it is asked."""
+        """Whether M of system k does not depend on x; a constant returns the same array for all arguments."""
         flow = self.part.flows[k]
         x, z = self.begin.x[flow.x], self.begin.z[flow.place.z]
         return flow.system.mass(self.t_theta, x, z) is flow.system.mass(self.t_end, x, z)
 
     def _arguments(self, tie: Tie, x: Array, lam: Array) -> tuple[float, Array, Array, Array]:
-        """What the functions of a relation take, from the states and multipliers of the part."""
+        """Return the arguments of the functions of a relation, from states and multipliers of the part."""
         return self.t_relation, x[tie.x], lam[tie.lam], self.begin.z[tie.bound.z]
 
 
 def _over(a: float, b: float) -> float:
+    """Return a / b; 0 for a negligible a, infinity for other a over 0."""
     return 0.0 if a <= NOTHING else float(a / b) if b > 0.0 else np.inf

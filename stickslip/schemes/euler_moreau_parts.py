@@ -1,7 +1,7 @@
-"""First-order systems in parts: what is tied together by interactions, and where its numbers stand.
+"""Partition of first-order systems into parts that are coupled by interactions, with their index maps.
 
-Each part is a problem of its own. Within it the matrix of the mixed problem is a sum over shared systems,
-block by block (Siconos Developer's Notes 2017, (1.15) and (1.16)).
+The parts are independent problems. Each block of the matrix of a part's mixed problem is a sum over the
+systems that two interactions share (Siconos Developer's Notes 2017, (1.15) and (1.16)).
 """
 
 from dataclasses import dataclass, field
@@ -26,57 +26,62 @@ from stickslip.systems.system import Bound, NonsmoothSystem, Place
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """A system in its part."""
+    """A system as a member of a part."""
 
     system: FirstOrderDynamics
+    """The system."""
     place: Place
-    """Where its numbers stand in the flat state."""
+    """Its slices of the flat state."""
     x: slice
     """Its states among those of the part."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tie:
-    """An interaction in its part."""
+    """An interaction as a member of a part."""
 
     bound: Bound
+    """The interaction."""
     x: IntArray
-    """Its states among those of the part [-], shape (nx,), in the order of its systems."""
+    """Indices of its states among those of the part, in the order of its systems [-], shape (nx,)."""
     columns: dict[int, slice]
-    """By the number of a flow of the part: that system's states among its own."""
+    """States of each of its systems among its own, by the index of the flow in the part."""
     lam: slice
     """Its multipliers among those of the part."""
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Systems tied together, and the interactions that tie them."""
+    """Coupled systems and the interactions between them."""
 
     flows: tuple[Flow, ...]
+    """The systems."""
     ties: tuple[Tie, ...]
+    """The interactions."""
     x: IntArray
-    """Its states in the flat state [-], shape (nx,)."""
+    """Indices of its states in the flat state [-], shape (nx,)."""
     lam: IntArray
-    """Its multipliers among those of all interactions [-], shape (m,)."""
+    """Indices of its multipliers among those of all interactions [-], shape (m,)."""
     K: ProductSet | None
-    """The set of its multipliers; None without interactions."""
+    """Set of the multipliers; None without interactions."""
     lower: Array | None
-    """Lower bounds of the multipliers [unit of lam], shape (m,); None where some blocks are cones."""
+    """Lower bounds of the multipliers [unit of lam], shape (m,); None if some blocks are cones."""
     upper: Array | None
-    """Upper bounds of the multipliers [unit of lam], shape (m,); None where some blocks are cones."""
+    """Upper bounds of the multipliers [unit of lam], shape (m,); None if some blocks are cones."""
     constant: bool
-    """Whether masses and all Jacobians depend on nothing, so that they need not be asked for again."""
+    """Whether masses and all Jacobians are constant, so that linearisations can be cached."""
     kept: dict[Any, Any] = field(default_factory=dict)
-    """What was made of them, by the length of a step and its weights."""
+    """Cached linearisations, by step length and weights."""
 
     @property
     def names(self) -> str:
-        """Its systems, as errors name them."""
+        """Names of its systems, for messages."""
         many = len(self.flows) > 1
         return ("systems " if many else "system ") + ", ".join(repr(f.system.name) for f in self.flows)
 
     def problem(self, A: Array, b: Array) -> BoxProblem | ContactProblem:
-        """Find lam with -(A lam + b) in the normal cone of K at lam (friction cones: De Saxcé's law)."""
+        """Return the problem of lam with -(A lam + b) in the normal cone of K at lam (friction cones: De
+        Saxcé's law)."""
         if self.lower is not None and self.upper is not None:
             return BoxProblem.unchecked(A, b, self.lower, self.upper)
         assert self.K is not None
@@ -84,13 +89,14 @@ class Part:
 
 
 def parts(prepared: PreparedSystem) -> tuple[Part, ...]:
-    """The parts of a system of first order, in the order of their first systems."""
+    """Return the parts of a first-order system, in the order of their first systems."""
     system = prepared.system
     ties = {i: group for group in coupled(system.interactions) for one in group for i in one.systems}
     return tuple(_part(system, numbers, ties.get(numbers[0], [])) for numbers in system.parts)
 
 
 def _part(system: NonsmoothSystem, numbers: tuple[int, ...], bounds: list[Bound]) -> Part:
+    """Return the part of these systems, by number, and interactions."""
     flows, start = [], 0
     for i in numbers:
         one = system.systems[i]
@@ -104,9 +110,9 @@ def _part(system: NonsmoothSystem, numbers: tuple[int, ...], bounds: list[Bound]
         columns, column, states = {}, 0, []
         for i in bound.systems:
             k = numbers.index(i)
-            mine = flows[k].x
-            states.append(np.arange(mine.start, mine.stop))
-            columns[k] = slice(column, column + mine.stop - mine.start)
+            own = flows[k].x
+            states.append(np.arange(own.start, own.stop))
+            columns[k] = slice(column, column + own.stop - own.start)
             column = columns[k].stop
         ties.append(Tie(bound, np.concatenate(states), columns, slice(component, component + bound.law.size)))
         component += bound.law.size
@@ -122,23 +128,23 @@ def _part(system: NonsmoothSystem, numbers: tuple[int, ...], bounds: list[Bound]
 
 
 def _constant(system: FirstOrderDynamics) -> bool:
-    """Whether M and ∂f/∂x of a system depend on nothing."""
+    """Whether M and ∂f/∂x of a system are constant."""
     if not isinstance(system, FirstOrder):
         return False
-    found = (system.df_dx, system.dinput_dx, system.dinput_dxdot)
-    slopes = (one for one in found if one is not None)
-    return system.M.constant is not None and all(one.constant is not None for one in slopes)
+    derivatives = (system.df_dx, system.dinput_dx, system.dinput_dxdot)
+    slopes = (slope for slope in derivatives if slope is not None)
+    return system.M.constant is not None and all(slope.constant is not None for slope in slopes)
 
 
 class Factors:
-    """LU of a matrix; `singular` where a pivot is exactly zero."""
+    """LU factors of a matrix; `singular` if a pivot is exactly zero."""
 
     def __init__(self, W: Array):
         self._lu, self._pivots, info = lapack.dgetrf(W)
         self.singular = info != 0
 
     def solve(self, b: Array) -> Array:
-        """W⁻¹ b [unit of b over that of W], shape of b."""
+        """Return W⁻¹ b [unit of b over that of W], shape of b."""
         if not b.size:
             return np.zeros(b.shape)
         x, _ = lapack.dgetrs(self._lu, self._pivots, b)

@@ -1,16 +1,16 @@
-"""Event-driven (hybrid) integration: smooth motion by SciPy's integrators, everything else at its instant.
+"""Event-driven (hybrid) scheme: smooth motion by SciPy's integrators, with events located in time.
 
-Between events the constraints that act are fixed and the motion is an ordinary differential equation
-(`Flow`). An event is a gap that closes, a contact force that vanishes, a friction force that reaches its
-cone, a sliding speed that vanishes. At an event the impact problem (velocities) and then the acceleration
-problem (forces of what stays closed) of the coupled interactions are solved, and the motion goes on.
+Between events the active constraints are fixed and the motion is an ordinary differential equation (`Flow`).
+An event is a gap that closes, a contact force that vanishes, a friction force that reaches its cone, or a
+sliding velocity that vanishes. At an event the impact problem (velocities) and then the acceleration problem
+(forces of closed contacts) of the coupled interactions are solved, and the smooth motion continues.
 
-Guards of the user's own (`Guard`) are events as well, at which the state jumps, and edges, at which functions
-of time jump, are landed on. Systems of first order are carried beside, and with laws of their own, diodes and
-relays (`event_driven_switches`), where no mechanics is.
+Users' guards (`Guard`) are events at which the state jumps. Integration also stops at edges, where functions
+of time jump. First-order systems are integrated together with mechanical ones; without mechanical systems
+they may have laws, such as diodes and relays (`event_driven_switches`).
 
-What is left of drift from closed gaps and joints is projected away at events and at the end of a step.
-Impacts that accumulate are handed to time-stepping, which carries them to their accumulation point.
+Drift of closed gaps and joints is removed by projection at events and at the end of a step. Accumulating
+impacts are integrated by time-stepping up to their accumulation point.
 """
 
 from dataclasses import dataclass
@@ -33,6 +33,7 @@ from stickslip.schemes.system_scheme import MarchingScheme
 from stickslip.state import ModelError, State
 
 LARGEST = 1e300
+"""Default of `max_step`: no limit [s]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +158,7 @@ class EventDriven(MarchingScheme):
     def _switched(
         self, at: Standing, prepared: PreparedSystem, state: State, memory: Memory, h: float
     ) -> Step:
-        """A step of systems of first order with laws; r are their multipliers at its end."""
+        """Make a step of first-order systems with laws; r are their multipliers at the end of the step."""
         switches = Switches(at, memory)
         guards = Guards(at, switches, memory)
         Run(at, switches, guards).carry(state.t + h)

@@ -1,4 +1,4 @@
-"""What follows an event: impacts, then which contacts stay closed, stick or slide, and what to report."""
+"""Handling of events: impacts, then the modes of contacts (open, closed, sticking, sliding), and reports."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -19,21 +19,23 @@ from stickslip.state import BoolArray
 from stickslip.systems.system import Bound
 
 STALLED = 20
-"""Decisions at one instant after which no consistent one is expected any more."""
+"""Largest number of decisions at one instant, after which the step fails (heuristic)."""
 AGAIN, NOISY = 3, 1e4
-"""Decisions at one instant after which rates are trusted less, and how much less."""
+"""Number of decisions at one instant after which the tolerance on rates is increased, and the factor
+(heuristic)."""
 FEW = 3
-"""Impacts within `zeno` in whose midst a stall is theirs."""
+"""Least number of impacts within `zeno` for which a stall counts as an accumulation (heuristic)."""
 SOON = 1e-14
-"""Share of the time below which an accumulation point is now."""
+"""Time to an accumulation point, relative to the time, that counts as zero [-]."""
 LENIENT = 2.0
-"""How many times what a small step explains a contact may move and still count as closed."""
+"""Factor of the speed that small steps may leave, up to which a contact counts as closed [-] (heuristic)."""
 APPROACH = 1e-7
-"""Speed of approach, over that of sliding, with which an impact without collision is posed."""
+"""Approach velocity relative to the sliding velocity in the problem of an impact without collision [-]
+(heuristic)."""
 
 
 class Decisions:
-    """Decides at the instants of one step; `at` is where it has got to."""
+    """Handles the events of one step; `at` is the current state of the step."""
 
     def __init__(self, at: Standing, memory: Memory):
         self.at = at
@@ -46,7 +48,7 @@ class Decisions:
         self.accumulated: list[tuple[list[Bound], float, float]] = []
 
     def flow(self) -> Flow:
-        """The motion while the modes last."""
+        """Return the smooth motion with the current modes."""
         at = self.at
         return Flow(
             at.motion, at.modes, at.options.slow, at.t, at.q, at.v, at.lam, at.waiting,
@@ -54,19 +56,21 @@ class Decisions:
         )  # fmt: skip
 
     def leaving(self) -> list[tuple[list[Bound], float, float]]:
-        """Coupled interactions to be handed over, until when [s], and the speed of what accumulates [m/s]."""
-        found, self.accumulated = self.accumulated, []
-        return [] if self.at.stopped else found
+        """Return coupled interactions to be integrated by time-stepping, with the end [s] and the speed of
+        the accumulating impacts [m/s]."""
+        leaving, self.accumulated = self.accumulated, []
+        return [] if self.at.stopped else leaving
 
     def forget(self, group: list[Bound], pressed: BoolArray) -> None:
-        """Contacts that time-stepping pressed have had impacts that are not counted; the others go on, so
-        that an accumulation of accumulations (a block rocking to rest) is seen as well."""
+        """Discard the impacts of contacts with impulses in time-stepping, which has more that are not
+        counted. The others are kept, so that an accumulation of accumulations (a rocking block) is
+        recognised."""
         for piece in self.at.blocks_of(group):
             if pressed[piece.normal]:
                 self.accumulation.forget(piece.number)
 
     def begin(self) -> None:
-        """Decide what touches at the very start: joints and intervals act, gaps of zero close."""
+        """Determine the modes at the start of a run: joints and intervals act, gaps of zero are closed."""
         if not self.undecided:
             return
         y, u = self.at.motion.gaps(self.at.t, self.at.q), self.at.motion.u(self.at.t, self.at.q, self.at.v)
@@ -87,13 +91,15 @@ class Decisions:
         self.undecided = False
 
     def _count(self) -> None:
+        """Count the decisions at one instant."""
         t, times = self.here
         self.here = (self.at.t, times + 1) if self.at.t == t else (self.at.t, 1)
         if self.at.t != t:
             self.sudden = set()
 
     def decide(self, flow: Any, crossing: Crossing) -> None:
-        """What follows an event: impacts, then accelerations, of the coupled interactions it touches."""
+        """Handle an event: impacts, then accelerations, of the coupled interactions that it belongs to."""
+        # 1. Stop, or start time-stepping, if decisions at one instant do not end.
         self._count()
         watched = [flow.watched[i] for i in crossing.which.tolist()]
         if self.here[1] > STALLED:
@@ -105,6 +111,7 @@ class Decisions:
         if len(self.at.events) >= self.at.options.max_events:
             self.at.fail(f"at t = {self.at.t:.12g} s, the step has had {len(self.at.events)} events")
             return
+        # 2. Forces and rates just before the event.
         self.at.settle_drift()
         lam = np.zeros(self.at.system.size)
         lam[flow.components] = flow.forces(self.at.t, self.at.q, self.at.v)[1]
@@ -113,6 +120,7 @@ class Decisions:
             np.zeros(len(self.at.pieces), bool),
             set(),
         )
+        # 3. Changes of modes that follow from the quantities that crossed zero.
         opened: set[int] = set()
         before = self.at.modes
         self.at.modes = Modes(np.array(before.closed), np.array(before.direction))
@@ -140,6 +148,7 @@ class Decisions:
                 self.at.modes.direction[where] = 0.0
             elif one.kind in ("lower", "upper") and forced:
                 self.at.modes.direction[where] = 1.0 if one.kind == "lower" else -1.0
+        # 4. Impacts and accelerations.
         if affected:
             y = self.at.motion.gaps(self.at.t, self.at.q)
             for group in self.at.groups:
@@ -148,8 +157,8 @@ class Decisions:
             self.at.settle_drift()
 
     def _jumbled(self, watched: list[Watched]) -> bool:
-        """Hand over what stalls in the midst of impacts: their speeds have come down to the tolerances, as
-        where accumulations accumulate."""
+        """Start time-stepping of interactions whose decisions stall among impacts, because their speeds have
+        decreased to the tolerances, as in accumulations of accumulations. Return whether it was started."""
         at, options = self.at, self.at.options
         lately = sum(t >= at.t - options.zeno for t in self.recent)
         if options.accumulation == "plastic" or lately < FEW or options.zeno <= SOON * abs(at.t):
@@ -164,7 +173,8 @@ class Decisions:
         self, group: list[Bound], closing: BoolArray, y: Array, u: Array, *,
         before: Modes | None = None, opened: Iterable[int] = (), quiet: bool = False,
     ) -> None:  # fmt: skip
-        """Impact and acceleration problems of coupled interactions, and the modes that they give."""
+        """Solve the impact and acceleration problems of coupled interactions, and update the modes."""
+        # 1. Contacts that touch.
         options, mine = self.at.options, self.at.blocks_of(group)
         rest = options.velocity_tolerance
         touching = np.array(self.at.modes.closed)
@@ -173,11 +183,12 @@ class Decisions:
                 touching[piece.number] |= closing[piece.number] or (
                     y[piece.normal] <= options.gap_tolerance and u[piece.normal] < -rest
                 )
+        # 2. Impact, or closing without one.
         pending: dict[int, float] = {}
         if any(touching[p.number] and self._strikes(p, u, rest) for p in mine):
             u, pending = self._impact(group, mine, touching, u)
         else:
-            # A gap that shrinks although its rate is positive, within the rate's own error, closes too.
+            # After several decisions, gaps with slightly positive rates close too: rates have errors.
             still = NOISY * rest if self.here[1] > AGAIN else rest
             for piece in mine:
                 if (
@@ -186,6 +197,7 @@ class Decisions:
                     and u[piece.normal] <= still
                 ):
                     self.at.close(piece, u)
+        # 3. Accelerations, and events.
         if self.at.stopped:
             return
         self._accelerate(group, mine)
@@ -193,6 +205,7 @@ class Decisions:
             self._report(mine, before, pending)
 
     def _strikes(self, piece: Piece, u: Array, rest: float) -> bool:
+        """Whether a touching block needs an impact."""
         if piece.kind == cones.FREE:
             return bool(np.abs(u[piece.components]).max() > max(rest, 1e-6)) and self.undecided
         return piece.unilateral and bool(u[piece.normal] < -rest)
@@ -200,7 +213,9 @@ class Decisions:
     def _impact(
         self, group: list[Bound], mine: list[Piece], touching: BoolArray, u: Array
     ) -> tuple[Array, dict[int, float]]:
-        """The velocities after, the modes that they leave, and where accumulation points lie ahead."""
+        """Solve an impact: rates after it, and the accumulation points of blocks, by number [s]. The modes
+        are updated."""
+        # 1. Accumulations, by the times of the impacts.
         options, t = self.at.options, self.at.t
         rest = options.velocity_tolerance
         plastic = np.zeros(len(self.at.pieces), bool)
@@ -212,12 +227,13 @@ class Decisions:
                 ahead = self.accumulation.hit(piece.number, t)
                 if ahead is not None or crowded:
                     pending[piece.number] = t + (options.zeno if ahead is None else ahead)
-        # Too soon to be told apart from now, or as asked: one plastic impact ends it.
+        # 2. One plastic impact ends an accumulation that is over now, or if the options say so.
         cut = options.accumulation == "plastic" or min(pending.values(), default=t) - t <= SOON * abs(t)
         if cut:
             plastic[list(pending)] = True
             if crowded:
                 pending = dict.fromkeys(pending, t)
+        # 3. The impact problem, and the modes after it.
         answer = self._struck(group, touching, plastic, u)
         self.at.impacts += 1
         scale = float(np.abs(u[[p.normal for p in mine]]).max(initial=0.0))
@@ -232,6 +248,7 @@ class Decisions:
                 self.at.open(piece)
             else:
                 self.at.close(piece, answer.rate, answer.r, answer.response, scale)
+        # 4. Events, and time-stepping of blocks that still bounce.
         for name in dict.fromkeys(p.one.name for p in struck):
             self.at.events.append(Event(t, "impact", name))
         bouncing = [k for k in pending if not (cut or self.at.modes.closed[k])]
@@ -241,7 +258,7 @@ class Decisions:
         return answer.rate, {k: end for k, end in pending.items() if k not in bouncing}
 
     def _struck(self, group: list[Bound], touching: BoolArray, plastic: BoolArray, u: Array) -> Answer:
-        """The impact problem at velocities u, and what it does to the motion."""
+        """Solve the impact problem at rates u, and apply its impulses to the motion."""
         at = self.at
         v, answer = impact(at.motion, group, touching, plastic, at.t, at.q, at.v, u, at.solver)
         at.keep("impact", answer.solves)
@@ -253,13 +270,14 @@ class Decisions:
         return answer
 
     def take_over(self, group: list[Bound]) -> None:
-        """Where time-stepping over accumulating impacts ends: what it left closed is closed, the rest flies.
+        """Finish time-stepping over accumulating impacts: close the contacts that it left closed, open the
+        others.
 
-        A contact is closed if its gap and its speed are no more than the small steps leave of an
-        accumulation: what a step of free motion gains, and its share of the speed at the start. The speed
-        is removed by a plastic impact; what is then left upwards, which the force that follows would give
-        back, by the impulse that undoes it.
+        A contact is closed if its gap and its speed are at most those that small steps leave of an
+        accumulation: the speed gained by a step in free motion, and the share of a step in the initial speed.
+        The speed is removed by a plastic impact, and remaining opening rates by impulses of either sign.
         """
+        # 1. Bounds on gaps and speeds of closed contacts.
         at, mine = self.at, self.at.blocks_of(group)
         block, rest = group[0].blocks.start, at.options.velocity_tolerance
         pace, before = float(at.pace[block]), at.modes
@@ -269,19 +287,21 @@ class Decisions:
         at.taken_back(group)
         at.modes = Modes(np.array(before.closed), np.array(before.direction))
         y, u = at.motion.gaps(at.t, at.q), at.motion.u(at.t, at.q, at.v)
-        left = np.zeros(len(at.pieces), bool)
+        left = np.zeros(len(at.pieces), bool)  # contacts that time-stepping left closed
         for piece in mine:
             if piece.unilateral:
                 at.open(piece)
                 left[piece.number] = y[piece.normal] <= near and abs(u[piece.normal]) <= slow
-        # Small steps see a gap close after it has: what is below zero is lifted, or it would not fly.
+        # 2. Projection of their gaps, and of open gaps that the small steps left below zero.
         at.level([p for p in mine if left[p.number] or not p.unilateral or y[p.normal] < 0.0])
+        # 3. Plastic impact, and removal of the remaining rates.
         u = at.motion.u(at.t, at.q, at.v)
         if any(left[p.number] and u[p.normal] < -rest for p in mine):
             u = self._struck(group, at.modes.closed | left, left, u).rate
             for piece in mine:
                 left[piece.number] &= u[piece.normal] <= slow
         u = at.hold(group, [p for p in mine if left[p.number] or p.kind == cones.FREE])
+        # 4. Modes, accelerations and events.
         for piece in mine:
             at.rub(piece, u)
             if left[piece.number]:
@@ -291,7 +311,7 @@ class Decisions:
         self._report(mine, before, {p.number: at.t for p in mine if not before.closed[p.number]})
 
     def _accelerate(self, group: list[Bound], mine: list[Piece]) -> None:
-        """Which closed contacts stay closed, and which of their groups stick."""
+        """Determine by the acceleration problem which closed contacts stay closed, and which groups stick."""
         closed = [p for p in mine if self.at.modes.closed[p.number]]
         if not closed:
             return
@@ -330,10 +350,11 @@ class Decisions:
                     d[where] = a[where] / size
 
     def _slide(self, closed: list[Piece]) -> bool:
+        """Whether a group of these closed blocks slides."""
         return any(p.groups and self.at.modes.direction[p.components].any() for p in closed)
 
     def _paradox(self, piece: Piece, u: Array) -> None:
-        """Sliding on, the forces would grow without bound."""
+        """Handle a sliding contact whose forces grow without bound: fail, or stop it by an impact."""
         if not self.at.options.jam or self.jammed == self.at.t:
             self.at.fail(
                 f"at t = {self.at.t:.12g} s, sliding of {piece.one.name!r} reaches Painlevé's"
@@ -344,7 +365,7 @@ class Decisions:
         self._jam(group, self.at.blocks_of(group))
 
     def _jam(self, group: list[Bound], mine: list[Piece]) -> None:
-        """An impact without collision: what slides is struck as if it approached, however slowly."""
+        """Apply an impact without collision: sliding contacts are given a small approach velocity."""
         self.jammed = self.at.t
         u = self.at.motion.u(self.at.t, self.at.q, self.at.v)
         sliding = [p for p in mine if self.at.modes.closed[p.number] and self._slide([p])]
@@ -357,23 +378,23 @@ class Decisions:
         self._accelerate(group, mine)
 
     def _report(self, mine: list[Piece], before: Modes | None, pending: dict[int, float]) -> None:
-        """The events that the change of modes makes, one per interaction and kind."""
+        """Report the events of the change of modes, one per interaction and kind."""
         if before is None:
             return
-        found: dict[tuple[str, str], float] = {}
+        times: dict[tuple[str, str], float] = {}
         for piece in mine:
             name, b = piece.one.name, piece.number
             was, now = bool(before.closed[b]), bool(self.at.modes.closed[b])
             if b in pending and now:
-                found[name, "zeno"] = pending[b]
+                times[name, "zeno"] = pending[b]
                 self.accumulation.forget(b)
             if was != now:
-                found[name, "close" if now else "take-off"] = self.at.t
+                times[name, "close" if now else "take-off"] = self.at.t
             elif now and piece.kind != cones.FREE:
                 slid = before.direction[piece.components].any()
                 slides = self.at.modes.direction[piece.components].any()
                 if slid != slides:
-                    found[name, "slip" if slides else "stick"] = self.at.t
+                    times[name, "slip" if slides else "stick"] = self.at.t
         self.at.events.extend(
-            Event(t, kind, name) for (name, kind), t in sorted(found.items(), key=lambda x: x[1])
+            Event(t, kind, name) for (name, kind), t in sorted(times.items(), key=lambda x: x[1])
         )

@@ -1,7 +1,7 @@
-"""The smooth motion between two events: which constraints hold is fixed, their forces follow.
+"""Smooth motion between two events, with fixed active constraints and the forces that follow from them.
 
-With C the constrained components (joints, closed normals, sticking groups), S the sliding ones with
-r_S = -mu r_N d, d the direction of sliding, and ÿ_C = 0:
+Let C be the constrained components (joints, closed normals, sticking groups), and S the sliding ones with
+r_S = -mu r_N d, where d is the sliding direction. With ÿ_C = 0,
 
     J_C M⁻¹ (H_C + H_S S) lam_C = -(J_C M⁻¹ F + γ_C)
 
@@ -22,12 +22,12 @@ from stickslip.state import BoolArray
 from stickslip.systems.system import Bound
 
 SINGULAR = 1e-11
-"""Ratio of singular values below which constraints count as redundant."""
+"""Ratio of singular values below which constraints count as redundant [-] (heuristic)."""
 
 
 @dataclass(frozen=True)
 class Watched:
-    """A quantity that must stay positive for the motion to go on as it is."""
+    """A quantity that must stay positive for the modes to remain valid."""
 
     kind: str
     """`gap`, `force`, `speed` (of sliding), `near` and `far` (of a sliding speed), `cone`, `lower`, `upper`,
@@ -35,25 +35,25 @@ class Watched:
     piece: int
     """Number of the block."""
     group: int = -1
-    """Number of its group of tangential components, where it is about one."""
+    """Number of the group of tangential components that it belongs to; -1 for none."""
 
 
 class Modes:
-    """What every block does now."""
+    """Modes of all blocks: open or closed, sticking or sliding."""
 
     def __init__(self, closed: BoolArray, direction: Array):
         self.closed = closed
         """Whether the block's constraint acts [-], shape (blocks,), bool."""
         self.direction = direction
-        """Direction of sliding of each group or interval [-], shape (size,); 0 where it sticks."""
+        """Sliding direction of each group or interval [-], shape (size,); 0 if it sticks."""
 
     @staticmethod
     def read(mode: Array, direction: Array) -> "Modes":
-        """From the memory of a step."""
+        """Return the modes in the memory of a step."""
         return Modes(mode > 0.0, np.array(direction))
 
     def written(self, pieces: tuple[Piece, ...]) -> Array:
-        """0 open, 1 closed, 2 closed and sliding [-], shape (blocks,)."""
+        """Return the modes for the memory: 0 open, 1 closed, 2 closed and sliding [-], shape (blocks,)."""
         out = np.zeros(len(pieces))
         for piece in pieces:
             if self.closed[piece.number]:
@@ -61,7 +61,7 @@ class Modes:
         return out
 
     def resting(self, piece: Piece) -> list[int]:
-        """Components of a closed block without a position that are at rest."""
+        """Return the components of a closed block that are at rest and have no position."""
         if piece.kind == cones.INTERVAL:
             return [] if self.direction[piece.normal] else [piece.normal]
         return [
@@ -77,7 +77,7 @@ class Modes:
 
 
 class Flow:
-    """q̇, v̇ and the impulses' rates while the modes last, and what ends them."""
+    """Right side of the smooth motion with fixed modes (q̇, v̇, rates of impulses), and watched quantities."""
 
     def __init__(
         self, motion: Motion, modes: Modes, slow: float, t: float, q: Array, v: Array, lam: Array,
@@ -85,7 +85,7 @@ class Flow:
     ):  # fmt: skip
         self.motion, self.modes, self.slow = motion, modes, slow
         self.still = still if still.any() else None
-        """Which of (q, v) do not move, being ahead of time, shape (nq + nv,), bool."""
+        """Components of (q, v) that are ahead of time and do not move [-], shape (nq + nv,), bool."""
         live = [p for p in motion.pieces if not waiting[p.number]]
         closed = [p for p in live if modes.closed[p.number]]
         self.involved: list[Bound] = list({p.one.name: p.one for p in closed}.values())
@@ -104,7 +104,7 @@ class Flow:
         self.watched = [Watched("gap", p.number) for p in self.open]
         self._live(closed, place, held, t, q, v)
         self.held = np.array(held, np.int64)
-        """Constrained components among those involved."""
+        """Constrained components, as indices in `components` [-], shape (held,)."""
         self.column = {int(k): j for j, k in enumerate(held)}
         self.place = place
         self.constant = motion.constant_mass and all(one.mechanical.constant for one in self.involved)
@@ -116,16 +116,16 @@ class Flow:
         self.reference = lam[self.components[self.held]]
         self.nq, self.nv = motion.nq, motion.nv
         self.end = self.nq + self.nv + self.components.size
-        """Where the impulses end in the state."""
+        """End of the impulses in the state vector."""
         rubbing = [p for p in closed if p.kind == cones.INTERVAL and modes.direction[p.normal]]
         self.rubbing = list({p.one.name: p.one for p in (*rubbing, *(s[0] for s in self.sliding))}.values())
-        """Interactions that slide, whose forces do work."""
+        """Sliding interactions, whose forces do work."""
         self._first(t, q, v)
 
     def _live(
         self, closed: list[Piece], place: IntArray, held: list[int], t: float, q: Array, v: Array
     ) -> None:
-        """Which components are held, which slide, and what to watch."""
+        """Determine constrained and sliding components, and the watched quantities."""
         d = self.modes.direction
         self.live: list[bool] = []
         for piece in closed:
@@ -170,7 +170,7 @@ class Flow:
             self.watched.append(Watched("paradox", self.sliding[0][0].number))
 
     def _first(self, t: float, q: Array, v: Array) -> None:
-        """What can be kept for the whole stretch."""
+        """Compute matrices that are constant during this motion, and the rank of the constraints."""
         self.determinant = 0.0
         if not self.held.size:
             return
@@ -190,15 +190,17 @@ class Flow:
             self._W = W
 
     def _inverted(self, W: Array) -> Array:
+        """Return W⁻¹, or the pseudoinverse for redundant constraints."""
         if not self.redundant:
             try:
                 return np.asarray(np.linalg.inv(W), float)
-            except np.linalg.LinAlgError:  # on the way to an instant that `paradox` watches for
+            except np.linalg.LinAlgError:  # near an instant that `paradox` watches for
                 pass
         return np.asarray(np.linalg.pinv(W, rcond=SINGULAR), float)
 
     def _matrix(self, t: float, q: Array, v: Array) -> tuple[Array, Array, Array, Array]:
-        """J_C M⁻¹ (H_C + H_S S), the rows J of all involved components, M⁻¹ J', and the map to all forces."""
+        """Return J_C M⁻¹ (H_C + H_S S), the rows J of all involved components, M⁻¹ J', and the map from
+        constrained to all forces."""
         if self._fixed is not None:
             J, G = self._fixed
         else:
@@ -208,7 +210,8 @@ class Flow:
         return J[self.held] @ (G @ P), J, G, P
 
     def _slaves(self, t: float, q: Array, v: Array) -> Array:
-        """All involved forces from the held ones: the identity, and -mu d for sliding groups."""
+        """Return the map from constrained to all involved forces: the identity, and -mu d for sliding
+        groups."""
         P = np.zeros((self.components.size, self.held.size))
         P[self.held, np.arange(self.held.size)] = 1.0
         for (piece, _, group), live in zip(self.sliding, self.live, strict=True):
@@ -224,7 +227,7 @@ class Flow:
         return P
 
     def forces(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
-        """v̇ [m/s²], shape (nv,), and the forces of the involved components [N], shape (k,)."""
+        """Return v̇ [m/s²], shape (nv,), and the forces of the involved components [N], shape (k,)."""
         a = self.motion.free(t, q, v)
         if not self.components.size:
             return a, self.known
@@ -239,21 +242,22 @@ class Flow:
             W, J, G, P = self._matrix(t, q, v)
             inverse = self._inverted(W)
         right = -(J[self.held] @ (a + G @ self.known) + self._bend(t, q, v)[self.held])
-        # Forces of redundant constraints: those nearest to the solver's at the start of the stretch.
+        # Forces of redundant constraints are those nearest to the solver's at the start of this motion.
         start = self.reference if self.redundant else 0.0 * right
         held = start + inverse @ (right - W @ start)
         lam = P @ held + self.known
         return a + G @ lam, lam
 
     def _bend(self, t: float, q: Array, v: Array) -> Array:
+        """Return γ of the involved components [m/s²], shape (k,)."""
         parts = []
         for one in self.involved:
-            found = self.motion.bend(one, t, q, v)
-            parts.append(np.zeros(one.law.size) if found is None else found)
+            gamma = self.motion.bend(one, t, q, v)
+            parts.append(np.zeros(one.law.size) if gamma is None else gamma)
         return np.concatenate(parts)
 
     def __call__(self, t: float, state: Array) -> Array:
-        """Rates of (q, v, impulses of the involved components, and their work where some slide)."""
+        """Return the rates of (q, v, impulses of the involved components, and their work if some slide)."""
         q, v = state[: self.nq], state[self.nq : self.nq + self.nv]
         a, lam = self.forces(t, q, v)
         out = np.empty(state.size)
@@ -271,11 +275,11 @@ class Flow:
         return out
 
     def begin(self, q: Array, v: Array) -> Array:
-        """The state at the start of the stretch: no impulse and no work yet."""
+        """Return the state at the start of this motion, with zero impulses and work."""
         return np.concatenate([q, v, np.zeros(self.components.size + bool(self.rubbing))])
 
     def value(self, i: int, t: float, state: Array) -> float:
-        """One of the watched quantities; of a gap no other is asked for."""
+        """Return watched quantity i; a gap is evaluated alone."""
         if i >= len(self.open):
             return float(self.values(t, state)[i])
         piece = self.open[i]
@@ -283,7 +287,7 @@ class Flow:
         return float(y[piece.normal - piece.one.components.start])
 
     def values(self, t: float, state: Array) -> Array:
-        """The watched quantities [m, N, m/s], shape (watched,)."""
+        """Return the watched quantities [m, N, m/s], shape (watched,)."""
         q, v = state[: self.nq], state[self.nq : self.nq + self.nv]
         motion, out = self.motion, np.empty(len(self.watched))
         out[: len(self.open)] = self._of_gaps(lambda one: motion.gap_of(one, t, q))
@@ -313,6 +317,8 @@ class Flow:
     def _speed(
         self, watched: Watched, piece: Piece, t: float, q: Array, v: Array, u: dict[str, Array]
     ) -> float:
+        """Return a watched sliding velocity: along the sliding direction, or the distance of its norm from a
+        threshold."""
         name, start = piece.one.name, piece.one.components.start
         if name not in u:
             u[name] = self.motion.u_of(piece.one, t, q, v)
@@ -324,11 +330,12 @@ class Flow:
         return norm - self.slow if watched.kind == "near" else THAWED * self.slow - norm
 
     def slopes(self, t: float, state: Array) -> Array:
-        """Rates of the watched gaps [m/s], shape (open blocks,)."""
+        """Return the rates of the watched gaps [m/s], shape (open blocks,)."""
         q, v = state[: self.nq], state[self.nq : self.nq + self.nv]
         return self._of_gaps(lambda one: self.motion.u_of(one, t, q, v))
 
     def _of_gaps(self, of: Callable[[Bound], Array]) -> Array:
-        """One quantity of the watched gaps, each interaction asked once [any], shape (open blocks,)."""
+        """Return one quantity of the watched gaps, evaluated once per interaction [any], shape (open
+        blocks,)."""
         at = {one.name: of(one) for one in self.unclosed}
         return np.array([at[p.one.name][p.normal - p.one.components.start] for p in self.open])

@@ -1,10 +1,10 @@
-"""Guards of the user's own in the event-driven scheme: on which side of zero each is, and what follows.
+"""Users' guards in the event-driven scheme: the side of zero of each, and the jumps at their zeros.
 
-A guard that has been on one side is watched until it passes zero. Where it begins at zero, as after a jump
-that leaves it there, it is taken to go back to where it came from; if it goes on, it changes sides without
+A guard on one side of zero is watched until it crosses zero. A guard that starts at zero, for example after
+its own jump, is assumed to return to the side from which it came; if it does not, it changes sides without
 firing.
-Guards that pass at one instant fire in the order in which they are given, each at the state that the one
-before left. A jump across the zero of another guard does not fire that: guards watch motion.
+Guards that cross zero at the same instant fire in their order, each at the state after the previous jump. A
+jump across the zero of another guard does not fire that guard: guards react to motion only.
 """
 
 import numpy as np
@@ -20,33 +20,35 @@ from stickslip.state import BoolArray, ModelError
 from stickslip.systems.system import NonsmoothSystem
 
 ROUNDING = 64.0 * float(np.finfo(float).eps)
-"""Value of a guard that is rounding, over the largest number of the state or 1."""
+"""Value of a guard, relative to the largest number of the state or 1, that counts as zero [-]: 64 times the
+machine precision."""
 SAME = 4.0
-"""How many times what an instant is missed by still counts as zero after a jump."""
+"""Factor of the value of a guard at its located zero, up to which it counts as zero after a jump [-]
+(heuristic)."""
 INSIDE = 1e-6
-"""How far a jump may leave a contact closed, or a joint open, for that to be rounding [m, rad]."""
+"""Largest overlap of a contact or opening of a joint after a jump [m, rad] (heuristic)."""
 
 
 def begun(system: NonsmoothSystem) -> Memory:
-    """What the memory of the scheme has of guards."""
+    """Return the entries of guards in the first memory of the scheme."""
     n = len(system.guards)
     return {"side": np.zeros(n), "risen": np.zeros(n), "fired": np.full((n, KEPT), -np.inf)} if n else {}
 
 
 class Guards:
-    """The guards of a system during one step; false where there are none."""
+    """Guards of a system during one step; false if there are none."""
 
     def __init__(self, at: Standing, decisions: Decisions | Switches, memory: Memory):
         self.at, self.decisions, self.all = at, decisions, at.system.guards
         self.side = np.array(memory.get("side", ()))
-        """On which side of zero each is [-], shape (guards,): 1 above, -1 below, 0 not known yet."""
+        """Side of zero of each guard [-], shape (guards,): 1 above, -1 below, 0 not known yet."""
         self.risen = np.array(memory.get("risen", ())) > 0.0
-        """Whether each has been there, and not only at zero [-], shape (guards,), bool."""
+        """Whether a guard has been on its side, and not only at zero [-], shape (guards,), bool."""
         self.accumulation = Accumulation(memory.get("fired", np.zeros((0, KEPT))), at.options.zeno)
         if self.side.size != len(self.all):
             raise ModelError(f"the start has {self.side.size} guards; here there are {len(self.all)}")
         self.slack = np.zeros(len(self.all))
-        """What counts as zero where guards have just passed it [any], shape (guards,)."""
+        """Values that count as zero for guards that have just crossed it [any], shape (guards,)."""
         self.recent: list[float] = []
         self._begin()
 
@@ -55,38 +57,38 @@ class Guards:
 
     @property
     def memory(self) -> Memory:
-        """What the next step needs to know."""
-        found = {"side": self.side, "risen": self.risen.astype(float), "fired": self.accumulation.hits}
-        return found if self.all else {}
+        """Entries of guards in the memory for the next step."""
+        entries = {"side": self.side, "risen": self.risen.astype(float), "fired": self.accumulation.hits}
+        return entries if self.all else {}
 
     def values(self, t: float, state: Array) -> Array:
-        """Of all guards, positive until they pass zero [any], shape (guards,)."""
+        """Return the values of all guards, positive until they cross zero [any], shape (guards,)."""
         nq, nv = self.at.q.size, self.at.v.size
         return self.side * self._raw(t, state[:nq], state[nq : nq + nv])
 
     def value(self, k: int, t: float, state: Array) -> float:
-        """That of one guard."""
+        """Return the value of guard k, positive until it crosses zero."""
         nq, nv = self.at.q.size, self.at.v.size
-        found = self.all[k].value(t, state[:nq], state[nq : nq + nv], self.at.z)
-        return float(self.side[k]) * found
+        value = self.all[k].value(t, state[:nq], state[nq : nq + nv], self.at.z)
+        return float(self.side[k]) * value
 
     @property
     def floors(self) -> Array:
-        """How far below zero each is still zero [any], shape (guards,)."""
+        """Magnitude of negative values that still count as zero [any], shape (guards,)."""
         at = self.at
         size = max(1.0, float(np.abs(at.q).max(initial=0.0)), float(np.abs(at.v).max(initial=0.0)))
         return np.maximum(self.slack, ROUNDING * size)
 
     def passed(self, which: IntArray, suddenly: BoolArray) -> None:
-        """What follows where guards pass zero; suddenly: those that begin beyond it, which did not pass
-        unless they have been on this side before."""
+        """Handle guards that cross zero. suddenly: guards that start beyond zero, which fire only if they
+        have been on their side before."""
         g, passes = self._here(), ~suddenly | self.risen[which]
         self.slack[:] = 0.0
         self.slack[which] = SAME * np.abs(g[which])
         fire = []
         for k, passed in zip(which.tolist(), passes.tolist(), strict=True):
-            wanted = {"falling": 1.0, "rising": -1.0}.get(self.all[k].direction, self.side[k])
-            if passed and self.side[k] == wanted:
+            firing_side = {"falling": 1.0, "rising": -1.0}.get(self.all[k].direction, self.side[k])
+            if passed and self.side[k] == firing_side:
                 fire.append(k)
             else:
                 self.side[k] *= -1.0
@@ -98,13 +100,13 @@ class Guards:
             self._settle()
 
     def overtaken(self) -> None:
-        """Fire what accumulating impacts, which time-stepping has carried over, took past zero."""
+        """Fire the guards that crossed zero during time-stepping over accumulating impacts."""
         below = np.flatnonzero(self.side * self._here() < -self.floors)
         if below.size:
             self.passed(below, np.zeros(below.size, bool))
 
     def _begin(self) -> None:
-        """Find out on which side guards are; one at zero is where it can fire from."""
+        """Determine the sides of guards at the start; a guard at zero is on the side from which it fires."""
         unknown = np.flatnonzero(self.side == 0.0)
         if not unknown.size:
             return
@@ -115,10 +117,11 @@ class Guards:
             self.risen[k] = abs(g[k]) > floors[k]
 
     def _fire(self, k: int) -> None:
+        """Apply the jump of guard k; fail if its jumps accumulate or repeat at one instant."""
         at, guard, t = self.at, self.all[k], self.at.t
         ahead = self.accumulation.hit(k, t)
         options, here = at.options, int((self.accumulation.hits[k] == t).sum())
-        self.recent = [one for one in self.recent if one >= t - options.zeno] + [t]
+        self.recent = [time for time in self.recent if time >= t - options.zeno] + [t]
         if ahead is not None or len(self.recent) >= options.crowd:
             end = t + (options.zeno if ahead is None else ahead)
             at.fail(
@@ -138,7 +141,7 @@ class Guards:
         at.events.append(Event(t, "guard", guard.name))
 
     def _settle(self) -> None:
-        """On which side guards are after jumps, and which contacts are closed."""
+        """Determine the sides of guards and the modes of contacts after jumps."""
         at, g, floors = self.at, self._here(), self.floors
         away = np.abs(g) > floors
         self.side = np.where(away, np.sign(g), self.side)
@@ -158,7 +161,9 @@ class Guards:
         self.decisions.begin()
 
     def _here(self) -> Array:
+        """Return the values of the guards' functions at the current state."""
         return self._raw(self.at.t, self.at.q, self.at.v)
 
     def _raw(self, t: float, q: Array, v: Array) -> Array:
+        """Return the values of the guards' functions."""
         return np.array([guard.value(t, q, v, self.at.z) for guard in self.all])

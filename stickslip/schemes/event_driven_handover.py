@@ -1,8 +1,8 @@
-"""Accumulating impacts handed to time-stepping, which carries them over without looking at each.
+"""Time-stepping over accumulating impacts, without locating each of them.
 
-Coupled interactions whose impacts accumulate are carried by Moreau-Jean, θ = 1/2, with small steps to the
-accumulation point. What is coupled to none of them goes on from event to event meanwhile; so their systems
-are ahead of the others, and wait, until those have caught up. Discrete parameters stay those of the step.
+Coupled interactions whose impacts accumulate are integrated by Moreau-Jean, θ = 1/2, with small steps to the
+accumulation point. All other systems continue from event to event. The systems in time-stepping are then
+ahead of the others, and wait until those reach the same time. Discrete parameters stay those of the step.
 """
 
 import math
@@ -20,21 +20,22 @@ from stickslip.state import State
 from stickslip.systems.system import Bound, NonsmoothSystem
 
 WHOLE = 1e-6
-"""Share of a small step that is no step of its own."""
+"""Remainder, relative to a small step, that is not made as a step of its own [-]."""
 
 
 class Steady(NonsmoothSystem):
-    """Systems whose discrete parameters are those of the step around their own."""
+    """Systems whose discrete parameters do not change in the small steps."""
 
     def update(self, t: float, q: Array, v: Array, z: Array) -> Array:
         return z
 
     def _watch(self, whole: NonsmoothSystem, renumbered: Mapping[int, int]) -> None:
-        """Guards are looked at where time-stepping ends."""
+        """Ignore guards; they are evaluated at the end of time-stepping."""
 
 
 def send(at: Standing, group: list[Bound], until: float, speed: float) -> None:
-    """Hand coupled interactions over until `until` [s]; `speed` is that of what accumulates [m/s]."""
+    """Start time-stepping of coupled interactions until `until` [s]; speed: that of the accumulating impacts
+    [m/s]."""
     steps = at.options.small_steps
     for one in group:
         at.until[one.blocks] = until
@@ -43,27 +44,27 @@ def send(at: Standing, group: list[Bound], until: float, speed: float) -> None:
 
 
 def carry(at: Standing, group: list[Bound], end: float) -> None:
-    """Carry what was handed over to the accumulation point, or to the end of the step before it."""
+    """Integrate interactions in time-stepping to the accumulation point, or to an earlier end of the step."""
     block = group[0].blocks.start
     until, pace = min(float(at.until[block]), end), float(at.pace[block])
     span, start = until - at.t, at.t
     if span <= 0.0:
         return
     numbers = tuple(sorted({i for one in group for i in one.systems}))
-    mine, scheme = at.prepared.part(part, MoreauJean(), numbers, Steady), MoreauJean()
+    own, scheme = at.prepared.part(part, MoreauJean(), numbers, Steady), MoreauJean()
     steps = max(1, math.ceil(span / pace - WHOLE))
     h = span / steps
-    state = frozen_state(start, at.q[mine.q], at.v[mine.v], at.z[mine.z])
-    memory = scheme.begin(mine.system, state, h)
+    state = frozen_state(start, at.q[own.q], at.v[own.v], at.z[own.z])
+    memory = scheme.begin(own.system, state, h)
     for k in range(1, steps + 1):
-        step = scheme.step(mine.system, state, memory, h, at.solver)
+        step = scheme.step(own.system, state, memory, h, at.solver)
         at.keep("time-stepping", step.solves)
         if step.reason:
             at.reason = at.reason or step.reason
-        at.impulse[mine.components] += step.r
-        at.work += work_of(mine.system.system, state, step.state, h, step.r)
+        at.impulse[own.components] += step.r
+        at.work += work_of(own.system.system, state, step.state, h, step.r)
         t = until if k == steps else start + k * h
         state, memory = State(t, step.state.q, step.state.v, step.state.z), step.memory
     at.q, at.v = np.array(at.q), np.array(at.v)
-    at.q[mine.q], at.v[mine.v] = state.q, state.v
-    at.wait(group, mine.q, mine.v, until)
+    at.q[own.q], at.v[own.v] = state.q, state.v
+    at.wait(group, own.q, own.v, until)

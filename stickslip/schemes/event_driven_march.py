@@ -2,8 +2,7 @@
 
 Between events the contact modes do not change and the motion is smooth. `march` computes samples until one
 may contain an event, and leaves that one to `step`. The kernels repeat SciPy's DOP853 with its coefficients,
-because SciPy calls Python for every stage: the compiled samples are 6 to 26 times faster
-(docs/benchmarks.md).
+because SciPy calls Python for every stage: compiled samples are 6 to 26 times faster (docs/benchmarks.md).
 """
 
 from functools import cache
@@ -33,25 +32,29 @@ KINDS = {
     "upper": smooth.MOST, "speed": smooth.SLIDING, "near": smooth.NEAR, "far": smooth.FAR,
     "paradox": smooth.LOST,
 }  # fmt: skip
+"""Codes of the kernels for the kinds of watched quantities."""
 
 
 def march(
     scheme: "EventDriven", prepared: PreparedSystem, state: State, memory: Memory, h: float, clock: Array,
     tolerance: float, interrupts: Interrupts,
 ) -> March | None:  # fmt: skip
-    """As `MarchingScheme.march` has it, of samples; none is made this way where an event may be."""
+    """Compute samples between the times of `clock`, as `MarchingScheme.march` specifies, up to the first that
+    may contain an event."""
+    # 1. Supported models: DOP853, no guards or edges, layout known to the kernels.
     system, steps = prepared.system, clock.size - 1
     if not JIT or scheme.method != "DOP853" or any(getattr(one, "z_update", None) for one in system.systems):
         return None
     if system.guards or system.edges is not None or "side" in memory:
         return None
-    # Bounds over a second are those of forces.
+    # Bounds of impulses over 1 s are bounds of forces.
     layout = interrupts.run(prepared.part, Layout.of, 1.0, False)
     if layout is None:
         return None
     flow = interrupts.run(_flow, scheme, prepared, state, memory)
-    if flow is None or flow.redundant:  # forces that are not unique are for Python to choose
+    if flow is None or flow.redundant:  # `step` selects forces that are not unique
         steps = 0
+    # 2. The compiled call.
     size = system.size
     samples = smooth_samples.Samples(
         *(np.empty((steps + 1, n)) for n in (state.q.size, state.v.size, size, 1)),
@@ -62,6 +65,7 @@ def march(
     done = 0
     if steps and flow is not None:
         done = _run(interrupts, scheme, system, layout, flow, state.z, clock, samples)
+    # 3. The samples as a march.
     ends = slice(1, done + 1)
     q, v, y = samples.q[ends], samples.v[ends], samples.y[:done]
     last = frozen_state(float(clock[done]), q[-1].copy(), v[-1].copy(), state.z.copy()) if done else state
@@ -83,7 +87,8 @@ def march(
 
 
 def _flow(scheme: "EventDriven", prepared: PreparedSystem, state: State, memory: Memory) -> Flow | None:
-    """The motion while the modes last; None where they are not decided, or time-stepping is under way."""
+    """Return the smooth motion with the current modes; None if modes are undecided or blocks are in
+    time-stepping."""
     if (memory["mode"] < 0.0).any() or (memory["until"] > -np.inf).any():
         return None
     at = Standing(scheme, prepared, state, memory, None)  # type: ignore[arg-type]
@@ -95,7 +100,7 @@ def _run(
     interrupts: Interrupts, scheme: "EventDriven", system: NonsmoothSystem, layout: Layout, flow: Flow,
     z: Array, clock: Array, samples: smooth_samples.Samples,
 ) -> int:  # fmt: skip
-    """How many samples were made."""
+    """Compute samples in the compiled call, and return their number."""
     stretch, work = _stretch(scheme, system, flow), layout.work(system)
     nq, nv, n, size = flow.nq, flow.nv, max(flow.components.size, 1), system.size
     wide = flow.end + bool(flow.rubbing)
@@ -123,13 +128,14 @@ def _run(
 
 @cache
 def _tableau() -> smooth_steps.Tableau:
+    """Return the coefficients of SciPy's DOP853."""
     of = DOP853
-    found = (of.A, of.B, of.C, of.E3, of.E5, of.D, of.A_EXTRA, of.C_EXTRA)
-    return smooth_steps.Tableau(*(np.ascontiguousarray(one) for one in found))
+    arrays = (of.A, of.B, of.C, of.E3, of.E5, of.D, of.A_EXTRA, of.C_EXTRA)
+    return smooth_steps.Tableau(*(np.ascontiguousarray(array) for array in arrays))
 
 
 def _stretch(scheme: "EventDriven", system: NonsmoothSystem, flow: Flow) -> smooth.Stretch:
-    """The flow as kernels take it."""
+    """Return the arrays of a flow for the kernels."""
     number = {one.name: i for i, one in enumerate(system.interactions)}
     place, direction = flow.place, flow.modes.direction
     slaves = [
@@ -154,17 +160,19 @@ def _stretch(scheme: "EventDriven", system: NonsmoothSystem, flow: Flow) -> smoo
     resting = [k for p in closed for k in flow.modes.resting(p)]
     names = flow.motion.coarse
     return smooth.Stretch(
-        _whole([number[one.name] for one in flow.involved]), flow.held, flow.known, _table(slaves),
+        _integers([number[one.name] for one in flow.involved]), flow.held, flow.known, _table(slaves),
         np.array([g.mu for _, _, g in flow.sliding]), direction, _table(watched), np.array(bounds),
-        _whole([number[one.name] for one in flow.rubbing]), _whole([int(place[k]) for k in gaps + resting]),
-        len(gaps), np.array([one.name in names for one in system.interactions], bool), flow.slow,
+        _integers([number[one.name] for one in flow.rubbing]), _integers([int(place[k]) for k in gaps +
+        resting]), len(gaps), np.array([one.name in names for one in system.interactions], bool), flow.slow,
         flow.motion.difference,
     )  # fmt: skip
 
 
-def _whole(values: list[int]) -> IntArray:
+def _integers(values: list[int]) -> IntArray:
+    """Return integers as an array."""
     return np.array(values, np.int64)
 
 
 def _table(rows: list[list[int]]) -> IntArray:
+    """Return rows of five integers as an array, shape (rows, 5)."""
     return np.array(rows, np.int64).reshape(-1, 5)

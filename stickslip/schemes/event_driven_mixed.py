@@ -1,10 +1,10 @@
-"""Laws of first-order systems whose outputs have relative degrees 0 and 1 together, at a switch.
+"""Mode selection at a switch, for first-order systems whose outputs have relative degrees 0 and 1 together.
 
     M ẋ = f(t, x) + B lam,  y = C x + D lam,  -y in the normal cone of [lower, upper] at lam,  D singular
 
-A diode before a capacitor is one: its current follows from the rate of its voltage, while other voltages of
-the same network follow from outputs. Of the components that stand at a corner of the law, every choice of
-modes is tried, and one is taken whose motion keeps the law from now on (mode selection: van der Schaft &
+An example is a diode before a capacitor: its current follows from the rate of its voltage, while other
+currents of the network follow from outputs. All choices of modes of the components at corners of their law
+are tried, and one is selected whose motion satisfies the law from this instant on (van der Schaft &
 Schumacher 1998, Complementarity modeling of hybrid systems, section IV).
 """
 
@@ -20,30 +20,35 @@ from stickslip.schemes.event_driven_network import ABOVE, BELOW, HELD, Network
 from stickslip.state import BoolArray
 
 ACCEPTED = 1e-8
-"""Largest residual of modes that are taken [-]; above the tolerance of the run it is told."""
+"""Largest residual of selected modes [-] (heuristic); residuals above the tolerance of the run are
+reported."""
 MOST = 4096
-"""Choices of modes that are tried at one switch: 12 diodes at their corners at once."""
+"""Largest number of choices of modes at one switch: 12 diodes at their corners at once."""
 LOOKS = (1e-2, 1e-3, 1e-4, 1e-5)
-"""How far choices are looked ahead, over the step of the integrator; the first at which one lasts says which.
-Further looks tell choices apart, shorter ones come before the next switch."""
+"""Durations over which the law is tested, relative to the integrator's step [-] (heuristic). Long durations
+discriminate better between choices, short ones end before the next switch."""
 CORNER = 1e-7
-"""Share of the largest output or multiplier within which a component stands at a corner of its law."""
+"""Distance from a corner of the law, relative to the largest output or multiplier, that counts as zero [-]
+(heuristic)."""
 
 
 class Choice:
-    """Modes of coupled components with both degrees, at one instant."""
+    """Selection of the modes of coupled components with both degrees, at one instant."""
 
     def __init__(self, network: Network, t: float, x: Array, own: IntArray):
         self.network, self.t, self.x, self.own = network, t, x, own
         self.tried = 0
-        """Choices that were looked at [-]."""
+        """Number of choices tried [-]."""
 
     def find(
         self, before: Array, passed: BoolArray, lam: Array, step: float
     ) -> tuple[Array, Solution] | None:
-        """Modes of all components, those of `own` such that the law holds from now on, shape (size,), and the
-        law at this instant as a problem that is solved; None if there are none. `before` are modes until now,
-        nan where they are not known, `step` a time over which the state changes little [s]."""
+        """Return modes of all components, shape (size,), with which the law of `own` holds from now on, and
+        the solution of the law at this instant; None if there are none.
+
+        before: previous modes, nan if not known; passed: components that have just crossed a corner; step:
+        duration over which the state changes little [s].
+        """
         # 1. Components at corners of the law, and those that have just passed one, may change.
         known = not np.isnan(before[self.own]).any()
         arrived = self._multipliers(self.t, self.x, before, lam) if known else None
@@ -51,7 +56,7 @@ class Choice:
         corner = np.isnan(before) | passed | self._corners(before, lam)
         free = self.own[corner[self.own]]
         choices = list(self._choices(before, free))
-        # 2. The choice with the fewest changes that lasts as far as one can look.
+        # 2. The choice with the fewest changes that satisfies the law over the longest duration.
         for look in LOOKS:
             for mode in choices:
                 solution = self._lasts(mode, lam, look * step)
@@ -60,6 +65,7 @@ class Choice:
         return None
 
     def _corners(self, before: Array, lam: Array) -> BoolArray:
+        """Whether a component is at a corner of its law [-], shape (size,)."""
         network = self.network
         y = network.outputs(self.t, self.x, lam)
         near = CORNER * max(float(np.abs(lam[self.own]).max()), 1e-300)
@@ -67,23 +73,26 @@ class Choice:
         return np.asarray(bound & (np.abs(y) <= CORNER * max(1.0, float(np.abs(y[self.own]).max()))))
 
     def _choices(self, before: Array, free: IntArray) -> Iterator[Array]:
+        """Yield all modes in which only `free` components change, fewest changes first; nothing if there are
+        more than `MOST`."""
         kinds = [
             [HELD]
             + [ABOVE] * bool(np.isfinite(self.network.lower[k]))
             + [BELOW] * bool(np.isfinite(self.network.upper[k]))
             for k in free.tolist()
         ]
-        if np.prod([float(len(one)) for one in kinds]) > MOST:
+        if np.prod([float(len(kind)) for kind in kinds]) > MOST:
             return
-        found = [np.array(one) for one in itertools.product(*kinds)]
-        for one in sorted(found, key=lambda one: int((one != before[free]).sum())):
+        choices = [np.array(choice) for choice in itertools.product(*kinds)]
+        for choice in sorted(choices, key=lambda choice: int((choice != before[free]).sum())):
             mode = np.where(np.isnan(before), HELD, before)
-            mode[free] = one
+            mode[free] = choice
             yield mode
 
     def _lasts(self, mode: Array, lam: Array, look: float) -> Solution | None:
-        """The law of now as a problem that is solved, by the judge; None if it is not, or does not hold after
-        a little of the motion of these modes."""
+        """Return the solution of the law at this instant with these modes, with the judge's residuals; None
+        if it is not solved, or if the law is violated after `look` [s] of motion."""
+        # 1. The law at this instant.
         self.tried += 1
         now = self._multipliers(self.t, self.x, mode, lam)
         if now is None or not self._holds(self.t, self.x, mode, now, 1e-9):
@@ -95,7 +104,7 @@ class Choice:
         solution = Solution.of_box(problem, now[own], network.tolerance, "modes", self.tried)
         if not solution.residuals.solved(ACCEPTED):
             return None
-        # A step of the classical method of order four: the decision may be of second order in `look`.
+        # 2. One step of the classical Runge-Kutta method; the violation may be of second order in `look`.
         slopes, x = [network.rates(self.t, self.x, now)], self.x
         for share in (0.5, 0.5, 1.0):
             x = self.x + share * look * slopes[-1]
@@ -110,11 +119,12 @@ class Choice:
         return solution if lasts else None
 
     def _multipliers(self, t: float, x: Array, mode: Array, guess: Array) -> Array | None:
-        found = self.network.multipliers(t, x, mode, guess)
-        return found if np.isfinite(found[self.own]).all() else None
+        """Return the multipliers of modes; None if they do not exist."""
+        lam = self.network.multipliers(t, x, mode, guess)
+        return lam if np.isfinite(lam[self.own]).all() else None
 
     def _holds(self, t: float, x: Array, mode: Array, lam: Array, tolerance: float) -> bool:
-        """Signs of outputs and bounds of multipliers, within `tolerance` of the largest number."""
+        """Whether outputs have the signs of their modes and multipliers are within bounds, to `tolerance`."""
         network, own = self.network, self.own
         y, low, high, of = network.outputs(t, x, lam)[own], network.lower[own], network.upper[own], lam[own]
         held = mode[own] == HELD

@@ -1,9 +1,9 @@
-"""A system as the event-driven scheme sees it at one instant: accelerations, outputs and rates.
+"""A system at one instant of the event-driven scheme: accelerations, outputs and their rates.
 
 M(q) v̇ = F(t, q, v) + H lam,  q̇ = T(q) v,  ÿ = H' v̇ + γ  with  γ = (d/dt H') v + (d/dt) ∂y/∂t along the motion
 
-Systems of first order, M ẋ = f(t, x), move beside. Functions of time that jump at edges are asked within the
-edges around, so that a stretch sees one side of each.
+First-order systems, M ẋ = f(t, x), are integrated together with mechanical ones. Functions of time that jump
+at edges are evaluated strictly between the adjacent edges, so that a smooth motion uses one side of each.
 """
 
 import math
@@ -22,7 +22,7 @@ from stickslip.systems.searches import FAR
 from stickslip.systems.system import Bound
 
 ROUNDING = 8.0 * float(np.finfo(float).eps)
-"""Share of a time by which functions of time are asked away from an edge."""
+"""Least distance from an edge at which functions of time are evaluated, relative to the time [-]."""
 
 
 @dataclass(frozen=True)
@@ -30,24 +30,25 @@ class Group:
     """Tangential components of a contact that stick or slide together."""
 
     components: slice
-    """Where they stand in the flat r, u and y."""
+    """Slice of the flat r, u and y."""
     mu: float
     """Friction coefficient [-, or m for rolling]."""
 
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """One block of one interaction: what waits for a gap, sticks or slides on its own."""
+    """One block of one interaction, with its own mode."""
 
     one: Bound
+    """The interaction."""
     number: int
     """Its number among the blocks of all interactions."""
     kind: int
     """Kind of its set, as in `ProductSet.kind`."""
     components: slice
-    """Where its components stand in the flat r, u and y; the normal one first."""
+    """Slice of the flat r, u and y; the normal component is the first."""
     groups: tuple[Group, ...]
-    """Its groups of tangential components, those without friction left out."""
+    """Groups of tangential components with friction."""
     lower: float
     """Least force of an interval [N]."""
     upper: float
@@ -55,23 +56,23 @@ class Piece:
 
     @property
     def unilateral(self) -> bool:
-        """Whether it waits for a gap."""
+        """Whether it has a gap."""
         return self.kind in (cones.NONNEGATIVE, cones.FRICTION)
 
     @property
     def normal(self) -> int:
-        """Its first component."""
+        """Index of the first component."""
         return int(self.components.start)
 
     @property
     def positions(self) -> range:
-        """Its components that have a position: all of a joint, else the first."""
+        """Components with a position: all of a joint, otherwise the first."""
         return range(self.normal, self.components.stop if self.kind == cones.FREE else self.normal + 1)
 
 
 def pieces(prepared: PreparedSystem) -> tuple[Piece, ...]:
-    """The blocks of all interactions, in order."""
-    found = []
+    """Return the blocks of all interactions, in order."""
+    blocks = []
     for one in prepared.system.interactions:
         K, start = one.law.K, one.components.start
         for i in range(len(K)):
@@ -84,8 +85,8 @@ def pieces(prepared: PreparedSystem) -> tuple[Piece, ...]:
                 at += size
             bounds = float(K.lower[i]), float(K.upper[i])
             number, kind = one.blocks.start + i, int(K.kind[i])
-            found.append(Piece(one, number, kind, slice(first, last), tuple(groups), *bounds))
-    return tuple(found)
+            blocks.append(Piece(one, number, kind, slice(first, last), tuple(groups), *bounds))
+    return tuple(blocks)
 
 
 class Motion:
@@ -104,12 +105,13 @@ class Motion:
             for one in system.interactions
             if identical and any(q.difference_of is not None for q in one.mechanical.quantities)
         }
-        """Interactions whose Jacobians are differences already."""
+        """Interactions whose Jacobians are difference quotients."""
         self._inverse: Array | None = None
         self._low, self._high = -math.inf, math.inf
 
     def enter(self, t: float) -> float:
-        """Take the side of the edges around t that comes after it; when the next one is [s]."""
+        """Evaluate functions of time between the edges around t, after t; return the time of the next edge
+        [s]."""
         edges = self.system.edges
         if edges is None:
             return math.inf
@@ -119,11 +121,11 @@ class Motion:
         return following
 
     def within(self, t: float) -> float:
-        """The time at which functions of time are asked for t [s]: between the edges around."""
+        """Return the time at which functions of time are evaluated for t [s], between the adjacent edges."""
         return min(max(t, self._low), self._high)
 
     def inverse(self, t: float, q: Array) -> Array:
-        """M(q)⁻¹ of all systems [1/kg], shape (nv, nv)."""
+        """Return M(q)⁻¹ of all systems [1/kg], shape (nv, nv)."""
         if self._inverse is not None:
             return self._inverse
         out = np.zeros((self.nv, self.nv))
@@ -138,7 +140,7 @@ class Motion:
         return out
 
     def free(self, t: float, q: Array, v: Array) -> Array:
-        """M⁻¹ F: the acceleration without contact forces [m/s²], shape (nv,)."""
+        """Return M⁻¹ F, the acceleration without contact forces [m/s²], shape (nv,)."""
         z, bodies, t = self.z, self.system.mechanical, self.within(t)
         if len(bodies) == 1 and not self.system.flows:
             F = bodies[0][0].force(t, q, v, z)
@@ -152,7 +154,7 @@ class Motion:
         return a
 
     def rate(self, q: Array, v: Array) -> Array:
-        """q̇ = T(q) v [m/s], shape (nq,); zero of systems of first order, which `flow` moves."""
+        """Return q̇ = T(q) v [m/s], shape (nq,); zero for first-order systems, whose rates `flow` writes."""
         if self.plain:
             return v
         out = np.zeros(self.nq)
@@ -162,28 +164,29 @@ class Motion:
         return out
 
     def flow(self, t: float, q: Array, out: Array) -> None:
-        """Write ẋ = M⁻¹ f of the systems of first order into q̇ [any], shape (nq,)."""
+        """Write ẋ = M⁻¹ f of the first-order systems into q̇ [any], shape (nq,)."""
         self._flow(t, q, np.zeros(self.nq), out)
 
     def velocities(self, t: float, x: Array, inputs: Array) -> Array:
-        """ẋ with M ẋ = f + inputs, where all systems are of first order [any], shape (nx,)."""
+        """Return ẋ with M ẋ = f + inputs, if all systems are of first order [any], shape (nx,)."""
         out = np.empty(x.size)
         self._flow(t, x, inputs, out)
         return out
 
     def mobility(self, t: float, x: Array) -> Array:
-        """M⁻¹ of systems of first order [any], shape (nx, nx)."""
+        """Return M⁻¹ of first-order systems [any], shape (nx, nx)."""
         out, t = np.zeros((x.size, x.size)), self.within(t)
         for body, p in self.system.flows:
             out[p.q, p.q] = np.linalg.inv(body.mass(t, x[p.q], self.z[p.z]))
         return out
 
     def _flow(self, t: float, q: Array, inputs: Array, out: Array) -> None:
+        """Write ẋ with M ẋ = f + inputs of the first-order systems to out; raise ModelError if not finite."""
         t = self.within(t)
         for body, p in self.system.flows:
             x, z = q[p.q], self.z[p.z]
             try:
-                if isinstance(body, FirstOrder):  # whose inputs may take ẋ
+                if isinstance(body, FirstOrder):  # its inputs may depend on ẋ
                     rate = body.velocity(t, x, z, inputs[p.q])
                 else:
                     rate = np.asarray(
@@ -196,7 +199,7 @@ class Motion:
             out[p.q] = rate
 
     def normalized(self, q: Array) -> Array:
-        """q back on its manifold [m, -], shape (nq,)."""
+        """Return q projected onto its manifold [m, -], shape (nq,)."""
         if self.plain:
             return q
         out = np.array(q)
@@ -205,41 +208,42 @@ class Motion:
         return out
 
     def y_of(self, one: Bound, t: float, q: Array) -> Array:
-        """Outputs of one interaction [m], shape (m,)."""
+        """Return the outputs of one interaction [m], shape (m,)."""
         return one.y(t, q, self.z)
 
     def gap_of(self, one: Bound, t: float, q: Array) -> Array:
-        """The same as an open contact has them: `FAR`, where its features end before they meet."""
+        """Return the outputs of one interaction as open contacts [m], shape (m,): at least `FAR` if its
+        features do not meet."""
         y = self.y_of(one, t, q)
         return y if one.applies(t, q) else np.maximum(y, FAR)
 
     def gaps(self, t: float, q: Array) -> Array:
-        """Outputs of all interactions as open contacts have them [m], shape (size,)."""
+        """Return the outputs of all interactions as open contacts [m], shape (size,)."""
         out = np.zeros(self.system.size)
         for one in self.system.interactions:
             out[one.components] = self.gap_of(one, t, q)
         return out
 
     def u_of(self, one: Bound, t: float, q: Array, v: Array) -> Array:
-        """Rates of its outputs [m/s], shape (m,)."""
+        """Return the rates of the outputs of one interaction [m/s], shape (m,)."""
         return one.rate(t, q, v, self.z)
 
     def y(self, t: float, q: Array) -> Array:
-        """Outputs of all interactions [m], shape (size,)."""
+        """Return the outputs of all interactions [m], shape (size,)."""
         out = np.zeros(self.system.size)
         for one in self.system.interactions:
             out[one.components] = self.y_of(one, t, q)
         return out
 
     def u(self, t: float, q: Array, v: Array) -> Array:
-        """Rates of all outputs [m/s], shape (size,)."""
+        """Return the rates of all outputs [m/s], shape (size,)."""
         out = np.zeros(self.system.size)
         for one in self.system.interactions:
             out[one.components] = self.u_of(one, t, q, v)
         return out
 
     def rows(self, interactions: list[Bound], t: float, q: Array) -> Array:
-        """Rows of the outputs of some interactions, one after the other [-], shape (sum of m, nv)."""
+        """Return the rows of the outputs of some interactions, in order [-], shape (sum of m, nv)."""
         out = np.zeros((sum(one.law.size for one in interactions), self.nv))
         at = 0
         for one in interactions:
@@ -249,10 +253,11 @@ class Motion:
         return out
 
     def bend(self, one: Bound, t: float, q: Array, v: Array) -> Array | None:
-        """γ, the part of ÿ that no acceleration makes [m/s²], shape (m,); None where it is zero.
+        """Return γ, the part of ÿ that does not depend on v̇ [m/s²], shape (m,); None if it is zero.
 
-        By differences of the rates along (t + s, q + s q̇) at fixed v, of fourth order in s; by second
-        differences of y where the rates are differences themselves, since theirs would be mostly rounding.
+        It is computed by differences of the rates along (t + s, q + s q̇) at fixed v, of fourth order in s. If
+        the rates are difference quotients themselves, second differences of y are used, which have smaller
+        rounding errors.
         """
         output = one.mechanical
         lam, z = one.zero, self.z[one.z]

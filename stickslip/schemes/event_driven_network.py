@@ -1,9 +1,9 @@
-"""Systems of first order and their interactions at one instant, for the event-driven scheme.
+"""First-order systems and their interactions at one instant, for the event-driven scheme.
 
     M ẋ = f(t, x) + Σ g(t, x, lam),  y = h(t, x, lam)
 
-Of components that hold y = 0, lam follows from y = 0 (relative degree 0), from ẏ = 0 where h does not depend
-on lam (degree 1), or from both where some combinations of outputs depend on lam and others do not.
+For components with y = 0, lam follows from y = 0 (relative degree 0), from ẏ = 0 if h does not depend on lam
+(degree 1), or from both if some combinations of outputs depend on lam and others do not.
 """
 
 import math
@@ -17,40 +17,41 @@ from stickslip.schemes.problems import coupled
 HELD, ABOVE, BELOW = 0.0, 1.0, -1.0
 """Modes of a component: y = 0, y > 0 and lam = lower, y < 0 and lam = upper."""
 SINGULAR = 1e-13
-"""Ratio of singular values below which multipliers do not follow from what they hold."""
+"""Ratio of singular values below which the equations of multipliers count as singular [-]."""
 UNSOLVED = 1e-9
-"""What multipliers may leave of the equations that they hold, over the largest of them or of the state."""
+"""Largest residual of the equations of multipliers, relative to the largest multiplier or state [-]
+(heuristic)."""
 NEWTON = 30
-"""Most iterations where h or g is not affine in lam."""
+"""Largest number of Newton iterations if h or g is not affine in lam."""
 SHIFT = 1e-6
-"""Time over which outputs are differenced by t [s], over max(1, |t|)."""
+"""Step of difference quotients of outputs by t [s], relative to max(1, |t|)."""
 
 
 def independent(D: Array, largest: float) -> tuple[Array, Array]:
-    """Combinations of the rows of D that depend on lam, and those that do not, as columns [-], shapes
-    (rows, rank) and (rows, rows - rank); `largest`: what D is small beside."""
+    """Return the combinations of the rows of D that depend on lam, and those that do not, as columns [-],
+    shapes (rows, rank) and (rows, rows - rank); largest: scale of the singular values of D."""
     U, sizes, _ = np.linalg.svd(D)
     rank = int((sizes > SINGULAR * max(largest, 1e-300)).sum())
     return U[:, :rank], U[:, rank:]
 
 
 class Network:
-    """The systems and their interactions at one instant: multipliers, outputs, rates."""
+    """Multipliers, outputs and rates of first-order systems and their interactions."""
 
     def __init__(self, at: Standing):
         self.at, self.system = at, at.system
         self.tolerance = float(getattr(at.solver, "tolerance", UNSOLVED))
-        """Of the problems of the run [-]."""
+        """Tolerance of the problems of the run [-]."""
         self.lower, self.upper = np.zeros(at.system.size), np.zeros(at.system.size)
         for one in at.system.interactions:
             K = one.law.K
             self.lower[one.components], self.upper[one.components] = K.lower, K.upper
         self.affine = all(one.flow.linear for one in at.system.interactions)
         self.degree = np.zeros(at.system.size, np.int64)
-        """Relative degree of each component [-], shape (size,): that of all that it is coupled with."""
+        """Relative degree of each component [-], shape (size,), the same for all coupled components."""
         self.mixed: list[IntArray] = []
-        """Components of coupled interactions in which some combinations of outputs depend on lam, and others
-        do not; their degree is 0."""
+        """Sets of coupled components in which some combinations of outputs depend on lam and others do not;
+        their degree is 0."""
         D = self.jacobians(at.t, at.q, at.lam)[1]
         for group in coupled(list(at.system.interactions)):
             own = np.concatenate([np.arange(one.components.start, one.components.stop) for one in group])
@@ -61,26 +62,26 @@ class Network:
             if linear and independent(inner, float(np.abs(inner).max()))[1].size:
                 self.mixed.append(own)
         self.both = np.zeros(at.system.size, bool)
-        """Which components are such, shape (size,), bool."""
+        """Whether a component is in one of `mixed` [-], shape (size,), bool."""
         for own in self.mixed:
             self.both[own] = True
 
     def outputs(self, t: float, x: Array, lam: Array) -> Array:
-        """y [any], shape (size,)."""
+        """Return y [any], shape (size,)."""
         t, out = self.at.motion.within(t), np.empty(lam.size)
         for one in self.system.interactions:
             out[one.components] = one.flow.h(t, x[one.q], lam[one.components], self.at.z[one.z])
         return out
 
     def rates(self, t: float, x: Array, lam: Array) -> Array:
-        """ẋ [any], shape (nx,)."""
+        """Return ẋ [any], shape (nx,)."""
         inputs, now = np.zeros(x.size), self.at.motion.within(t)
         for one in self.system.interactions:
             inputs[one.q] += one.flow.g(now, x[one.q], lam[one.components], self.at.z[one.z])
         return self.at.motion.velocities(t, x, inputs)
 
     def jacobians(self, t: float, x: Array, lam: Array) -> tuple[Array, Array, Array]:
-        """C, D and B of all interactions [any], shapes (size, nx), (size, size), (nx, size)."""
+        """Return C, D and B of all interactions [any], shapes (size, nx), (size, size), (nx, size)."""
         t, n, m = self.at.motion.within(t), x.size, lam.size
         C, D, B = np.zeros((m, n)), np.zeros((m, m)), np.zeros((n, m))
         for one in self.system.interactions:
@@ -90,7 +91,7 @@ class Network:
         return C, D, B
 
     def output_rates(self, t: float, x: Array, lam: Array) -> Array:
-        """ẏ at fixed lam [any/s], shape (size,): C ẋ + ∂h/∂t."""
+        """Return ẏ = C ẋ + ∂h/∂t at fixed lam [any/s], shape (size,)."""
         C = self.jacobians(t, x, lam)[0]
         s, motion = SHIFT * max(1.0, abs(t)), self.at.motion
         low, high = motion.within(t - s), motion.within(t + s)
@@ -98,14 +99,14 @@ class Network:
         return C @ self.rates(t, x, lam) + by_time
 
     def responses(self, t: float, x: Array, lam: Array) -> tuple[Array, Array, Array]:
-        """D, ∂ẏ/∂lam at fixed lam̃ = C M⁻¹ B, and M⁻¹ B [any], shapes (size, size) twice, (nx, size)."""
+        """Return D, ∂ẏ/∂lam = C M⁻¹ B, and M⁻¹ B [any], shapes (size, size) twice, (nx, size)."""
         C, D, B = self.jacobians(t, x, lam)
         G = self.at.motion.mobility(t, x) @ B
         return D, C @ G, G
 
     def function(self, t: float, x: Array, lam: Array) -> tuple[Array, Array]:
-        """What lam makes zero where it holds, y or by its degree ẏ, and its derivative by lam [any], shapes
-        (size,), (size, size)."""
+        """Return the functions that lam makes zero in the mode y = 0, y or by its degree ẏ, and their
+        derivatives by lam [any], shapes (size,), (size, size)."""
         first = self.degree == 1
         if not first.any():
             return self.outputs(t, x, lam), self.jacobians(t, x, lam)[1]
@@ -114,7 +115,7 @@ class Network:
         return value, np.where(first[:, None], W, D)
 
     def multipliers(self, t: float, x: Array, mode: Array, guess: Array) -> Array:
-        """lam of the modes [any], shape (size,); nan where it does not follow from what it holds."""
+        """Return lam for the modes [any], shape (size,); nan if its equations are singular."""
         held = np.flatnonzero((mode == HELD) & ~self.both)
         lam = np.where(mode == HELD, guess, np.where(mode == ABOVE, self.lower, self.upper))
         for _ in range((1 if self.affine else NEWTON) if held.size else 0):
@@ -134,23 +135,23 @@ class Network:
         return lam
 
     def _change(self, t: float, x: Array, lam: Array, held: IntArray) -> Array:
-        """By how much lam of held components changes so that they stay at y = 0 [any], shape (held,); nan
-        where no lam does that. What y and ẏ leave open does not change.
+        """Return the least change of lam of held components for which they stay at y = 0 [any], shape
+        (held,); nan if there is none.
 
         1. y = 0 in the combinations of outputs that depend on lam; 2. ẏ = 0 in the others.
         """
         D, W, _ = self.responses(t, x, lam)
         own, largest = np.ix_(held, held), float(np.abs(D).max())
         zeroth, first = independent(D[own], largest)
-        # One unit for both kinds of rows, so that one ratio of singular values says what is open.
+        # One unit for both kinds of rows, so that one ratio of singular values decides the rank.
         unit = largest / max(float(np.abs(W).max()), 1e-300)
         y, rate = self.outputs(t, x, lam)[held], self.output_rates(t, x, lam)[held]
         value = np.concatenate([zeroth.T @ y, unit * (first.T @ rate)])
         A = np.vstack([zeroth.T @ D[own], unit * (first.T @ W[own])])
-        found = np.linalg.lstsq(A, -value, rcond=1e-10)[0]
+        change = np.linalg.lstsq(A, -value, rcond=1e-10)[0]
         size = max(
             1.0, float(np.abs(lam).max()), float(np.abs(x).max(initial=0.0)), float(np.abs(value).max())
         )
-        if float(np.abs(A @ found + value).max()) > UNSOLVED * size:
+        if float(np.abs(A @ change + value).max()) > UNSOLVED * size:
             return np.full(held.size, np.nan)
-        return found
+        return change

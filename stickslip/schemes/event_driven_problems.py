@@ -1,8 +1,8 @@
-"""The two problems at an event: velocities across an impact, accelerations of what stays closed.
+"""The two problems at an event: velocities after an impact, and accelerations of closed contacts.
 
 Impact:        u⁺ = W r + u⁻,  the law on u⁺ + e u⁻ (Newton), or in two phases (Poisson, `schemes/poisson.py`)
-Acceleration:  ÿ = W lam + J M⁻¹ F + γ,  the law on ÿ for contacts with gap and rate zero; what slides already
-               has r_T = -mu r_N d, which makes W unsymmetric
+Acceleration:  ÿ = W lam + J M⁻¹ F + γ,  the law on ÿ for contacts with zero gap and rate; sliding contacts
+               have r_T = -mu r_N d, which makes W unsymmetric
 """
 
 from collections.abc import Sequence
@@ -26,27 +26,28 @@ from stickslip.state import BoolArray
 from stickslip.systems.system import Bound
 
 LARGEST_P_TEST = 10
-"""Unknowns up to which every principal minor is looked at."""
+"""Largest number of unknowns for which every principal minor is tested; there are 2ⁿ."""
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What a problem at an event gave, for the components of one set of coupled interactions."""
+    """Result of a problem at an event, for the components of coupled interactions."""
 
     r: Array
     """Impulses [N s], or forces [N], of all interactions, shape (size,)."""
     rate: Array
-    """Velocities after [m/s], or accelerations [m/s²], of all interactions, shape (size,)."""
+    """Rates after the impact [m/s], or accelerations [m/s²], of all interactions, shape (size,)."""
     response: Array
-    """How much 1 N s, or 1 N, of a component moves it: the diagonal of W [1/kg], shape (size,)."""
+    """Diagonal of W [1/kg], shape (size,)."""
     solves: tuple[Solution, ...]
-    """The solved problems."""
+    """Solutions of the problems."""
     reason: str = ""
-    """Why the answer is not good, where it is not."""
+    """Reason of a failure; empty without one."""
 
 
 def pushed(motion: Motion, interactions: list[Bound], t: float, q: Array) -> tuple[Array, Array, IntArray]:
-    """Rows J of the interactions' components, M⁻¹ J', and the components' places in the flat r."""
+    """Return the rows J of the interactions' components, M⁻¹ J', and the indices of the components in the
+    flat r."""
     J = motion.rows(interactions, t, q)
     where = np.concatenate([np.arange(one.components.start, one.components.stop) for one in interactions])
     return J, motion.inverse(t, q) @ J.T, where
@@ -56,10 +57,11 @@ def impact(
     motion: Motion, interactions: list[Bound], touching: BoolArray, plastic: BoolArray,
     t: float, q: Array, v: Array, u: Array, solver: Solver,
 ) -> tuple[Array, Answer]:  # fmt: skip
-    """Velocities after an impact of all touching blocks of coupled interactions, and the problem's answer.
+    """Solve an impact of all touching blocks of coupled interactions: velocities after it, and the result.
 
-    `plastic` blocks are given restitution 0. Intervals bound forces, not impulses: they take no part.
+    Blocks in `plastic` have restitution 0. Intervals bound forces, not impulses, and are not included.
     """
+    # 1. The problem of the impact, or of Poisson's compression.
     size = motion.system.size
     blocks = [p for p in _of(motion, interactions) if touching[p.number] and p.kind != cones.INTERVAL]
     J, G, where = pushed(motion, interactions, t, q)
@@ -80,18 +82,19 @@ def impact(
     reason = _unsolved("impact", solves, interactions, t)
     given, split, kick = given_back(K, impulse, e)
     if (given != impulse).any():
-        # Expansion gives back at least e r_N^c, with Coulomb's law for all of what it gives.
+        # 2. Poisson's expansion: normal impulses of at least e r_N^c, with Coulomb's law for their total.
         after = u[index] + bias[index] + W @ given
         if split.size:
-            more, second, unsettled = expand(W, after, K, split, kick, solver)
+            extra, second, unsettled = expand(W, after, K, split, kick, solver)
         else:
             second = solver.solve(ContactProblem(W, after, K))  # type: ignore[arg-type]
-            more, unsettled = second.r, 0.0
+            extra, unsettled = second.r, 0.0
         solves.append(second)
-        impulse = given + more
+        impulse = given + extra
         reason = _unsolved("impact", solves, interactions, t)
         if unsettled and not reason:
             reason = f"at t = {t:.12g} s, friction of an expansion is {unsettled:.1e} from settled"
+    # 3. Velocities and rates after the impact.
     r, response = np.zeros(size), np.zeros(size)
     r[index], response[index] = impulse, np.diag(W)
     v_new = v + G[:, keep] @ impulse
@@ -103,7 +106,9 @@ def impact(
 def acceleration(
     motion: Motion, interactions: list[Bound], modes: Modes, t: float, q: Array, v: Array, solver: Solver
 ) -> Answer:
-    """Forces and accelerations of the closed blocks of coupled interactions, sliding groups given."""
+    """Solve for forces and accelerations of the closed blocks of coupled interactions, with given sliding
+    groups."""
+    # 1. Accelerations without unknown forces: F, γ, and intervals that slide.
     size, d = motion.system.size, modes.direction
     blocks = [p for p in _of(motion, interactions) if modes.closed[p.number]]
     J, G, where = pushed(motion, interactions, t, q)
@@ -125,6 +130,7 @@ def acceleration(
     r[where] = known
     lam = known
     if unknown:
+        # 2. The problem of the unknown forces; P has the friction of sliding groups.
         keep, K = _gathered(unknown, sticking, where)
         P = np.zeros((where.size, keep.size))
         P[keep, np.arange(keep.size)] = 1.0
@@ -144,13 +150,14 @@ def acceleration(
         reason = _unsolved("acceleration", solves, interactions, t)
         if slides and (why := _paradox(W, K, unknown, t)):
             reason = f"{why}; {reason}" if reason else why
+    # 3. Accelerations of all components.
     rate = np.zeros(size)
     rate[where] = J @ (motion.free(t, q, v) + G @ lam) + gamma
     return Answer(r, rate, response, tuple(solves), reason)
 
 
 def fall(motion: Motion, interactions: list[Bound], t: float, q: Array, v: Array) -> float:
-    """Largest acceleration of a gap of coupled interactions in free motion [m/s²]."""
+    """Return the largest acceleration of a gap of coupled interactions in free motion [m/s²]."""
     a, largest = motion.free(t, q, v), 0.0
     for one in interactions:
         normals = [p.normal - one.components.start for p in _of(motion, [one]) if p.unilateral]
@@ -162,15 +169,16 @@ def fall(motion: Motion, interactions: list[Bound], t: float, q: Array, v: Array
 
 
 def _of(motion: Motion, interactions: list[Bound]) -> list[Piece]:
+    """Return the blocks of these interactions."""
     return [motion.pieces[k] for one in interactions for k in range(one.blocks.start, one.blocks.stop)]
 
 
 def _gathered(
     blocks: Sequence[Piece], sticking: dict[int, list[int]], where: IntArray
 ) -> tuple[IntArray, ProductSet]:
-    """Components of the blocks that are unknown, as positions in `where`, and the set they live in.
+    """Return the unknown components of blocks, as positions in `where`, and their set.
 
-    `sticking`: the groups of a block that may stick; without an entry, all of them.
+    sticking: the groups of a block, by its number, that may stick; without an entry all of them.
     """
     place = {int(k): j for j, k in enumerate(where)}
     keep: list[int] = []
@@ -194,21 +202,23 @@ def _gathered(
     return np.array(keep, np.int64), reduce(add, sets)
 
 
-def _unsolved(what: str, solves: Sequence[Solution], interactions: Sequence[Bound], t: float) -> str:
+def _unsolved(label: str, solves: Sequence[Solution], interactions: Sequence[Bound], t: float) -> str:
+    """Return why a problem was not solved; empty if all were."""
     for solution in solves:
         if not solution.ok:
             names = ", ".join(repr(one.name) for one in interactions)
             return (
-                f"at t = {t:.12g} s, the {what} problem of {names} was not solved:"
+                f"at t = {t:.12g} s, the {label} problem of {names} was not solved:"
                 f" {solution.reason or solution.status.value}"
             )
     return ""
 
 
 def _paradox(W: Array, K: ProductSet, blocks: Sequence[Piece], t: float) -> str:
-    """Why the forces of sliding contacts need not exist or be unique: W is no P-matrix (Painlevé 1895).
+    """Return why forces of sliding contacts may not exist or not be unique, because W is not a P-matrix
+    (Painlevé 1895); empty if it is.
 
-    Joints are in every minor, since their forces have no sign; a minor of zero is a redundant constraint.
+    Joints are part of every minor, because their forces have no sign; a zero minor is a redundant constraint.
     """
     joint = K.bilateral
     always, others = np.flatnonzero(joint).tolist(), np.flatnonzero(~joint).tolist()

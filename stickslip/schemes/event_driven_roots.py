@@ -1,8 +1,8 @@
-"""The first instant at which a watched quantity falls below zero within a step of an integrator.
+"""Root finding for events: the first instant at which a watched quantity falls below zero.
 
-The quantities are looked at where the integrator's dense output is cut into equal parts. One that begins at
-zero (a gap just after an impact, a sliding speed just after the slip) counts from where it has been
-positive; a dip between two looks is found through the minimum that its slopes or its neighbours announce.
+The quantities are evaluated at equal parts of the integrator's dense output. A quantity that starts at zero
+(a gap just after an impact, a sliding velocity just after the start of slip) is watched once it has been
+positive. A minimum between two evaluations is detected by its slopes or by neighbouring values.
 """
 
 from collections.abc import Callable
@@ -16,29 +16,30 @@ from stickslip.problem.checks import Array, IntArray
 from stickslip.state import BoolArray
 
 HALVINGS = 40
-"""How often an interval is halved towards its start in search of a positive value."""
+"""Largest number of bisections towards the start of an interval in search of a positive value."""
 RESOLUTION = 4.0 * float(np.finfo(float).eps)
+"""Relative tolerance of root finding [-]: four times the machine precision."""
 
 
 @dataclass(frozen=True, eq=False)
 class Crossing:
-    """What crossed first."""
+    """The first crossing of zero."""
 
     t: float
-    """When [s]."""
+    """Time of the crossing [s]."""
     which: IntArray
-    """Numbers of the watched quantities, those that cross at the same time together [-], shape (k,)."""
+    """Numbers of the watched quantities that cross at this time [-], shape (k,)."""
     suddenly: BoolArray
-    """Which of them were below zero from the beginning, without a crossing [-], shape (k,), bool."""
+    """Whether each of them was below zero from the start, without a crossing [-], shape (k,), bool."""
 
     @property
     def sudden(self) -> bool:
-        """Whether all were."""
+        """Whether all of them were below zero from the start."""
         return bool(self.suddenly.all())
 
 
 class Lookout:
-    """Watches quantities over one stretch, integrator step after integrator step."""
+    """Search for crossings of watched quantities during one smooth motion, step by step of the integrator."""
 
     def __init__(self, t: float, g: Array, slope: Array, floor: Array, together: float):
         self.floor, self.together = floor, together
@@ -46,10 +47,10 @@ class Lookout:
         self.slope, self.fastest = slope, np.abs(slope)
         self.before: tuple[float, Array] | None = None
         self.risen = g > floor
-        """Whether each quantity has been positive yet [-], shape (n,), bool."""
+        """Whether each quantity has been positive [-], shape (n,), bool."""
 
     def start(self) -> Crossing | None:
-        """What is below zero already."""
+        """Return the quantities that are below zero at the start; None if there are none."""
         below = np.flatnonzero(self.g < -self.floor)
         return Crossing(self.t, below, np.ones(below.size, bool)) if below.size else None
 
@@ -57,10 +58,10 @@ class Lookout:
         self, t_end: float, parts: int, few: int, watch: Callable[[float], Array],
         slopes: Callable[[float], Array], watch_one: Callable[[int, float], float] | None = None,
     ) -> Crossing | None:  # fmt: skip
-        """The first crossing until t_end; `slopes` are derivatives of the first quantities, the gaps, and
-        `watch_one` gives one of the quantities, by its number, where that is cheaper.
+        """Return the first crossing until t_end, or None. slopes: returns the derivatives of the first
+        quantities, the gaps; watch_one: returns one quantity by its number, if that is cheaper.
 
-        It is looked for in so many parts, in few where every gap is out of reach at twice the speed seen.
+        The search has `parts` intervals, or `few` if no gap can close at twice the largest speed so far.
         """
         if not self.g.size:
             self.t = t_end
@@ -75,15 +76,16 @@ class Lookout:
         for k in range(1, parts + 1):
             t = t_end if k == parts else t0 + (t_end - t0) * k / parts
             g, slope = last if k == parts else (watch(t), slopes(t))
-            found = self._between(t, g, slope, slopes)
-            if found is not None:
-                return found
+            crossing = self._between(t, g, slope, slopes)
+            if crossing is not None:
+                return crossing
             self.before = self.t, self.g
             self.risen |= g > 0.0
             self.t, self.g, self.slope = t, g, slope
         return None
 
     def _between(self, t: float, g: Array, slope: Array, slopes: Callable[[float], Array]) -> Crossing | None:
+        """Return the first crossing between the last evaluation and t, or None."""
         roots: dict[int, tuple[float, bool]] = {}
         for i in np.flatnonzero(g < -self.floor).tolist():
             roots[i] = self._root(i, t)
@@ -98,7 +100,8 @@ class Lookout:
         return Crossing(first, np.array(same), np.array([roots[i][1] for i in same]))
 
     def _root(self, i: int, t: float) -> tuple[float, bool]:
-        """Where quantity i, below zero at t, crossed; or where it was last looked at, having never risen."""
+        """Return the crossing of quantity i, which is below zero at t, and False; for a quantity that has
+        never been positive the time of its last evaluation, and True."""
         if self.risen[i]:
             return _zero(partial(self.one, i), self.t, t) if self.g[i] > 0.0 else self.t, False
         a, b = self.t, t
@@ -112,12 +115,13 @@ class Lookout:
         return a, True
 
     def _dips(self, t: float, g: Array, slope: Array) -> IntArray:
-        """Which quantities, positive at the last looks, have a minimum between them that may be negative."""
+        """Return the quantities that are positive at the last evaluations and may have a negative minimum
+        between them."""
         n = slope.shape[0]
         dips: BoolArray = np.zeros(g.shape[0], bool)
         above = (g >= -self.floor) & (self.g > self.floor)
         dips[:n] = above[:n] & (self.slope < 0.0) & (slope > 0.0)
-        # The tangents at the ends bound a convex dip from below.
+        # The tangents at both ends bound a convex function from below.
         dt = t - self.t
         reach = np.minimum(self.g[:n] + self.slope * dt, g[:n] - slope * dt)
         dips[:n] &= reach < 0.0
@@ -131,7 +135,8 @@ class Lookout:
         return np.flatnonzero(dips)
 
     def _dip(self, i: int, t: float, slopes: Callable[[float], Array]) -> float | None:
-        """Where quantity i crosses on its way to a negative minimum."""
+        """Return the crossing of quantity i before a negative minimum; None if the minimum is not
+        negative."""
         if i < self.slope.shape[0]:
             start = self.t
             lowest = _zero(lambda s: -float(slopes(s)[i]), self.t, t)
@@ -145,7 +150,7 @@ class Lookout:
 
 
 def _zero(g: Callable[[float], float], a: float, b: float) -> float:
-    """Where g falls through zero between a and b."""
+    """Return the zero of g, which decreases between a and b."""
     if not g(a) > 0.0:
         return a
     if not g(b) < 0.0:

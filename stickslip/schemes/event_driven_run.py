@@ -1,4 +1,4 @@
-"""One step of the event-driven scheme at work: flow until something happens, decide what follows, go on."""
+"""Main loop of a step of the event-driven scheme: integrate to the next event, handle it, continue."""
 
 import math
 from typing import Any
@@ -18,30 +18,34 @@ from stickslip.state import ModelError
 from stickslip.systems.system import Bound
 
 SHORTEST = 10.0 * float(np.finfo(float).eps)
-"""Relative to the time, what is too short to be integrated."""
+"""Shortest duration that is integrated, relative to the time [-]: ten times the machine precision."""
 VANISHED = 1e-3
-"""A mass that has fallen to this part of what it was is why an integrator's steps have become too short."""
+"""Ratio of a mass to its former value below which it explains the failure of an integrator [-]
+(heuristic)."""
 
 
 class Run:
-    """Carries a step from event to event."""
+    """One step, from event to event."""
 
     def __init__(self, at: Standing, decisions: Decisions | Switches, guards: Guards):
         self.at, self.decisions, self.guards = at, decisions, guards
 
     def carry(self, end: float) -> None:
-        """Go to the end of the step, through all events on the way."""
+        """Integrate to the end of the step, through all events."""
+        # 1. Modes at the start, and blocks whose accumulation began in the previous step.
         edge = self.at.motion.enter(self.at.t)
         self.decisions.begin()
         for group in self.at.groups:
             if self.at.handed_over(group):
                 self._onward(group, end)
         while not self.at.stopped and self.at.t < end:
+            # 2. Smooth motion to the next event, edge, or end of time-stepping.
             at = self.at
             if at.t >= edge:
                 edge = at.motion.enter(at.t)
             flow = self.decisions.flow()
-            crossing = self._flow(flow, min([end, edge, *(one[0] for one in at.away)]))
+            crossing = self._flow(flow, min([end, edge, *(absence[0] for absence in at.away)]))
+            # 3. The event: modes, guards, accumulating impacts.
             if crossing is not None:
                 self._decide(flow, crossing)
                 for group, until, speed in self.decisions.leaving():
@@ -50,18 +54,21 @@ class Run:
             else:
                 for group in at.caught_up():
                     self._onward(group, end)
+        # 4. Projection of the drift.
         self.at.settle_drift()
 
     def _decide(self, flow: Flow | SwitchedFlow, crossing: Crossing) -> None:
-        """What follows a crossing: of contacts first, then of guards."""
-        own = crossing.which >= len(flow.watched)
-        if not own.all():
-            self.decisions.decide(flow, Crossing(crossing.t, crossing.which[~own], crossing.suddenly[~own]))
-        if own.any() and not self.at.stopped:
-            self.guards.passed(crossing.which[own] - len(flow.watched), crossing.suddenly[own])
+        """Handle a crossing: that of contacts first, then that of guards."""
+        of_guards = crossing.which >= len(flow.watched)
+        if not of_guards.all():
+            self.decisions.decide(
+                flow, Crossing(crossing.t, crossing.which[~of_guards], crossing.suddenly[~of_guards])
+            )
+        if of_guards.any() and not self.at.stopped:
+            self.guards.passed(crossing.which[of_guards] - len(flow.watched), crossing.suddenly[of_guards])
 
     def _onward(self, group: list[Bound], end: float) -> None:
-        """Time-stepping of what was handed to it, or what follows when it is over."""
+        """Continue the time-stepping of coupled interactions, or finish it at the accumulation point."""
         if self.at.until[group[0].blocks.start] > self.at.t:
             before = np.array(self.at.impulse)
             carry(self.at, group, end)
@@ -71,32 +78,34 @@ class Run:
             self.decisions.take_over(group)
 
     def _flow(self, flow: Flow | SwitchedFlow, end: float) -> Crossing | None:
-        """Integrate until the end or the first crossing."""
+        """Integrate to the end or to the first crossing, and return it; None at the end."""
+        # 1. Watched quantities at the start.
         options, t = self.at.options, self.at.t
         state = flow.begin(self.at.q, self.at.v)
         guards, count = self.guards, len(flow.watched)
 
         def values(t: float, state: Array) -> Array:
-            found = flow.values(t, state)
-            return np.concatenate([found, guards.values(t, state)]) if guards else found
+            watched = flow.values(t, state)
+            return np.concatenate([watched, guards.values(t, state)]) if guards else watched
 
         def value(i: int, t: float, state: Array) -> float:
             return flow.value(i, t, state) if i < count else guards.value(i - count, t, state)
 
         g, slope = values(t, state), flow.slopes(t, state)
         floors, gaps = self._floors(flow, state), slice(0, len(flow.open))
-        # What opened a little below zero is given the time to rise.
+        # Gaps that open from slightly below zero may rise first.
         rising = slope >= -options.velocity_tolerance
         floors[gaps] += np.where(rising, np.maximum(-1.001 * g[gaps], 0.0), 0.0)
         look = Lookout(t, g, slope, floors, options.together)
         look.risen[count:] |= guards.risen
-        guards.risen = look.risen[count:]  # which the lookout goes on to write to
+        guards.risen = look.risen[count:]  # a view, which the lookout updates
         crossing = look.start()
         if crossing is not None:
             return crossing
         if end - t <= SHORTEST * max(abs(t), abs(end)):
             self._arrive(flow, end, state)
             return None
+        # 2. Steps of the integrator, each searched for crossings.
         integrator = getattr(scipy.integrate, options.method)(
             flow, t, state, end, rtol=options.rtol, atol=options.atol, max_step=options.max_step,
             first_step=min(self.at.substep, options.max_step, end - t),
@@ -126,7 +135,7 @@ class Run:
                     return crossing
             if hasattr(integrator, "h_abs"):
                 proposed = float(integrator.h_abs)
-                # The last step is cut at the end, so what follows from it is too short.
+                # The last step is shortened to the end, and so is the length proposed after it.
                 self.at.substep = (
                     proposed if integrator.status == "running" else max(self.at.substep, proposed)
                 )
@@ -134,7 +143,7 @@ class Run:
         return None
 
     def _explain_masses(self, flow: Flow | SwitchedFlow, t: float, state: Array) -> None:
-        """A ModelError that names the system whose mass matrix is what the integrator cannot pass."""
+        """Raise ModelError for a system whose mass matrix becomes singular."""
         q = state[: flow.nq]
         for body, place in self.at.system.mechanical:
             M = body.mass(t, q[place.q], self.at.z[place.z])
@@ -145,6 +154,7 @@ class Run:
                 )
 
     def _arrive(self, flow: Flow | SwitchedFlow, t: float, state: Array) -> None:
+        """Move the step to t, with the state of the flow, its impulses and their work."""
         nq, nv = flow.nq, flow.nv
         self.at.t, self.at.q, self.at.v = (
             t,
@@ -158,7 +168,7 @@ class Run:
             self.at.lam[flow.components] = flow.forces(t, self.at.q, self.at.v)[1]
 
     def _floors(self, flow: Flow | SwitchedFlow, state: Array) -> Array:
-        """How far below zero each watched quantity is still zero."""
+        """Return the magnitudes of negative values that still count as zero, for each watched quantity."""
         options = self.at.options
         if isinstance(flow, SwitchedFlow):
             return np.concatenate([flow.floors(self.at.t, state, options.together), self.guards.floors])
@@ -173,8 +183,8 @@ class Run:
 
 
 class _Path:
-    """The states within an integrator step and, if eager, within the one before; otherwise interpolated
-    only if asked for."""
+    """Interpolated states of an integrator step and of the previous one. If eager, the interpolant is
+    computed at once, otherwise on first use."""
 
     def __init__(self, integrator: Any, previous: "_Path | None", *, eager: bool):
         self.integrator, self.start, self.end = integrator, float(integrator.t_old), float(integrator.t)

@@ -1,4 +1,4 @@
-"""Where a step of the event-driven scheme has got to: time, state, modes, and what was found on the way."""
+"""Current state of a step of the event-driven scheme: time, state, modes, and results so far."""
 
 from typing import Any
 
@@ -17,11 +17,11 @@ from stickslip.state import State
 from stickslip.systems.system import Bound
 
 STRICT = 1e-9
-"""Share of the velocities or accelerations at an event that counts as none."""
+"""Velocity or acceleration, relative to the largest at an event, that counts as zero [-] (heuristic)."""
 
 
 class Standing:
-    """Where a step has got to. `options` are those of the scheme."""
+    """Current state of a step. `options` are those of the scheme."""
 
     def __init__(self, options: Any, prepared: PreparedSystem, state: State, memory: Memory, solver: Solver):
         self.options, self.prepared, self.solver = options, prepared, solver
@@ -33,59 +33,61 @@ class Standing:
         self.modes = Modes.read(memory["mode"], memory["direction"])
         self.substep = float(memory["substep"][0])
         self.impulse = np.zeros(system.size)
-        """Of all interactions since the start of the step [N s], shape (size,)."""
+        """Impulses of all interactions since the start of the step [N s], shape (size,)."""
         self.lam = np.array(memory["lam"])
-        """Forces of all interactions, last known [N], shape (size,)."""
+        """Last known forces of all interactions [N], shape (size,)."""
         self.groups = coupled(list(system.interactions))
         self.events: list[Event] = []
         self.solves: dict[str, Solution] = {}
         self.reason, self.stopped = "", False
         self.impacts, self.projection, self.work = 0, 0.0, 0.0
         self.until, self.pace = np.array(memory["until"]), np.array(memory["pace"])
-        """End of the time-stepping that blocks were handed to [s], and its steps [s], shape (blocks,);
-        -inf where they were not."""
+        """End of the time-stepping of blocks [s], and length of its steps [s], shape (blocks,); -inf for
+        blocks that are not in time-stepping."""
         self.explained = np.array(memory["explained"])
-        """Speed that those steps may leave of what accumulates [m/s], shape (blocks,)."""
+        """Speed that these steps may leave of accumulating impacts [m/s], shape (blocks,)."""
         self.waiting = np.zeros(system.blocks, bool)
-        """Blocks that time-stepping has carried ahead, shape (blocks,), bool."""
+        """Whether time-stepping has taken a block ahead of the others [-], shape (blocks,), bool."""
         self.still_q, self.still_v = np.zeros(state.q.size, bool), np.zeros(state.v.size, bool)
-        """Which coordinates and velocities are theirs, shape (nq,) and (nv,), bool."""
+        """Whether coordinates and velocities belong to waiting blocks [-], shape (nq,) and (nv,), bool."""
         self.away: list[tuple[float, list[Bound], IntArray, IntArray]] = []
-        """When they are caught up with [s], their interactions, coordinates and velocities."""
+        """Coupled interactions that wait: until when [s], interactions, coordinates and velocities."""
 
     def take(self, z: Array) -> None:
-        """Go on with other discrete parameters [any], shape (nz,)."""
+        """Continue with other discrete parameters [any], shape (nz,)."""
         self.z = self.motion.z = z
 
     def wait(self, group: list[Bound], q: IntArray, v: IntArray, until: float) -> None:
-        """Coupled interactions have been carried ahead to `until`, and wait there."""
+        """Let coupled interactions, which are ahead of the others, wait until `until` [s]."""
         self.away.append((until, group, q, v))
         self._mark(group, q, v, True)
 
     def caught_up(self) -> list[list[Bound]]:
-        """Those that were carried ahead to here, and now go on with the others."""
-        here = [one for one in self.away if one[0] <= self.t]
-        self.away = [one for one in self.away if one[0] > self.t]
+        """Return the coupled interactions whose wait ends here; they continue with the others."""
+        here = [absence for absence in self.away if absence[0] <= self.t]
+        self.away = [absence for absence in self.away if absence[0] > self.t]
         for _, group, q, v in here:
             self._mark(group, q, v, False)
         return [group for _, group, _, _ in here]
 
     def _mark(self, group: list[Bound], q: IntArray, v: IntArray, value: bool) -> None:
+        """Set whether interactions, coordinates and velocities wait."""
         self.still_q[q] = self.still_v[v] = value
         for one in group:
             self.waiting[one.blocks] = value
 
     def handed_over(self, group: list[Bound]) -> bool:
-        """Whether time-stepping has coupled interactions in hand."""
+        """Whether coupled interactions are in time-stepping."""
         return bool(self.until[group[0].blocks.start] > -np.inf)
 
     def taken_back(self, group: list[Bound]) -> None:
-        """Time-stepping is over for coupled interactions."""
+        """End the time-stepping of coupled interactions."""
         for one in group:
             self.until[one.blocks] = self.pace[one.blocks] = -np.inf
             self.explained[one.blocks] = 0.0
 
     def open(self, piece: Piece) -> None:
+        """Open a contact."""
         self.modes.closed[piece.number] = False
         self.modes.direction[piece.components] = 0.0
         self.lam[piece.components] = 0.0
@@ -98,7 +100,8 @@ class Standing:
         response: Array | None = None,
         scale: float = 0.0,
     ) -> None:
-        """Close a contact; each group slides if it moves, sticks (until accelerations say more) if not."""
+        """Close a contact. Each group slides if it moves; otherwise it sticks, subject to the acceleration
+        problem."""
         self.modes.closed[piece.number] = True
         for group in piece.groups:
             where = group.components
@@ -110,13 +113,14 @@ class Standing:
             self.modes.direction[where] = 0.0 if still else u[where] / speed
 
     def rub(self, piece: Piece, u: Array) -> None:
-        """An interval slides if it moves, sticks (until accelerations say more) if not."""
+        """Set the mode of an interval: it slides if it moves; otherwise it sticks, subject to the
+        acceleration problem."""
         if piece.kind == cones.INTERVAL:
             moves = abs(u[piece.normal]) > self.options.velocity_tolerance
             self.modes.direction[piece.normal] = np.sign(u[piece.normal]) if moves else 0.0
 
     def settle_drift(self) -> None:
-        """Bring closed contacts and joints back to y = 0 and ẏ = 0 by the least change in the metric of M."""
+        """Project closed contacts and joints onto y = 0 and ẏ = 0, by the least change in the metric of M."""
         mine = [p for p in self.pieces if self.modes.closed[p.number] and not self.waiting[p.number]]
         involved = list({p.one.name: p.one for p in mine}.values())
         if not involved or self.stopped:
@@ -126,7 +130,8 @@ class Standing:
         self._stop(involved, rates, 1e-4 * self.options.velocity_tolerance)
 
     def level(self, pieces: list[Piece]) -> IntArray:
-        """Bring gaps and joints to y = 0 by the least change of q in the metric of M; their components."""
+        """Project gaps and joints onto y = 0, by the least change of q in the metric of M; return their
+        components."""
         mine = [p for p in pieces if p.kind != cones.INTERVAL]
         gaps = np.array([k for p in mine for k in p.positions], np.int64)
         involved, start = list({p.one.name: p.one for p in mine}.values()), self.q
@@ -142,14 +147,14 @@ class Standing:
         return gaps
 
     def hold(self, group: list[Bound], pieces: list[Piece]) -> Array:
-        """Stop the gaps of blocks of coupled interactions; all rates after."""
+        """Set the rates of gaps of blocks of coupled interactions to zero; return all rates after it."""
         self._stop(group, np.array([k for p in pieces for k in p.positions], np.int64), 0.0)
         return self.motion.u(self.t, self.q, self.v)
 
     def _stop(self, interactions: list[Bound], rates: IntArray, least: float) -> None:
-        """Bring rates of interactions to zero, if one is above `least` [m/s], by impulses of either sign.
+        """Set rates of interactions to zero by impulses of either sign, if one is above `least` [m/s].
 
-        They count as any impulse of a contact does: what is recorded is all that changed the momentum.
+        These impulses are recorded like those of contacts, so that records contain all changes of momentum.
         """
         u = self.motion.u(self.t, self.q, self.v)[rates]
         if np.abs(u).max(initial=0.0) <= least:
@@ -162,21 +167,23 @@ class Standing:
         self.work += 0.5 * float(impulse @ u)
 
     def blocks_of(self, group: list[Bound]) -> list[Piece]:
+        """Return the blocks of coupled interactions."""
         return [self.pieces[k] for one in group for k in range(one.blocks.start, one.blocks.stop)]
 
     def keep(self, kind: str, solves: tuple[Solution, ...]) -> None:
         """Keep the last problem of each kind, and the worst."""
-        for one in solves:
-            self.solves[kind] = one
+        for solution in solves:
+            self.solves[kind] = solution
             worst = self.solves.get("worst")
-            if worst is None or not one.ok or one.residuals.natural > worst.residuals.natural:
-                self.solves["worst"] = one
+            if worst is None or not solution.ok or solution.residuals.natural > worst.residuals.natural:
+                self.solves["worst"] = solution
 
     def fail(self, reason: str) -> None:
+        """Stop the step, for a reason."""
         self.reason, self.stopped = self.reason or reason, True
 
 
-def _places(where: IntArray, wanted: IntArray) -> IntArray:
-    """Positions of `wanted` in `where`."""
+def _places(where: IntArray, components: IntArray) -> IntArray:
+    """Return the positions of `components` in `where`."""
     order = np.argsort(where)
-    return np.asarray(order[np.searchsorted(where, wanted, sorter=order)])
+    return np.asarray(order[np.searchsorted(where, components, sorter=order)])

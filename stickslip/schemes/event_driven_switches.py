@@ -1,12 +1,12 @@
-"""Laws of first-order systems in the event-driven scheme: diodes and relays that switch at their instants.
+"""Laws of first-order systems in the event-driven scheme: diodes and relays whose switches are located.
 
     M ẋ = f(t, x) + Σ g(t, x, lam),  y = h(t, x, lam),  -y in the normal cone of [lower, upper] at lam
 
-Between switches every component is in one of three modes: y = 0, which lam holds, y > 0 with lam = lower, or
-y < 0 with lam = upper. Interactions that share systems are of relative degree 0, where lam follows from y,
-or 1 where h does not depend on lam, and lam follows from ẏ = 0 (Acary & Brogliato 2008, chapters 4 and 8), or
-of both (`event_driven_mixed`). At a switch the modes are those of the law at that instant and, of components
-that stand at a corner of it, of the same law on rates: box problems, which the judge has seen.
+Between switches every component is in one of three modes: y = 0, maintained by lam; y > 0 with lam = lower;
+or y < 0 with lam = upper. Interactions that share systems have relative degree 0, where lam follows from
+y = 0, or 1, where h does not depend on lam and lam follows from ẏ = 0 (Acary & Brogliato 2008, chapters 4 and
+8), or both (`event_driven_mixed`). At a switch the modes follow from the law at that instant and, for
+components at a corner of it, from the same law on rates. Both are box problems, measured by the judge.
 """
 
 import math
@@ -27,18 +27,19 @@ from stickslip.state import BoolArray, ModelError
 from stickslip.systems.system import NonsmoothSystem
 
 STRICT = 1e-9
-"""Share of the largest output or multiplier that counts as none at a switch."""
+"""Output or multiplier, relative to the largest, that counts as zero at a switch [-] (heuristic)."""
 STALLED = 20
-"""Decisions at one instant after which no mode is consistent."""
+"""Largest number of decisions at one instant, after which the step fails (heuristic)."""
 ROUNDING, SAME = 1e-12, 10.0
-"""A watched quantity that is zero, over the largest number of the state or 1; times within which instants are
-one, over which quantities are seen to rise."""
+"""Watched quantity that counts as zero, relative to the largest number of the state or 1 [-]; and duration
+over which quantities are tested for rising, relative to `together` [-] (heuristic)."""
 UNKNOWN = -9.0
-"""Mode of a component that is not decided."""
+"""Mode of an undecided component."""
 
 
 def check(system: NonsmoothSystem) -> bool:
-    """Whether interactions tie systems of first order; a ModelError where mechanics is beside them."""
+    """Whether interactions belong to first-order systems; raise ModelError if there are mechanical systems as
+    well, or friction."""
     first = [
         one for one in system.interactions if one.systems and not system.systems[one.systems[0]].start.v.size
     ]
@@ -60,15 +61,16 @@ def check(system: NonsmoothSystem) -> bool:
 
 @dataclass(frozen=True)
 class Watched:
-    """A quantity that must stay positive for the modes to last."""
+    """A quantity that must stay positive for the modes to remain valid."""
 
     kind: str
     """`output`, `lower` or `upper`."""
     component: int
+    """Number of the component."""
 
 
 class SwitchedFlow:
-    """ẋ while the modes last, and what ends them; it stands where `Flow` does."""
+    """Right side ẋ with fixed modes, and watched quantities; it has the interface of `Flow`."""
 
     def __init__(self, network: Network, mode: Array, lam: Array):
         self.network, self.mode, self.guess = network, mode, lam
@@ -76,8 +78,8 @@ class SwitchedFlow:
         self.components = np.zeros(0, np.int64)
         self.open: list[Any] = []
         self.watched: list[Watched] = []
-        for k, one in enumerate(mode.tolist()):
-            if one == HELD:
+        for k, value in enumerate(mode.tolist()):
+            if value == HELD:
                 bounds = (("lower", network.lower[k]), ("upper", network.upper[k]))
                 self.watched += [Watched(kind, k) for kind, bound in bounds if math.isfinite(bound)]
             else:
@@ -88,52 +90,53 @@ class SwitchedFlow:
         return self.network.rates(t, x, self._lam(t, x))
 
     def floors(self, t: float, state: Array, together: float) -> Array:
-        """How far below zero each watched quantity is still zero [any], shape (watched,): by rounding, and
-        where it begins a little below and rises, having been zero at an instant that is known so well."""
+        """Return the magnitudes of negative values that still count as zero [any], shape (watched,):
+        rounding, and the initial values of quantities that start slightly below zero and rise."""
         g, later = self.values(t, state), SAME * together
         rises = self.values(t + later, state + later * self(t, state)) >= 0.0
         rounding = ROUNDING * max(1.0, float(np.abs(state).max(initial=0.0)))
         return rounding + np.where(rises, np.maximum(-1.001 * g, 0.0), 0.0)
 
     def begin(self, q: Array, v: Array) -> Array:
-        """The state at the start of the stretch."""
+        """Return the state at the start of this motion."""
         return np.array(q)
 
     def slopes(self, t: float, state: Array) -> Array:
-        """Rates of gaps, which there are none of, shape (0,)."""
+        """Return the rates of gaps: none, shape (0,)."""
         return np.zeros(0)
 
     def value(self, i: int, t: float, state: Array) -> float:
-        """One of the watched quantities."""
+        """Return watched quantity i."""
         return float(self.values(t, state)[i])
 
     def values(self, t: float, state: Array) -> Array:
-        """The watched quantities [any], shape (watched,)."""
+        """Return the watched quantities [any], shape (watched,)."""
         x = state[: self.nq]
         lam = self._lam(t, x)
         y, network, out = self.network.outputs(t, x, lam), self.network, np.empty(len(self.watched))
-        for i, one in enumerate(self.watched):
-            k = one.component
-            if one.kind == "output":
+        for i, watched in enumerate(self.watched):
+            k = watched.component
+            if watched.kind == "output":
                 out[i] = self.mode[k] * y[k]
             else:
-                out[i] = lam[k] - network.lower[k] if one.kind == "lower" else network.upper[k] - lam[k]
+                out[i] = lam[k] - network.lower[k] if watched.kind == "lower" else network.upper[k] - lam[k]
         return out
 
     def _lam(self, t: float, x: Array) -> Array:
-        found = self.network.multipliers(t, x, self.mode, self.guess)
-        if not np.isfinite(found).all():
+        """Return the multipliers [any], shape (size,); raise ModelError if they do not exist."""
+        lam = self.network.multipliers(t, x, self.mode, self.guess)
+        if not np.isfinite(lam).all():
             self.network.at.system.explain(t, x, np.zeros(0), self.network.at.z)
             names = ", ".join(repr(one.name) for one in self.network.system.interactions)
             raise ModelError(
                 f"event-driven: at t = {t:.9g} s, the multipliers of {names} do not follow from their outputs"
                 " nor, where those do not depend on them, from their rates: use euler-moreau"
             )
-        return found
+        return lam
 
 
 class Switches:
-    """What every component does now, and what follows at a switch; it stands where `Decisions` does."""
+    """Modes of all components, and the handling of switches; it has the interface of `Decisions`."""
 
     def __init__(self, at: Standing, memory: Memory):
         self.at, self.network = at, Network(at)
@@ -144,17 +147,17 @@ class Switches:
         at.pieces, at.groups = (), []
 
     def begin(self) -> None:
-        """Find the modes of the start, and after jumps."""
+        """Determine the modes at the start of a run, and after jumps."""
         if self.undecided:
             self.undecided = False
             self._settle(np.zeros(self.mode.size, bool), quiet=True)
 
     def flow(self) -> SwitchedFlow:
-        """The motion while the modes last."""
+        """Return the smooth motion with the current modes."""
         return SwitchedFlow(self.network, self.mode, self.at.lam)
 
     def leaving(self) -> list[Any]:
-        """Nothing is handed to time-stepping."""
+        """Return no interactions: none are integrated by time-stepping."""
         return []
 
     def forget(self, group: list[Any], pressed: BoolArray) -> None:
@@ -164,7 +167,7 @@ class Switches:
         """See `leaving`."""
 
     def decide(self, flow: Any, crossing: Crossing) -> None:
-        """The modes after some watched quantities have passed zero."""
+        """Update the modes after some watched quantities have crossed zero."""
         t, times = self.here
         self.here = (self.at.t, times + 1 if self.at.t == t else 1)
         passed = np.zeros(self.mode.size, bool)
@@ -179,7 +182,8 @@ class Switches:
         self._settle(passed, quiet=False)
 
     def finish(self) -> tuple[Array, Array]:
-        """Multipliers and outputs at the end of a step [any], shape (size,), where those held stand at 0."""
+        """Remove the drift, and return multipliers and outputs at the end of a step [any], shape (size,)
+        each."""
         at = self.at
         self._level()
         if not at.stopped:
@@ -188,8 +192,8 @@ class Switches:
         return at.lam, self.network.outputs(at.t, at.q, at.lam)
 
     def _judged(self) -> Solution:
-        """The law at the end of a step, with its multipliers: of outputs, and of rates where y = 0 of degree
-        1 is held."""
+        """Return the law at the end of a step as a problem, with its multipliers and the judge's residuals.
+        It is stated on outputs, and on rates for components of degree 1 with y = 0."""
         at, network = self.at, self.network
         rates = (network.degree == 1) & (self.mode == HELD)
         D, W, _ = network.responses(at.t, at.q, at.lam)
@@ -201,6 +205,7 @@ class Switches:
         return Solution.of_box(problem, at.lam, network.tolerance, "modes", 0)
 
     def _name(self, component: int) -> str:
+        """Return the name of the interaction of a component."""
         return next(
             one.name
             for one in self.at.system.interactions
@@ -208,15 +213,16 @@ class Switches:
         )
 
     def _settle(self, passed: BoolArray, quiet: bool) -> None:
-        """1. the law at this instant; 2. the law on rates, of components at its corners; 3. the modes."""
+        """Determine multipliers and modes by 1. the law at this instant, and 2. for components at its corners
+        the law on rates; 3. report the switches."""
         at, network, before = self.at, self.network, np.array(self.mode)
         if not self._choose(passed):
             return
         lam, both = np.array(at.lam), network.both
         first = network.degree == 1
         for _ in range(NEWTON):
-            # 1. Degree 0: the law of y(lam). Degree 1: lam is at the bound that the sign of y asks for, and
-            #    follows from the law of ẏ(lam) where y = 0.
+            # 1. Degree 0: the law on y(lam). Degree 1: lam is at the bound given by the sign of y, and
+            # follows    from the law on ẏ(lam) if y = 0.
             D, W, _ = network.responses(at.t, at.q, lam)
             y = network.outputs(at.t, at.q, lam)
             rate = network.output_rates(at.t, at.q, lam)
@@ -238,15 +244,16 @@ class Switches:
                 return
             A = np.where(first[:, None], W, D)
             value = np.where(first, rate, y)
-            found = self._solved(A, value - A @ lam, lower, upper)
-            if found is None:
+            solution = self._solved(A, value - A @ lam, lower, upper)
+            if solution is None:
                 return
-            moved, lam = float(np.abs(found - lam).max()), found
+            moved, lam = float(np.abs(solution - lam).max()), solution
             if moved <= 1e-12 * max(1.0, float(np.abs(lam).max())):
                 break
         y = network.outputs(at.t, at.q, lam)
         rate = network.output_rates(at.t, at.q, lam)
         value = np.where(first, rate, y)
+        # 2. Modes by the signs of outputs and the bounds of multipliers; corners by the law on rates.
         tight = STRICT * max(1.0, float(np.abs(lam).max()))
         at_lower, at_upper = lam <= network.lower + tight, lam >= network.upper - tight
         zero = np.abs(value) <= self._small(value, at.q)
@@ -257,26 +264,27 @@ class Switches:
         if corner.any():
             mode = self._corners(mode, corner, side, lam, rate, passed, before)
         mode = np.where(both, self.mode, mode)
+        # 3. Events.
         self.mode, at.lam = mode, lam
         for one in at.system.interactions:
             if not quiet and (mode[one.components] != before[one.components]).any():
                 at.events.append(Event(at.t, "switch", one.name))
 
     def _choose(self, passed: BoolArray) -> bool:
-        """Modes and multipliers of components with both degrees; whether there are such modes."""
+        """Select modes and multipliers of components with both degrees; return False if there are none."""
         at, network = self.at, self.network
         mode = np.where(self.mode == UNKNOWN, math.nan, self.mode)
         for own in network.mixed:
             choice = Choice(network, at.t, at.q, own)
-            found = choice.find(mode, passed, at.lam, at.substep)
-            if found is None:
+            selection = choice.find(mode, passed, at.lam, at.substep)
+            if selection is None:
                 names = ", ".join(sorted({repr(self._name(k)) for k in own.tolist()}))
                 at.fail(
                     f"at t = {at.t:.12g} s, no modes of {names} keep their laws without a jump of the state;"
                     " begin where they hold, or use euler-moreau"
                 )
                 return False
-            chosen, solution = found
+            chosen, solution = selection
             at.keep("switch", (solution,))
             self.mode[own] = mode[own] = chosen[own]
             at.lam[own] = network.multipliers(at.t, at.q, np.where(np.isnan(mode), HELD, mode), at.lam)[own]
@@ -286,33 +294,34 @@ class Switches:
         self, mode: Array, corner: BoolArray, side: Array, lam: Array, rate: Array, passed: BoolArray,
         before: Array,
     ) -> Array:  # fmt: skip
-        """2. Modes of components at corners of the law: by the law on the rates of y and lam where the degree
-        is 0; where that says nothing, or the degree is 1, other than the mode that has just ended."""
+        """Return the modes of components at corners of the law: for degree 0 by the law on the rates of y and
+        lam; if that does not decide, or for degree 1, a mode that differs from the one that has just
+        ended."""
         network, at = self.network, self.at
-        left = np.where(before == HELD, side, HELD)
-        mode = np.where(corner, np.where(passed, left, np.where(before == HELD, HELD, side)), mode)
+        other = np.where(before == HELD, side, HELD)
+        mode = np.where(corner, np.where(passed, other, np.where(before == HELD, HELD, side)), mode)
         zeroth = corner & (network.degree == 0)
         if not zeroth.any():
             return mode
-        # lam̊ of the modes: free where y = 0 is held, 0 where y is not zero, one-sided at corners.
+        # Rates of lam: free in the mode y = 0, 0 in the other modes, one-sided at corners.
         D, _, _ = network.responses(at.t, at.q, lam)
         lower = np.where(corner, np.where(side == ABOVE, 0.0, -np.inf), np.where(mode == HELD, -np.inf, 0.0))
         upper = np.where(corner, np.where(side == ABOVE, np.inf, 0.0), np.where(mode == HELD, np.inf, 0.0))
         own = np.flatnonzero(network.degree == 0)
-        found = self._solved(D[np.ix_(own, own)], rate[own], lower[own], upper[own])
-        if found is None:
+        rates = self._solved(D[np.ix_(own, own)], rate[own], lower[own], upper[own])
+        if rates is None:
             return mode
         slope = np.zeros(mode.size)
-        slope[own] = found
+        slope[own] = rates
         value = np.zeros(mode.size)
-        value[own] = D[np.ix_(own, own)] @ found + rate[own]
+        value[own] = D[np.ix_(own, own)] @ rates + rate[own]
         scale = float(np.abs(rate[own]).max())
         moves = np.abs(slope) > STRICT * max(float(np.abs(slope).max()), 1e-300)
         opens = np.abs(value) > STRICT * max(scale, 1e-300)
         return np.where(zeroth & moves, HELD, np.where(zeroth & opens, side, mode))
 
     def _solved(self, A: Array, b: Array, lower: Array, upper: Array) -> Array | None:
-        """The certified answer of a box problem of components, those with one value left out."""
+        """Solve a box problem of components, without those whose bounds are equal; None if it fails."""
         fixed = np.isfinite(lower) & (lower == upper)
         z = np.where(fixed, lower, 0.0)
         own = np.flatnonzero(~fixed)
@@ -331,11 +340,12 @@ class Switches:
         return z
 
     def _small(self, value: Array, x: Array) -> float:
+        """Return the magnitude below which values count as zero."""
         size = max(1.0, float(np.abs(x).max(initial=0.0)))
         return max(STRICT * float(np.abs(value).max(initial=0.0)), 1e-11 * size)
 
     def _level(self) -> None:
-        """Take back the drift of outputs of degree 1 that are held, by the least inputs."""
+        """Remove the drift of outputs of degree 1 with y = 0, by the least inputs."""
         at, network = self.at, self.network
         held: IntArray = np.flatnonzero((self.mode == HELD) & ((network.degree == 1) | network.both))
         if not held.size or at.stopped:
@@ -343,7 +353,7 @@ class Switches:
         y = network.outputs(at.t, at.q, at.lam)[held]
         D, W, G = network.responses(at.t, at.q, at.lam)
         own = np.ix_(held, held)
-        # Combinations of outputs that lam does not change: all of them where the degree is 1.
+        # Combinations of outputs that do not depend on lam: all of them for degree 1.
         rows = independent(D[own], float(np.abs(D).max()))[1]
         least = np.linalg.lstsq(rows.T @ W[own], -(rows.T @ y), rcond=SINGULAR)[0]
         drift = G[:, held] @ least

@@ -1,8 +1,8 @@
-"""Accumulation of impacts: infinitely many in a finite time, as of a ball coming to rest.
+"""Accumulation of impacts (Zeno): infinitely many in a finite time, as for a ball that comes to rest.
 
-The intervals between the impacts of one contact then shrink geometrically, with ratio rho, and the impacts
-end after interval · rho / (1 - rho) more. Where several contacts of a body take turns, the pattern of one
-repeats only every second or third impact: intervals are looked at over one, two and three impacts.
+The intervals between the impacts of one contact shrink geometrically, with ratio rho, and the impacts end
+after a further interval · rho / (1 - rho). If several contacts of a body alternate, the pattern of one of
+them repeats only after two or three impacts: intervals over one, two and three impacts are tested.
 """
 
 import numpy as np
@@ -10,23 +10,25 @@ import numpy as np
 from stickslip.problem.checks import Array
 
 STEADY = 0.1
-"""Largest change of the ratio, over its distance to 1, at which intervals count as geometric."""
+"""Largest change of the ratio, relative to its distance from 1, for intervals that count as geometric [-]
+(heuristic)."""
 TURNS = 3
-"""Impacts after which a pattern may repeat, at most."""
+"""Largest number of impacts after which a pattern repeats."""
 KEPT = 3 * TURNS + 1
-"""Impacts of each contact that are remembered: three intervals."""
+"""Number of stored impacts of each contact: three intervals of the longest pattern."""
 
 
 class Accumulation:
-    """The last impacts of every block, and whether the intervals between them shrink geometrically."""
+    """Times of the last impacts of every block, with a test for geometrically shrinking intervals."""
 
     def __init__(self, hits: Array, limit: float):
         self.hits = np.array(hits)
-        """Times of the last impacts, the latest first [s], shape (blocks, KEPT); -inf where none was."""
+        """Times of the last impacts, the latest first [s], shape (blocks, KEPT); -inf: none."""
         self.limit = limit
 
     def hit(self, block: int, t: float) -> float | None:
-        """An impact of a block at t [s]; how much later its impacts end, if that is soon [s]."""
+        """Record an impact of a block at t [s]. Return the time to the accumulation point [s] if its
+        intervals shrink geometrically and the time is at most `limit`; otherwise None."""
         times = self.hits[block]
         times[1:], times[0] = times[:-1].copy(), t
         for turns in range(1, TURNS + 1):
@@ -43,5 +45,5 @@ class Accumulation:
         return None
 
     def forget(self, block: int) -> None:
-        """The block rests, or was looked after otherwise: impacts to come begin anew."""
+        """Discard the recorded impacts of a block."""
         self.hits[block] = -np.inf

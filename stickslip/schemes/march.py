@@ -1,9 +1,9 @@
-"""Many steps in one compiled call: the fast form of `step`.
+"""Many Moreau-Jean steps in one compiled call.
 
-`march` gives the same steps as `MoreauJean.step` one by one, to rounding, each with the judge's residuals, or
-None where it does not know the model or the options. It ends early before a step that it cannot finish; that
-one is for `step`, which also says what is wrong with it, if anything is. It ends at once, keeping its steps,
-where a function raises or a signal is to end the run: what was raised is in `error`.
+`march` returns the same steps as repeated calls of `MoreauJean.step`, to rounding, each with the judge's
+residuals. It returns None for unsupported models and options. It ends before a step that it cannot solve,
+which is then left to `step` and its messages. If a function raises or a signal arrives, it ends at once,
+keeps its steps, and stores the exception in `error`.
 """
 
 import math
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class March:
-    """Steps that were made together: row k is the end of step k, as the columns of a trajectory."""
+    """Steps of one compiled call, as columns of a trajectory: row k is the end of step k."""
 
     t: Array
     """Times [s], shape (steps,)."""
     q: Array
-    """Coordinates, states x of first-order systems [m, rad, or any], shape (steps, nq)."""
+    """Coordinates, and states x of first-order systems [m, rad, or any], shape (steps, nq)."""
     v: Array
     """Velocities [m/s, rad/s], shape (steps, nv)."""
     z: Array
@@ -43,29 +43,29 @@ class March:
     r: Array
     """Impulses over each step [N s], lam in first order, shape (steps, size)."""
     u: Array
-    """What the laws constrained: velocities of the outputs [m/s], y in first order, shape (steps, size)."""
+    """Variable of the laws: velocities of the outputs [m/s], y in first order, shape (steps, size)."""
     y: Array
     """Outputs [m, rad], shape (steps, size)."""
     active: BoolArray
-    """Blocks that entered a problem [-], shape (steps, blocks), bool."""
+    """Whether a block entered the problem [-], shape (steps, blocks), bool."""
     forecast: Array
-    """Forecast gaps that decided it [m], shape (steps, blocks); -inf: always active."""
+    """Forecast gaps by which blocks are activated [m], shape (steps, blocks); -inf: always active."""
     natural: Array
     """Largest natural residual [-], shape (steps,)."""
     natural_scaled: Array
     """Largest unit-free natural residual [-], shape (steps,)."""
     iterations: IntArray
-    """Sweeps of the solver, over all problems [-], shape (steps,)."""
+    """Number of solver sweeps, over all problems [-], shape (steps,)."""
     newton: IntArray
-    """Newton iterations [-], shape (steps,)."""
+    """Number of Newton iterations [-], shape (steps,)."""
     state: State
-    """At the end of the last step; the start if there is none."""
+    """State at the end of the last step; the start if there is none."""
     memories: Memory
     """The scheme's memory after each step by name [any], shape (steps, ...) each."""
     error: BaseException | None = None
-    """What is to be raised once these steps are kept: by a function of the model, or for a signal."""
+    """Exception of a user's function or of a signal, to be raised after these steps are recorded."""
     measures: dict[str, Array] = field(default_factory=dict)
-    """What else the scheme measured, by name with its unit [any], shape (steps,) each."""
+    """Further quantities measured by the scheme, by name with the unit [any], shape (steps,) each."""
 
     def __len__(self) -> int:
         return self.t.shape[0]
@@ -78,21 +78,25 @@ class March:
 
 @dataclass(eq=False, slots=True)
 class _Tools:
-    """What marches of one system with one scheme, step and tolerance share."""
+    """Data shared by the marches of one system with one scheme, step length and tolerance."""
 
     layout: Layout
+    """Layout of the model."""
     stop: IntArray
-    """Whether to stop, as `Interrupts.flag` has it [-], shape (2,)."""
+    """Flag that stops the march, as `Interrupts.flag` sets it [-], shape (2,)."""
     model: Model
+    """The model, with the flag."""
     method: Method
+    """Options of the scheme."""
     work: Work
+    """Workspace of the kernel."""
     runs: dict[bool, Any] = field(default_factory=dict)
-    """The kernel, with the interpreter's lock (False) and without it (True)."""
+    """Entry of the kernel, by whether it releases the interpreter's lock."""
 
     @staticmethod
     def of(prepared: PreparedSystem, scheme: "MoreauJean", h: float, tolerance: float) -> "_Tools | None":
-        """Those of a system; None where the march knows not model or options."""
-        layout = prepared.part(Layout.of, h) if _is_known(scheme) else None
+        """Return the data of a system; None for unsupported models and options."""
+        layout = prepared.part(Layout.of, h) if _is_supported(scheme) else None
         if layout is None:
             return None
         system, stop = prepared.system, np.zeros(2, np.int64)
@@ -104,47 +108,48 @@ class _Tools:
 
     @property
     def calls_python(self) -> bool:
-        """Whether steps call functions in Python."""
-        return any(isinstance(one, Callback) for one in self.layout.kept)
+        """Whether steps call Python functions."""
+        return any(isinstance(adapter, Callback) for adapter in self.layout.kept)
 
 
 @dataclass(eq=False, slots=True)
 class Strip:
-    """Steps that follow each other, made by one compiled call or by several, with room for more."""
+    """Buffer of consecutive steps, written by one or several compiled calls."""
 
     tools: _Tools
+    """Data shared by the steps."""
     record: Record
     """Row 0 is the start, row k the end of step k."""
     clock: Array
     """Times of all rows [s], shape (rows + 1,)."""
     start: State
-    """The first step begins at it."""
+    """State at the start of the first step."""
     ends: tuple[Array, Array, Array]
-    """q, v and z of the record, not to be written to [m, rad, m/s, or any], shape (rows + 1, n) each."""
+    """q, v and z of the record, read-only [m, rad, m/s, or any], shape (rows + 1, n) each."""
     state: State
-    """At the end of the last step."""
+    """State at the end of the last step."""
     run: Any
-    """The kernel."""
+    """Entry of the kernel."""
     steps: int = 0
-    """How many are made."""
+    """Number of steps in the buffer."""
     closed: bool = False
-    """Whether no step may follow: what is here was read."""
+    """Whether no step may be added, because the contents have been read."""
 
     def can_follow(self, state: State, h: float) -> bool:
-        """Whether there is room for a step of length h [s] from `state`."""
+        """Whether a step of length h [s] from `state` can be added."""
         same = self.state is state and self.tools.method.h == h
         return same and not self.closed and self.steps < self.clock.size - 1
 
     def make(self, most: int, interrupts: Interrupts) -> BaseException | None:
-        """Make at most so many steps; what is to be raised once they are kept, if anything is."""
+        """Make at most `most` steps; return an exception to be raised after they are recorded, or None."""
         tools, record, first = self.tools, self.record, self.steps
         current = tools.layout.current
         interrupts.flag(tools.stop)
         outer, current.interrupts = current.interrupts, interrupts
         most = min(most, self.clock.size - 1 - first)
         try:
-            given = (tools.model, tools.method, tools.work, self.clock, record, first, most)
-            done, _ = self.run(*given)
+            arguments = (tools.model, tools.method, tools.work, self.clock, record, first, most)
+            done, _ = self.run(*arguments)
         finally:
             current.interrupts = outer
         if done:
@@ -152,8 +157,8 @@ class Strip:
         return interrupts.taken()
 
     def follow(self, state: State, index: int, every: int, t: float) -> State | None:
-        """The end, at t [s], of one more step, which calls no function in Python; None where there is no room
-        for it, or `make` has to see to it."""
+        """Add one step, without calls of Python functions, and return the state at its end, at t [s]. Return
+        None if there is no room for it, or if the step needs `make`."""
         first, tools = self.steps, self.tools
         row = first + 1
         if self.state is not state or self.closed or row == self.clock.size:
@@ -170,20 +175,20 @@ class Strip:
 
     @property
     def calls_python(self) -> bool:
-        """Whether steps call functions in Python."""
+        """Whether steps call Python functions."""
         return self.tools.calls_python
 
     def state_after(self, step: int) -> State:
-        """The state after so many steps."""
+        """Return the state after `step` steps."""
         q, v, z = self.ends
         return State(self.clock.item(step), q[step], v[step], z[step])
 
     def memory_after(self, step: int) -> Memory:
-        """The scheme's memory after so many steps."""
+        """Return the scheme's memory after `step` steps."""
         return {"r": self.record.r[step], "y": self.record.y[step]}
 
     def march(self, error: BaseException | None = None) -> March:
-        """The steps as columns."""
+        """Return the steps as columns."""
         q, v, z, r, y, u, active, forecast, natural, scaled, iterations, newton = self.record
         n, ends = self.steps, slice(1, self.steps + 1)
         return March(
@@ -197,10 +202,10 @@ def strip(
     scheme: "MoreauJean", prepared: PreparedSystem, state: State, memory: Memory, h: float,
     tolerance: float, clock: Array, interrupts: Interrupts,
 ) -> Strip | None:  # fmt: skip
-    """One without steps yet, with room for those between the times of `clock` [s], shape (steps + 1,);
-    None where the march knows not model or options."""
+    """Return an empty buffer for the steps between the times of `clock` [s], shape (steps + 1,); None for
+    unsupported models and options."""
     system, steps = prepared.system, clock.size - 1
-    if search_of(system) is not None:  # contacts are found anew in every step
+    if search_of(system) is not None:  # contacts are detected anew in every step
         return None
     tools = interrupts.run(prepared.part, _Tools.of, scheme, h, tolerance) if JIT else None
     if tools is None:
@@ -214,17 +219,17 @@ def strip(
         np.zeros(steps, np.int64),
     )  # fmt: skip
     free = not interrupts.hears and not tools.calls_python
-    if free not in tools.runs:  # compiles or loads the kernel, which signals may end
-        given = (tools.model, tools.method, tools.work, clock, record, 0, 0)
-        tools.runs[free] = interrupts.run(runner, free, *given)
+    if free not in tools.runs:  # compiles or loads the kernel; signals may interrupt this
+        arguments = (tools.model, tools.method, tools.work, clock, record, 0, 0)
+        tools.runs[free] = interrupts.run(runner, free, *arguments)
     ends = q.view(), v.view(), z.view()
-    for one in ends:
-        one.flags.writeable = False
+    for array in ends:
+        array.flags.writeable = False
     return Strip(tools, record, clock, state, ends, state, tools.runs[free])
 
 
 def is_free(scheme: "MoreauJean", prepared: PreparedSystem, h: float, tolerance: float) -> bool:
-    """Whether steps of length h [s] are made in compiled calls that call nothing of Python."""
+    """Whether steps of length h [s] are made in compiled calls without Python functions."""
     tools = prepared.part(_Tools.of, scheme, h, tolerance) if JIT else None
     return tools is not None and not tools.calls_python
 
@@ -233,13 +238,13 @@ def march(
     scheme: "MoreauJean", prepared: PreparedSystem, state: State, memory: Memory, h: float, clock: Array,
     tolerance: float, interrupts: Interrupts,
 ) -> March | None:  # fmt: skip
-    """As `MarchingScheme.march` has it."""
-    made = strip(scheme, prepared, state, memory, h, tolerance, clock, interrupts)
-    return None if made is None else made.march(made.make(clock.size - 1, interrupts))
+    """Make the steps between the times of `clock`, as `MarchingScheme.march` specifies."""
+    buffer = strip(scheme, prepared, state, memory, h, tolerance, clock, interrupts)
+    return None if buffer is None else buffer.march(buffer.make(clock.size - 1, interrupts))
 
 
-def _is_known(scheme: "MoreauJean") -> bool:
-    """Whether these are options of the march."""
+def _is_supported(scheme: "MoreauJean") -> bool:
+    """Whether the march supports the options of a scheme."""
     return (
         scheme.variant in ("nearly-implicit", "semi-explicit")
         and (scheme.variant == "semi-explicit" or scheme.frame == "start")

@@ -1,9 +1,9 @@
-"""A mechanical model laid out for the compiled march: whole numbers, constants, and users' functions.
+"""Layout of a mechanical model for the compiled march: tables of integers, constants, and users' functions.
 
-Only what the march knows goes in: Lagrangian systems and Newton-Euler bodies, relations that do not yield and
-have no forces of their own, and laws without a second phase of impact. Functions that the user compiled are
-called as they are, others are called back (`callbacks.py`), and so are joints and contacts of bodies that are
-written as functions. For all else there is no layout, and the ordinary step does the work.
+Supported are Lagrangian systems and Newton-Euler bodies, rigid relations without separate forces, and laws
+without a second phase of impact. Functions that the user has compiled are called directly, others by
+callbacks (`callbacks.py`), as are joints and contacts of bodies that are written as functions. Other models
+have no layout, and their steps are made one by one.
 """
 
 from collections.abc import Sequence
@@ -28,40 +28,42 @@ from stickslip.systems.quantities import MOTION, OUTPUT, UNIFORM, Quantity
 from stickslip.systems.system import Bound, NonsmoothSystem
 
 LARGEST = 100
-"""Most velocities of one system, and most components of all interactions: W and M are dense in a march."""
+"""Largest number of velocities of a system, and of components of all interactions: W and M are dense
+(heuristic)."""
 ROOM = 12
-"""Least room for what contacts of bodies need in between."""
+"""Least size of the workspaces that contacts of bodies use."""
 
 
-class _Unknown(Exception):  # noqa: N818
-    """Something that the march does not know."""
+class _Unsupported(Exception):  # noqa: N818
+    """The march does not support the model."""
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """A model as the kernels of the march take it."""
+    """Arrays of a model for the kernels of the march."""
 
     model: Model
+    """The arrays."""
     kept: tuple[Any, ...]
-    """The adapters behind the addresses, which live as long as this."""
+    """Adapters behind the addresses in the model, kept alive with it."""
     current: Current
-    """Which march is under way, for those of them that call Python."""
+    """Interrupts of the march in progress, for adapters that call Python."""
 
     @staticmethod
     def of(prepared: PreparedSystem, h: float, impacts: bool = True) -> "Layout | None":
-        """The layout of a system for steps of h [s], with impacts in them or without; None where the march
-        does not know it."""
+        """Return the layout of a system for steps of h [s], with or without impacts; None for unsupported
+        systems."""
         try:
             return _layout(prepared.system, h, impacts)
-        except _Unknown:
+        except _Unsupported:
             return None
 
     def work(self, system: NonsmoothSystem) -> Work:
-        """Room for steps."""
+        """Return workspaces of the kernels."""
         systems, ties, size = self.model.dynamics.systems, self.model.ties.table, system.size
         ns, nq, nv = len(system.systems), system.q0.size, system.v0.size
         widths = (np.diff(table[:, k : k + 2]) for table, k in ((systems, at.X0), (ties, at.Q0)))
-        widest = max(int(one.max(initial=0)) for one in widths)
+        widest = max(int(width.max(initial=0)) for width in widths)
         entries = int((np.diff(systems[:, [at.V0, at.V1]]) ** 2).sum())
         rows = int((np.diff(ties[:, [at.C0, at.C1]]) * np.diff(ties[:, [at.U0, at.U1]])).sum())
         blocks = max(size, self.model.cones.group_size.size) + 1
@@ -83,14 +85,15 @@ class Layout:
         )  # fmt: skip
 
     def stopped_by(self, flag: IntArray) -> Model:
-        """The model, whose functions and steps stop on a flag (`kernels/callables.py`) [-], shape (2,)."""
+        """Return the model with a flag that stops its functions and steps (`kernels/callables.py`) [-], shape
+        (2,)."""
         values = self.model.dynamics.values._replace(stop=flag)
         dynamics, ties = self.model.dynamics._replace(values=values), self.model.ties._replace(values=values)
         return self.model._replace(dynamics=dynamics, ties=ties)
 
 
 class _Book:
-    """Constants and functions as they come up."""
+    """Collects the constants and functions of a model."""
 
     def __init__(self) -> None:
         self.constants: list[Array] = []
@@ -99,7 +102,7 @@ class _Book:
         self.current = Current()
 
     def constant(self, value: Any) -> int:
-        """Where `value` begins among the constants."""
+        """Add `value`, and return its index among the constants."""
         flat = np.ascontiguousarray(value, float).reshape(-1)
         self.constants.append(flat)
         self.size += flat.size
@@ -108,42 +111,44 @@ class _Book:
     def quantity(
         self, one: Quantity | None, sizes: tuple[int, int, int], arguments: tuple[str, ...]
     ) -> tuple[int, int]:
-        """(address, where): of a function and 0, 0 and of a constant, 0 and -1 for none."""
+        """Add a quantity: (address, 0) of a function, (0, index) of a constant, (0, -1) of None."""
         if one is None:
             return 0, -1
         if one.constant is not None:
             return 0, self.constant(one.constant)
         of, which = (one, VALUE) if one.difference_of is None else one.difference_of
-        made = None
+        function = None
         if of.compiled is not None:
             uniform = UNIFORM[tuple(a in of.wanted for a in arguments)]
-            made = adapter(of.compiled, uniform, sizes, of.shape, which)
-        if made is None:
+            function = adapter(of.compiled, uniform, sizes, of.shape, which)
+        if function is None:
             takes = tuple(a in one.wanted or not one.wanted for a in arguments[1:])
-            made = Callback(one, sizes, takes, self.current)
-        self.kept.append(made)
-        return int(made.address), 0
+            function = Callback(one, sizes, takes, self.current)
+        self.kept.append(function)
+        return int(function.address), 0
 
 
 def _layout(system: NonsmoothSystem, h: float, impacts: bool) -> Layout:
+    """Return the layout of a system; raise `_Unsupported` for unsupported systems."""
     book = _Book()
-    if system.size > LARGEST or not _is_known(system, impacts):
-        raise _Unknown
+    if system.size > LARGEST or not _is_supported(system, impacts):
+        raise _Unsupported
     rows: list[list[int]] = []
     terms: list[list[int]] = []
     slopes: list[list[int]] = []
     matrix = 0
+    # 1. Systems: sizes, masses, terms of the forces and their derivatives.
     for body, place in zip(system.systems, system.places, strict=True):
         assert isinstance(body, Lagrangian | NewtonEuler)
         sizes = _length(place.q), _length(place.v), _length(place.z)
         n = sizes[1]
         if n > LARGEST:
-            raise _Unknown
+            raise _Unsupported
         first_term, first_slope = len(terms), len(slopes)
         turning = isinstance(body, NewtonEuler)
-        more = _wrench(book, body, sizes) if isinstance(body, NewtonEuler) else _forces(book, body, sizes)
-        terms += more[0]
-        slopes += more[1]
+        new = _wrench(book, body, sizes) if isinstance(body, NewtonEuler) else _forces(book, body, sizes)
+        terms += new[0]
+        slopes += new[1]
         mass = (
             (0, book.constant(body.M))
             if isinstance(body, NewtonEuler)
@@ -151,13 +156,14 @@ def _layout(system: NonsmoothSystem, h: float, impacts: bool) -> Layout:
         )
         update = book.quantity(body.z_update, sizes, MOTION)
         if body.z_update is not None and not update[0]:
-            raise _Unknown
+            raise _Unsupported
         rows.append([
             place.q.start, place.q.stop, place.v.start, place.v.stop, place.z.start, place.z.stop,
             at.POSE if turning else at.VELOCITY, *mass, update[0],
             first_term, len(terms), first_slope, len(slopes), matrix,
         ])  # fmt: skip
         matrix += n * n
+    # 2. Interactions.
     index: list[int] = []
     tied: list[int] = []
     room = 0
@@ -165,6 +171,7 @@ def _layout(system: NonsmoothSystem, h: float, impacts: bool) -> Layout:
     for one in system.interactions:
         ties.append(_tie(book, one, index, tied, room))
         room += one.law.size * (ties[-1][at.U1] - ties[-1][at.U0])
+    # 3. The arrays of the kernels.
     constants = np.concatenate([*book.constants, np.zeros(1)])
     values, systems = Values(constants, np.zeros(2, np.int64)), _table(rows, at.SYSTEM_COLUMNS)
     cones_ = Cones(*_blocks(system, h))
@@ -179,9 +186,9 @@ def _layout(system: NonsmoothSystem, h: float, impacts: bool) -> Layout:
     return Layout(model, tuple(book.kept), book.current)
 
 
-def _is_known(system: NonsmoothSystem, impacts: bool) -> bool:
-    """Whether systems, relations and laws are such that the march knows."""
-    return all(_is_known_body(body) for body in system.systems) and all(
+def _is_supported(system: NonsmoothSystem, impacts: bool) -> bool:
+    """Whether the march supports systems, relations and laws."""
+    return all(_is_supported_body(body) for body in system.systems) and all(
         (type(one.output) in (Holonomic, Linear) or isinstance(one.output, BodyOutput))
         and not one.mechanical.compliant
         and (not impacts or (one.law.impact in ("", "newton") and not one.law.has_own_bias))
@@ -189,17 +196,18 @@ def _is_known(system: NonsmoothSystem, impacts: bool) -> bool:
     )
 
 
-def _is_known_body(body: object) -> bool:
-    turned = isinstance(body, NewtonEuler) and body.inertial
-    return type(body) in (Lagrangian, LagrangianLinear, NewtonEuler) and not turned
+def _is_supported_body(body: object) -> bool:
+    """Whether the march supports a system; not those with a spin in the inertial frame."""
+    inertial = isinstance(body, NewtonEuler) and body.inertial
+    return type(body) in (Lagrangian, LagrangianLinear, NewtonEuler) and not inertial
 
 
 Rows = tuple[list[list[int]], list[list[int]]]
-"""Terms of the forces of a system, and their slopes."""
+"""Terms of the forces of a system, and terms of their derivatives."""
 
 
 def _forces(book: _Book, body: Lagrangian, sizes: tuple[int, int, int]) -> Rows:
-    """F = F_ext - F_int - N + T u, term by term."""
+    """Return the terms of F = F_ext - F_int - N + T u."""
     if isinstance(body, LagrangianLinear):
         given: tuple[tuple[int, Quantity | None], ...] = ((1, body.F_ext), (1, body.input))
     else:
@@ -217,7 +225,7 @@ def _forces(book: _Book, body: Lagrangian, sizes: tuple[int, int, int]) -> Rows:
 
 
 def _wrench(book: _Book, body: NewtonEuler, sizes: tuple[int, int, int]) -> Rows:
-    """Force and moment in the frames of v, less Ω × I Ω, C v and K q."""
+    """Return the terms of force and moment in the frames of v, minus Ω × I Ω, C v and K q."""
     inertia = book.constant(body.inertia)
     terms, slopes = [[at.GYRATION, -1, 0, inertia]], [[at.GYRATION, at.BY_V, -1, 0, inertia]]
     for key, one, turned, kind, turn in (
@@ -227,7 +235,7 @@ def _wrench(book: _Book, body: NewtonEuler, sizes: tuple[int, int, int]) -> Rows
         if one is None:
             continue
         where = book.quantity(one, sizes, MOTION)
-        terms.append([kind + turned, 1, *where])  # the kind that is turned is the next
+        terms.append([kind + turned, 1, *where])  # kind + 1 is the rotated kind
         if turned:
             slopes.append([turn, at.BY_Q, 1, *where])
         for which in (at.BY_Q, at.BY_V):
@@ -243,7 +251,7 @@ def _wrench(book: _Book, body: NewtonEuler, sizes: tuple[int, int, int]) -> Rows
 
 
 def _tie(book: _Book, one: Bound, index: list[int], tied: list[int], room: int) -> list[int]:
-    """A row of the interactions; what it lists goes into `index` and `tied`."""
+    """Return the row of an interaction, and append its lists to `index` and `tied`."""
     output, law = one.output, one.law
     lists = [_listed(where) for where in (one.q, one.v, one.z)]
     sizes = (len(lists[0]), law.size, len(lists[2]))
@@ -273,7 +281,7 @@ def _tie(book: _Book, one: Bound, index: list[int], tied: list[int], room: int) 
 
 
 def _body_form(book: _Book, one: Bound, output: BodyOutput, sizes: tuple[int, int, int]) -> list[int]:
-    """Quantities of a contact or joint of bodies: in closed form, or called back."""
+    """Return the quantities of a contact or joint of bodies: in closed form, or by callbacks."""
     geometry = output.geometry if isinstance(output, Contact) else None
     if isinstance(geometry, AbovePlane | Spheres):
         form = at.PLANE if isinstance(geometry, AbovePlane) else at.SPHERES
@@ -283,12 +291,12 @@ def _body_form(book: _Book, one: Bound, output: BodyOutput, sizes: tuple[int, in
     rows = Quantity(owner, "rows", (m, output.to.nv), output.rows)
     moves = output.drift(0.0, output.to.q0, np.zeros(m), output.to.z0) is not None
     drift = Quantity(owner, "drift", (m,), output.drift) if moves else None
-    called = [book.quantity(one, sizes, OUTPUT) for one in (y, rows, drift)]
-    return [at.WRITTEN, *called[0], -1, *called[1], at.BY_V, *called[2]]
+    entries = [book.quantity(quantity, sizes, OUTPUT) for quantity in (y, rows, drift)]
+    return [at.WRITTEN, *entries[0], -1, *entries[1], at.BY_V, *entries[2]]
 
 
 def _blocks(system: NonsmoothSystem, h: float) -> tuple[IntArray, Array, IntArray, Array]:
-    """Kinds, bounds of the impulses over h, restitution and friction of all blocks."""
+    """Return kinds, bounds of the impulses over h, restitution and friction of all blocks."""
     rows: list[list[int]] = []
     numbers: list[list[float]] = []
     sizes: list[int] = []
@@ -312,14 +320,17 @@ def _blocks(system: NonsmoothSystem, h: float) -> tuple[IntArray, Array, IntArra
 
 
 def _listed(where: Any) -> list[int]:
+    """Return the indices of a slice or an array as a list."""
     if isinstance(where, slice):
         return list(range(where.start, where.stop))
     return [int(k) for k in where]
 
 
 def _length(part: slice) -> int:
+    """Return the length of a slice."""
     return int(part.stop - part.start)
 
 
 def _table(rows: Sequence[Sequence[int]], columns: int) -> IntArray:
+    """Return rows of integers as an array, shape (rows, columns)."""
     return np.array(rows, np.int64).reshape(-1, columns)

@@ -1,10 +1,10 @@
-"""Moreau-Jean: impulses and velocities over a step, gaps by forecast.
+"""Moreau-Jean scheme for second-order systems of equations: laws on velocities, activation by forecast gaps.
 
     q⁺ = q + h T(q̄) v_θ,   M (v⁺ - v) = h F_θ + H(q̄) P,   and for active contacts the law on u⁺ + e u⁻
 
-Three variants of the Siconos Developer's Notes 2017: nearly implicit (11.55), with q̄ the start of the step or
-its end; semi-explicit (11.53); complete (11.51), with F and T at the θ-point and the rows at the end. What a
-moving constraint does is taken at the end of the step, t + h, in all of them.
+There are three variants (Siconos Developer's Notes 2017): nearly implicit (11.55), with q̄ at the start of the
+step or at its end; semi-explicit (11.53); complete (11.51), with F and T at the θ-point and the rows at the
+end. Moving constraints are evaluated at the end of the step, t + h, in all variants.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from stickslip.problem.solution import Solution
 from stickslip.schemes.march import march, strip
 from stickslip.schemes.moreau_jean_contacts import NONE, Output, Tie, refuse, require_finite
 from stickslip.schemes.moreau_jean_motion import Motion, inverse
-from stickslip.schemes.moreau_jean_newton import Coupled, Flat, Found, Loop, alone
+from stickslip.schemes.moreau_jean_newton import Coupled, Flat, Loop, LoopResult, solve_free
 from stickslip.schemes.poisson import AtStart, Compressing, Expanding, compresses, impulsive, restitution
 from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.problems import Pattern, coupled, pattern
@@ -34,26 +34,30 @@ from stickslip.systems.dynamics import SecondOrderDynamics
 from stickslip.systems.system import NonsmoothSystem, Place
 
 ROUNDS = 10
-"""Most times that a step is done again by the combined projection."""
+"""Largest number of rounds of the combined projection (heuristic)."""
 PATTERNS = 1000
-"""Most sets of active blocks that are remembered."""
+"""Largest number of cached sets of active blocks."""
 
 
 class Known:
-    """What a scheme need not ask a system again: constant masses and rows, sets of active blocks."""
+    """Constants of a system, computed once per run: masses, rows, cached sets of active blocks."""
 
     def __init__(self, prepared: PreparedSystem):
         system = prepared.system
         self.bodies: list[tuple[SecondOrderDynamics, Place, Array | None]] = [
             (body, place, _constant_inverse(system, body, place)) for body, place in system.mechanical
         ]
+        """Systems, their places in the flat state, and M⁻¹ of those with constant mass."""
         self.outputs = [Output(system, one) for one in system.interactions]
         self.position = {one.name: k for k, one in enumerate(system.interactions)}
+        """Index of each interaction in `outputs`, by name."""
         self.levels = tuple(output.level for output in self.outputs)
         self.patterns: dict[object, Pattern] = {}
+        """Cached patterns, by h and the active blocks."""
 
 
 def _constant_inverse(system: NonsmoothSystem, body: SecondOrderDynamics, place: Place) -> Array | None:
+    """Return M⁻¹ of a system with constant mass; otherwise None."""
     if not body.constant_mass:
         return None
     return inverse(body.name, 0.0, body.mass(0.0, system.q0[place.q], system.z0[place.z]))
@@ -116,7 +120,7 @@ class MoreauJean(MarchingScheme):
         return PreparedSystem.of(system).part(Known).levels
 
     def weight(self, name: str) -> float:
-        """theta of the system of that name [-]."""
+        """Return θ of the system with that name [-]."""
         theta = self.theta
         return theta.get(name, 0.5) if isinstance(theta, Mapping) else theta
 
@@ -144,80 +148,86 @@ class MoreauJean(MarchingScheme):
         flat = Flat(state.t + h, state.q, state.q.copy(), state.v.copy(), state.z)
         try:
             flat.z = system.update(state.t, state.q, state.v, state.z)
-            passage = self._passage(prepared, state, memory, h, flat)
-            r, found = passage.carry(solver)
-            measures = {} if self.projection == "none" else self._project(passage, r, found, solver)
-            return self._finished(passage, r, found, measures)
+            work = self._start(prepared, state, memory, h, flat)
+            r, results = work.solve(solver)
+            measures = {} if self.projection == "none" else self._project(work, r, results, solver)
+            return self._finished(work, r, results, measures)
         except FloatingPointError:
             explain_step(system, state, flat.z, flat.t, flat.q, flat.v)
             raise AssertionError from None
 
     @property
     def moving(self) -> bool:
-        """Whether rows are those of the end of a step."""
+        """Whether rows are evaluated at the end of a step."""
         return self.variant == "complete" or (self.variant == "nearly-implicit" and self.frame == "current")
 
-    def motions(self, known: Known, t: float, h: float, q: Array, v: Array, z: Array) -> list[Motion]:
-        """All systems, as a step from t begins."""
+    def motions(self, constants: Known, t: float, h: float, q: Array, v: Array, z: Array) -> list[Motion]:
+        """Return the motions of all systems, at the start of a step from t."""
         return [
             Motion(body, place, inverse_, self.weight(body.name), self.variant, self.moving, t, h, q, v, z)
-            for body, place, inverse_ in known.bodies
+            for body, place, inverse_ in constants.bodies
         ]
 
-    def _passage(
+    def _start(
         self, prepared: PreparedSystem, state: State, memory: Memory, h: float, flat: Flat
-    ) -> "Passage":
-        """What is known as the step begins: outputs, active blocks, motions on their way."""
+    ) -> "StepWork":
+        """Return the data of a step at its start: outputs, motions, active blocks."""
         t, q, v, z = state.t, state.q, state.v, flat.z
-        system, known = prepared.system, prepared.part(Known)
-        y = None if z.size else memory["y"]  # discrete parameters may have changed since
+        system, constants = prepared.system, prepared.part(Known)
+        y = None if z.size else memory["y"]  # y of the last step is not valid if z may have changed
         ties = [
             Tie(output, t, q, v, z, None if y is None or output.compliant else y[output.bound.components])
-            for output in known.outputs
+            for output in constants.outputs
         ]
         forecast = np.full(system.blocks, -np.inf)
         delta = self.delta if self.activation == "distance" else None
         loop = Loop(h, self.moving, self.form, self.newton_tolerance, self.newton_max)
-        passage = Passage(system, known, state, flat, loop, delta, memory["r"], ties, forecast)
-        passage.motions = self._motions(passage)
-        passage.begin()
-        return passage
+        work = StepWork(system, constants, state, flat, loop, delta, memory["r"], ties, forecast)
+        work.motions = self._motions(work)
+        work.begin()
+        return work
 
-    def _motions(self, passage: "Passage") -> list[Motion]:
-        state, h = passage.state, passage.loop.h
-        motions = self.motions(passage.known, state.t, h, state.q, state.v, passage.flat.z)
+    def _motions(self, work: "StepWork") -> list[Motion]:
+        """Return all motions at the start of the step, and write their first iterates to `work.flat`."""
+        state, h = work.state, work.loop.h
+        motions = self.motions(work.constants, state.t, h, state.q, state.v, work.flat.z)
         for motion in motions:
-            passage.flat.take(motion)
+            work.flat.take(motion)
         return motions
 
-    def _project(self, passage: "Passage", r: Array, found: list[Found], solver: Solver) -> dict[str, float]:
-        """Bring q back onto the constraints. Combined: contacts that had to be pushed back without having
-        been active become active, and the step is done again, until there are no more of them."""
+    def _project(
+        self, work: "StepWork", r: Array, results: list[LoopResult], solver: Solver
+    ) -> dict[str, float]:
+        """Project q onto the constraints. In the combined projection, inactive contacts that had to be
+        projected become active, and the step is solved again until there are no more of them."""
         how = "velocity" if self.projection == "velocity" else "direct"
-        flat, rounds = passage.flat, ROUNDS if self.projection == "combined" else 1
+        flat, rounds = work.flat, ROUNDS if self.projection == "combined" else 1
         for round_ in range(rounds):
             projected = project(
-                passage.system, flat.t, flat.q, flat.z, passage.on, how, self.projection_tolerance, solver
+                work.system, flat.t, flat.q, flat.z, work.on, how, self.projection_tolerance, solver
             )
-            if round_ == rounds - 1 or not passage.activate(projected.pushed):
+            if round_ == rounds - 1 or not work.activate(projected.pushed):
                 break
-            passage.motions = self._motions(passage)
-            again = passage.carry(solver)
-            r[:], found[:] = again
+            work.motions = self._motions(work)
+            again = work.solve(solver)
+            r[:], results[:] = again
         flat.q = projected.q
         return {"projection [m]": projected.size, "violation [m]": projected.violation}
 
-    def _finished(self, passage: "Passage", r: Array, found: list[Found], measures: dict[str, float]) -> Step:
-        system, state, flat = passage.system, passage.state, passage.flat
+    def _finished(
+        self, work: "StepWork", r: Array, results: list[LoopResult], measures: dict[str, float]
+    ) -> Step:
+        """Return the step as data: outputs, active blocks, and the reason of a failure."""
+        system, state, flat = work.system, work.state, work.flat
         require_finite(flat.v)
         require_finite(flat.q)
         end = frozen_state(flat.t, flat.q, flat.v, flat.z)
-        u, y = _outputs(system, passage.ties, end, r, passage.loop.h)
+        u, y = _outputs(system, work.ties, end, r, work.loop.h)
         r.flags.writeable = y.flags.writeable = False
         active = np.zeros(system.blocks, bool)
-        for name, blocks in passage.on.items():
+        for name, blocks in work.on.items():
             active[system.interaction[name].blocks.start + blocks] = True
-        worst = max(found, key=lambda one: one.error)
+        worst = max(results, key=lambda result: result.error)
         reason = ""
         if worst.error > 0.0:
             reason = (
@@ -225,43 +235,50 @@ class MoreauJean(MarchingScheme):
                 f" with {worst.error:.1e} of the momentum missing (tolerance {self.newton_tolerance:.0e})"
             )
         if measures.get("violation [m]", 0.0) > self.projection_tolerance:
-            left = f"the projection left a violation of {measures['violation [m]']:.1e} m"
-            reason = f"{reason}; {left}" if reason else f"at t = {state.t:.9g} s {left}"
+            violation = f"the projection left a violation of {measures['violation [m]']:.1e} m"
+            reason = f"{reason}; {violation}" if reason else f"at t = {state.t:.9g} s {violation}"
         return Step(
-            end, passage.loop.h, r, u, {"r": r, "y": y},
+            end, work.loop.h, r, u, {"r": r, "y": y},
             InteractionPart(
-                y, passage.forecast, active, passage.known.levels,
-                tuple(places for one in found for places in one.components),
+                y, work.forecast, active, work.constants.levels,
+                tuple(places for result in results for places in result.components),
             ),
-            solves=tuple(solution for one in found for solution in one.solves),
-            newton=max(one.iterations for one in found), reason=reason, measures=measures,
+            solves=tuple(solution for result in results for solution in result.solves),
+            newton=max(result.iterations for result in results), reason=reason, measures=measures,
         )  # fmt: skip
 
 
 @dataclass(slots=True)
-class Passage:
-    """What a step works with on its way from the state at its start to `flat`."""
+class StepWork:
+    """Working data of one step from `state`; `flat` is the current iterate of its end."""
 
     system: NonsmoothSystem
-    known: Known
+    """The system."""
+    constants: Known
+    """Its constants."""
     state: State
+    """State at the start of the step."""
     flat: Flat
+    """Current iterate of all systems."""
     loop: Loop
+    """Options of Newton's loop."""
     delta: float | None
-    """Distance within which contacts enter [m]; None where their forecast decides."""
+    """Distance within which contacts are active [m]; None for activation by the forecast."""
     guess: Array
-    """Impulses of the last step [N s], shape (size,)."""
+    """Impulses of the previous step [N s], shape (size,)."""
     ties: list[Tie]
+    """Interactions in this step."""
     forecast: Array
-    """What decided which blocks are active [m], shape (blocks,)."""
+    """Gaps that decide which blocks are active [m], shape (blocks,)."""
     on: dict[str, IntArray] = field(default_factory=dict)
     """Active blocks, by the name of their interaction [-], shape (any,)."""
     motions: list[Motion] = field(default_factory=list)
+    """Systems in this step."""
     slack: float = 0.0
     """Threshold of `kernels/activation.py` for blocks that touch [m]."""
 
     def begin(self) -> None:
-        """The active blocks, by their forecast and the threshold of the step."""
+        """Determine the active blocks by their forecast and the threshold of the step."""
         h, waiting = self.loop.h, [tie for tie in self.ties if tie.output.waits]
         if waiting:
             v_free = self.state.v.copy()
@@ -276,40 +293,40 @@ class Passage:
                 self.on[one.name] = blocks
 
     def activate(self, blocks: dict[str, IntArray]) -> bool:
-        """Make blocks active as well; whether some of them were not."""
-        before = sum(one.size for one in self.on.values())
-        for name, more in blocks.items():
-            self.on[name] = np.union1d(self.on.get(name, NONE), more)
-        return sum(one.size for one in self.on.values()) > before
+        """Activate more blocks; return whether some of them were not active before."""
+        before = sum(active.size for active in self.on.values())
+        for name, added in blocks.items():
+            self.on[name] = np.union1d(self.on.get(name, NONE), added)
+        return sum(active.size for active in self.on.values()) > before
 
-    def carry(self, solver: Solver) -> tuple[Array, list[Found]]:
-        """Every set of coupled systems to the end of the step: impulses [N s], and what was found."""
-        r, found = np.zeros(self.system.size), []
-        busy: set[int] = set()
+    def solve(self, solver: Solver) -> tuple[Array, list[LoopResult]]:
+        """Solve all coupled and all free systems: impulses [N s], shape (size,), and results."""
+        r, results = np.zeros(self.system.size), []
+        coupled_systems: set[int] = set()
         for group in coupled([one for one in self.system.interactions if one.name in self.on]):
-            pattern_ = _pattern(self.known, self.system, [(one.name, self.on[one.name]) for one in group],
+            pattern_ = _pattern(self.constants, self.system, [(one.name, self.on[one.name]) for one in group],
                                 self.loop.h)  # fmt: skip
-            one_found = self._together(pattern_, solver)
-            r[pattern_.components] = one_found.r
-            if len(one_found.solves) == 1:  # not in the two phases of Poisson's impact
-                one_found.components = (self._stand(pattern_),)
-            busy.update(pattern_.systems)
-            found.append(one_found)
+            result = self._solve_coupled(pattern_, solver)
+            r[pattern_.components] = result.r
+            if len(result.solves) == 1:  # not in the two phases of Poisson's impact
+                result.components = (self._impulse_indices(pattern_),)
+            coupled_systems.update(pattern_.systems)
+            results.append(result)
         for i, motion in enumerate(self.motions):
-            if i not in busy:
-                found.append(alone(motion, self.loop))
+            if i not in coupled_systems:
+                results.append(solve_free(motion, self.loop))
                 self.flat.take(motion)
-        return r, found
+        return r, results
 
-    def _stand(self, pattern_: Pattern) -> IntArray:
-        """Where the impulses of the problem of a pattern stand among all, bilateral ones last."""
+    def _impulse_indices(self, pattern_: Pattern) -> IntArray:
+        """Return the indices of a pattern's impulses among all components, bilateral ones last."""
         if self.loop.form != "global":
             return pattern_.components
         return pattern_.components[np.concatenate([pattern_.other, pattern_.free])]
 
-    def _together(self, pattern_: Pattern, solver: Solver) -> Found:
-        """Coupled systems, in one phase or in Poisson's two."""
-        ties = [self.ties[self.known.position[one.name]] for one in pattern_.ties]
+    def _solve_coupled(self, pattern_: Pattern, solver: Solver) -> LoopResult:
+        """Solve coupled systems, in one phase or in the two phases of Poisson's impact."""
+        ties = [self.ties[self.constants.position[one.name]] for one in pattern_.ties]
         arguments = (
             pattern_, [self.motions[i] for i in pattern_.systems], ties,
             [tie.prescribe(self.loop.h, self.delta, self.slack) for tie in ties], self._weights(pattern_),
@@ -320,18 +337,19 @@ class Passage:
         on = [self.on[one.name] for one in pattern_.ties]
         r, compression = self._compress(pattern_, ties, on, solver)
         second = Expanding(*arguments).compressed(r[pattern_.components], restitution(pattern_, on))
-        found = second.newton(self.flat, self.loop, solver, guess)
-        found.solves = (compression, *found.solves)
-        return found
+        result = second.newton(self.flat, self.loop, solver, guess)
+        result.solves = (compression, *result.solves)
+        return result
 
     def _compress(
         self, whole: Pattern, ties: list[Tie], on: list[IntArray], solver: Solver
     ) -> tuple[Array, Solution]:
-        """Impulses of the first phase over all components [N s], shape (size,), and their problem."""
+        """Return the impulses of the compression over all components [N s], shape (size,), and the solution
+        of its problem."""
         parts = [(tie, impulsive(tie, blocks)) for tie, blocks in zip(ties, on, strict=True)]
         hit = [(tie, blocks) for tie, blocks in parts if blocks.size]
         active = [(tie.output.bound.name, blocks) for tie, blocks in hit]
-        part = _pattern(self.known, self.system, active, self.loop.h)
+        part = _pattern(self.constants, self.system, active, self.loop.h)
         state = self.state
         first = Compressing(
             part, [AtStart(self.motions[i]) for i in part.systems], [tie for tie, _ in hit],
@@ -343,23 +361,27 @@ class Passage:
         return r, compression
 
     def _weights(self, pattern_: Pattern) -> list[float]:
+        """Return θ of the first system of each interaction of a pattern [-]."""
         return [self.motions[one.systems[0]].theta for one in pattern_.ties]
 
 
-def _pattern(known: Known, system: NonsmoothSystem, active: list[tuple[str, IntArray]], h: float) -> Pattern:
-    """The pattern of those blocks, made once for as long as h stays."""
+def _pattern(
+    constants: Known, system: NonsmoothSystem, active: list[tuple[str, IntArray]], h: float
+) -> Pattern:
+    """Return the pattern of these active blocks, from the cache if it was made for the same h."""
     key = (h, *((name, blocks.tobytes()) for name, blocks in active))
-    found = known.patterns.get(key)
-    if found is None:
-        if len(known.patterns) >= PATTERNS:
-            known.patterns.clear()
+    cached = constants.patterns.get(key)
+    if cached is None:
+        if len(constants.patterns) >= PATTERNS:
+            constants.patterns.clear()
         ties = [system.interaction[name] for name, _ in active]
-        found = known.patterns[key] = pattern(system, ties, [blocks for _, blocks in active], h)
-    return found
+        cached = constants.patterns[key] = pattern(system, ties, [blocks for _, blocks in active], h)
+    return cached
 
 
 def _outputs(system: NonsmoothSystem, ties: list[Tie], end: State, r: Array, h: float) -> tuple[Array, Array]:
-    """What the laws were stated on (ẏ, or y where compliant), and y, at the end of the step."""
+    """Return u, on which the laws are stated (ẏ, or y of compliant relations), and y at the end of the step,
+    shape (size,) each."""
     u, y = np.empty(system.size), np.empty(system.size)
     for tie in ties:
         output, one = tie.output, tie.output.bound

@@ -1,19 +1,19 @@
-"""Interactions over one step: which blocks are active, and what their law is stated on.
+"""Interactions in one Moreau-Jean step: active blocks, and the variable on which their law is stated.
 
-Index sets (Siconos Developer's Notes 2017, chapter 8): a unilateral block is active where its forecast gap
-y + h/2 u_N is not positive (11.52), or, with activation by distance, where its gap is at most δ, with a
-threshold for blocks that touch (`kernels/activation.py`); all other blocks always are. An active block is
-linear in the velocity at the end and the impulse,
+Index sets (Siconos Developer's Notes 2017, chapter 8): a unilateral block is active if its forecast gap
+y + h/2 u_N is not positive (11.52), or, with activation by distance, if its gap is at most δ; a threshold
+applies to blocks that touch (`kernels/activation.py`). All other blocks are always active. The law of an
+active block is stated on a linear function of the final velocity and the impulse,
 
     C v⁺ + D P + b,
 
-with C the rows at q̄ and t + h, and b the velocity that is prescribed:
+with the rows C at q̄ and t + h, and the prescribed velocity b:
 
-- velocity level: ∂y/∂t, and e u_N⁻ where the law is Newton's; the forecast gap over h where a block is active
-  by the threshold alone; by distance Φ/h, so that u_N + Φ/h >= 0 (Anitescu & Tasora 2010): a contact that
-  would not touch within the step stays as it is, and one that has sunk in is brought back;
-- position level (compliant relations): y(t + h, q⁺, P/h) divided by h θ, so that
-  D = ∂y/∂lam / (h² θ) and the numbers are velocities.
+- velocity level: ∂y/∂t, and e u_N⁻ for Newton's law; the forecast gap over h for blocks that are active only
+  by the threshold; with activation by distance Φ/h, so that u_N + Φ/h >= 0 (Anitescu & Tasora 2010): a
+  contact that does not close within the step is not affected, and an overlap is removed;
+- position level (compliant relations): y(t + h, q⁺, P/h) divided by h θ, so that D = ∂y/∂lam / (h² θ) and
+  the variable is a velocity.
 """
 
 import math
@@ -27,11 +27,11 @@ from stickslip.state import ModelError
 from stickslip.systems.system import Bound, NonsmoothSystem
 
 NONE = np.zeros(0, np.int64)
-"""No block."""
+"""Indices of no block."""
 
 
 class Output:
-    """What is known of an interaction for good: rows that never change, masks of its blocks."""
+    """Constants of an interaction: constant rows, masks of its blocks."""
 
     def __init__(self, system: NonsmoothSystem, one: Bound):
         self.bound, self.mechanical, self.law = one, one.mechanical, one.law
@@ -41,12 +41,12 @@ class Output:
         self.waits = bool(self.unilateral.any())
         self.single = self.waits and len(one.law.K) == 1
         self.contact = one.law.K.spread(self.unilateral)
-        """Components of the blocks that wait [-], shape (m,), bool."""
+        """Whether a component belongs to a unilateral block [-], shape (m,), bool."""
         self.normals = one.law.K.offset[:-1][self.unilateral]
         self.free = one.law.K.bilateral
         self.all = np.arange(len(one.law.K))
         self.has_input = one.mechanical.has_input
-        """Whether forces are a g(t, q, lam) of its own, not H lam with H the transpose of the rows."""
+        """Whether forces are a separate function g(t, q, lam) instead of H lam with the transposed rows H."""
         self.constant = one.mechanical.constant and not self.compliant and not self.has_input
         self.rows: Array | None = None
         self.H: Array | None = None
@@ -57,17 +57,17 @@ class Output:
 
     @property
     def level(self) -> Level:
-        """Which derivative of y the law is stated on."""
+        """The derivative of y on which the law is stated."""
         return Level.POSITION if self.compliant else Level.VELOCITY
 
 
 class Tie:
-    """An interaction on its way through a step."""
+    """An interaction within one step."""
 
     __slots__ = ("B", "C", "D", "b", "drift", "forecast", "gap", "offset", "output", "t", "u_before", "y")
 
     def __init__(self, output: Output, t: float, q: Array, v: Array, z: Array, y: Array | None):
-        """As the step begins; y where it is known already."""
+        """Evaluate the interaction at the start of a step. y: its outputs if they are known."""
         one, mechanical = output.bound, output.mechanical
         q, z = q[one.q], z[one.z]
         self.output, self.t = output, t
@@ -83,7 +83,7 @@ class Tie:
         self.D: Array | None = None
 
     def speed(self, v_free: Array) -> float:
-        """Largest speed of its contacts, before the step or after its free motion v_free [m/s]."""
+        """Return the largest speed of its contacts, before the step or with v_free [m/s]."""
         contact, one = self.output.contact, self.output.bound
         u_free = self.C @ v_free[one.v]
         if self.drift is not None:
@@ -91,7 +91,7 @@ class Tie:
         return float(max(np.abs(self.u_before[contact]).max(), np.abs(u_free[contact]).max()))
 
     def activate(self, h: float, delta: float | None, slack: float, forecast: Array) -> IntArray:
-        """The blocks that are active; what decided it is written to `forecast`, shape (nb,).
+        """Return the active blocks, and write the gaps that decide it to `forecast`, shape (nb,).
 
         slack: the threshold ε [m]."""
         output = self.output
@@ -108,7 +108,8 @@ class Tie:
         return active.nonzero()[0]
 
     def prescribe(self, h: float, delta: float | None, slack: float) -> Array:
-        """What restitution, forecast gaps up to ε and the activation by distance add to u⁺ [m/s], (m,)."""
+        """Return the velocities that restitution, forecast gaps up to ε and activation by distance add to u⁺
+        [m/s], shape (m,)."""
         output, law = self.output, self.output.law
         bias = output.bound.bias(self.t, self.u_before)
         if output.compliant:
@@ -130,7 +131,7 @@ class Tie:
     def linearise(
         self, t: float, h: float, theta: float, q: Array, v: Array, z: Array, P: Array, prescribed: Array
     ) -> None:
-        """C, B, D and b at the end of the step, at q̄ (or the iterate q⁺, v⁺, P where it is compliant)."""
+        """Set C, B, D and b at the end of the step, at q̄ (compliant relations: at the iterate q⁺, v⁺, P)."""
         output, one = self.output, self.output.bound
         q, v, z = q[one.q], v[one.v], z[one.z]
         if output.compliant:
@@ -146,7 +147,7 @@ class Tie:
         self.b = prescribed if self.drift is None else prescribed + self.drift
 
     def _comply(self, t: float, h: float, theta: float, q: Array, v: Array, z: Array, P: Array) -> None:
-        """y(t + h, q⁺, P/h) = 0 or >= 0, linearised and divided by h θ; P/h is the force lam."""
+        """Linearise y(t + h, q⁺, P/h) and divide it by h θ; P/h is the force lam."""
         mechanical, lam = self.output.mechanical, P / h
         y, D = mechanical.y(t, q, lam, z), mechanical.dy_dlam(t, q, lam, z)
         self.C = mechanical.rows(t, q, lam, z)
@@ -156,30 +157,30 @@ class Tie:
         self._push(t, h, q, z, P)
 
     def _push(self, t: float, h: float, q: Array, z: Array, P: Array) -> None:
-        """h g(t + h, q⁺, P/h), linearised in P."""
+        """Linearise h g(t + h, q⁺, P/h) in P."""
         mechanical, lam = self.output.mechanical, P / h
         self.B = mechanical.dforces_dlam(t, q, lam, z)
         self.offset = h * mechanical.forces(t, q, lam, z) - self.B @ P
 
     def law_variable(self, v: Array, P: Array) -> Array:
-        """C v + D P + b with v that of its systems [m/s], shape (m,)."""
+        """Return C v + D P + b for the velocities v of its systems [m/s], shape (m,)."""
         w = self.C @ v + self.b
         return w if self.D is None else w + self.D @ P
 
     def pushed(self, P: Array) -> Array:
-        """Momentum that P gives to its systems [N s], shape (nv,)."""
+        """Return the momentum that P transfers to its systems [N s], shape (nv,)."""
         p = self.B @ P
         return p if self.offset is None else p + self.offset
 
 
 def require_finite(x: Array) -> None:
-    """A FloatingPointError, which the scheme explains, where x is not finite."""
-    if not x @ x < math.inf and not np.isfinite(x).all():  # the square of large numbers is not finite
+    """Raise FloatingPointError, which the scheme explains, if x is not finite."""
+    if not x @ x < math.inf and not np.isfinite(x).all():  # x @ x also overflows for large finite numbers
         raise FloatingPointError
 
 
 def refuse(system: NonsmoothSystem, weights: dict[str, float], form: str) -> None:
-    """A ModelError that names a compliant interaction which the options cannot carry."""
+    """Raise ModelError for a compliant interaction that the options do not support."""
     for one in system.interactions:
         if not one.mechanical.compliant:
             continue

@@ -1,18 +1,18 @@
-"""One mechanical system over one step of a θ-method: where it goes, and how far it is off its equations.
+"""One mechanical system in one step of a θ-method: its end state, residual and linearisation.
 
     q(v) = q + h T(q̄) ((1-θ) v_k + θ v)                              Siconos Developer's Notes 2017, (11.57)
     R_free(v) = M (v - v_k) - h θ F(t + h, q(v), v) - h (1-θ) F(t, q_k, v_k)                     (11.64)
     A = M - h θ D3F - h² θ² D2F T(q̄)                                                              (11.62)
     v_free = v - A⁻¹ R_free(v)                                                                    (11.66)
 
-The mass matrix is that at q_k + θ (q(v) - q_k) and t + θ h: with θ = 1/2 the midpoint, which keeps the
-method of second order where M depends on q. Its derivative is left out of A, for it is h times smaller
-than M; Newton's loop then converges linearly, with a factor of order h. The semi-explicit variant has
-M(q_k), F(t, q_k, v_k) and A = M (11.53); the complete one has F at the θ-point of time, q and v (11.51),
-whose A is (11.62) with the derivatives taken there.
+The mass matrix is evaluated at q_k + θ (q(v) - q_k) and t + θ h. With θ = 1/2 this is the midpoint, which
+keeps the method of second order if M depends on q. A omits the derivative of M, which is h times smaller than
+M; Newton's loop then converges linearly, with a factor of order h. The semi-explicit variant has M(q_k),
+F(t, q_k, v_k) and A = M (11.53). The complete variant has F at the θ-point of time, q and v (11.51); its A is
+(11.62) with the derivatives at that point.
 
-Of a Newton-Euler body whose spin is in the inertial frame the momentum M(q) v itself is balanced, where the
-step is implicit: M(q(v)) v - M(q_k) v_k in the place of M (v - v_k), and F without the gyroscopic moment.
+For a Newton-Euler body whose spin is in the inertial frame, implicit steps balance the momentum M(q) v
+itself: M(q(v)) v - M(q_k) v_k replaces M (v - v_k), and F is without the gyroscopic moment.
 """
 
 import math
@@ -28,13 +28,13 @@ from stickslip.systems.newton_euler import NewtonEuler
 from stickslip.systems.system import Place
 
 FIXED_POINTS = 50
-"""Most evaluations of T(q̄) for one position."""
+"""Largest number of evaluations of T(q̄) for one position (heuristic)."""
 ROUNDING = 4.0 * float(np.finfo(float).eps)
-"""Relative change of q that is rounding."""
+"""Relative change of q that counts as rounding [-]: four times the machine precision."""
 
 
 class Motion:
-    """A system on its way from (q, v) at t to t + h. `q_end` and `v_end` are Newton's current iterate."""
+    """A system in a step from (q, v) at t to t + h. `q_end` and `v_end` are the current Newton iterate."""
 
     __slots__ = (
         "A", "F", "F_start", "M", "body", "current", "end", "force", "h", "implicit", "inverse",
@@ -60,26 +60,27 @@ class Motion:
         self.F_start = self.force(t, self.q, self.v, self.z) if variant != "complete" else self.v
         self.inverse: Array | None = None
         self.linearised = False
-        """Whether A and v_free are those of the iterate."""
+        """Whether A and v_free belong to the current iterate."""
         self.q_end = body.normalized(self.moved(self.v))
         self.evaluate(self.v)
         self.residual = self.gained() - h * self.F
 
     def move(self, v_end: Array) -> None:
-        """Take `v_end` as the velocity at the end: positions, forces and the free residual follow."""
+        """Set the iterate to `v_end`, and update positions, forces and the free residual."""
         mean, self.linearised = self.v + self.theta * (v_end - self.v), False
         self.v_end, self.q_end = v_end, self.body.normalized(self.moved(mean))
         self.evaluate(mean)
         self.residual = self.gained() - self.h * self.F
 
     def gained(self) -> Array:
-        """Change of the momentum over the step, at the iterate."""
+        """Return the change of momentum over the step, at the iterate."""
         if self.momentum is None:
             return self.M @ (self.v_end - self.v)
         return self.body.mass(self.end, self.q_end, self.z) @ self.v_end - self.momentum
 
     def moved(self, mean: Array) -> Array:
-        """q + h T(q̄) v_θ; where q̄ depends on the answer, by fixed points that contract by h |v|."""
+        """Return q + h T(q̄) v_θ. If q̄ depends on the result, it is found by a fixed-point iteration, which
+        contracts by h |v|."""
         q, h, body = self.q, self.h, self.body
         T: Any = body.kinematics(self.q_bar)
         if T is None:
@@ -98,7 +99,7 @@ class Motion:
         return moved
 
     def evaluate(self, mean: Array) -> None:
-        """M and F at the iterate; `mean` is its v at the θ-point."""
+        """Set M and F at the iterate; `mean` is its velocity at the θ-point."""
         body, theta, h, z = self.body, self.theta, self.h, self.z
         if self.variant == "semi-explicit":
             self.M, self.F = body.mass(self.t, self.q, z), self.F_start
@@ -117,7 +118,7 @@ class Motion:
                 self.F = self.F_start
 
     def error(self, pushed: Array | None) -> float:
-        """Momentum that is missing at the iterate, over the largest term of the balance [-]."""
+        """Return the residual momentum of the iterate, relative to the largest term of the balance [-]."""
         missing = self.residual if pushed is None else self.residual - pushed
         square = float(missing @ missing)
         if square == 0.0:
@@ -132,9 +133,9 @@ class Motion:
         return math.sqrt(square / terms)
 
     def is_rounding(self, pushed: Array | None) -> bool:
-        """Whether no more momentum is missing than the rounding of q and v makes of the forces.
+        """Whether the residual momentum is not larger than the rounding errors of q and v make it.
 
-        At rest, where forces balance each other, all terms of the balance vanish, and the rounding does not.
+        At rest, where forces balance each other, all terms of the balance vanish, but rounding errors do not.
         """
         missing = self.residual if pushed is None else self.residual - pushed
         grain = np.abs(self.M) @ (np.abs(self.v_end) + np.abs(self.v))
@@ -146,7 +147,7 @@ class Motion:
         return bool((np.abs(missing) <= ROUNDING * grain).all())
 
     def _slopes(self) -> tuple[Array | None, Array | None]:
-        """Derivatives D2F and D3F of the forces at the iterate; None where they are zero."""
+        """Return the derivatives D2F and D3F of the forces at the iterate; None if they are zero."""
         body, theta = self.body, self.theta
         if not self.implicit:
             return None, None
@@ -158,7 +159,7 @@ class Motion:
         return body.force_dq(*at), body.force_dv(*at)
 
     def linearise(self) -> None:
-        """The inverse of A, and v_free, of the iterate."""
+        """Set A, its inverse and v_free at the iterate."""
         if self.linearised:
             return
         body, theta, h = self.body, self.theta, self.h
@@ -179,7 +180,7 @@ class Motion:
 
 
 def require_positive(name: str, t: float, M: Array) -> None:
-    """A ModelError that names system and time where M is not positive definite."""
+    """Raise ModelError with the system and the time if M is not positive definite."""
     try:
         np.linalg.cholesky(M)
     except np.linalg.LinAlgError:
@@ -187,15 +188,15 @@ def require_positive(name: str, t: float, M: Array) -> None:
 
 
 def inverse(name: str, t: float, A: Array) -> Array:
-    """A⁻¹; a ModelError that names system and time where A is singular."""
-    found: Any
+    """Return A⁻¹; raise ModelError with the system and the time if A is singular."""
+    A_inverse: Any
     try:
-        found = np.linalg.inv(A)
+        A_inverse = np.linalg.inv(A)
     except np.linalg.LinAlgError:
-        found = None
-    if found is None or (np.isfinite(A).all() and not np.isfinite(found).all()):
+        A_inverse = None
+    if A_inverse is None or (np.isfinite(A).all() and not np.isfinite(A_inverse).all()):
         raise ModelError(
             f"system {name!r}: at t = {t:.9g} s, the iteration matrix M - hθ dF/dv - h²θ² dF/dq T is"
             " singular; check M and the Jacobians of the forces, or use a smaller h"
         )
-    return np.asarray(found)
+    return np.asarray(A_inverse)

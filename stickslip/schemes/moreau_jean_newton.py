@@ -2,8 +2,8 @@
 
     v⁺ = v_free + A⁻¹ B P,   C v⁺ + D P + b ⟂ P        Siconos Developer's Notes 2017, (11.65) to (11.69)
 
-The loop ends where the momentum balance and the law hold at the new iterate. Where the dynamics are linear
-and the rows do not depend on q that is so after the first problem, and there is no second.
+The loop ends when the momentum balance and the law hold at the new iterate. If the dynamics are linear and
+the rows do not depend on q, this is the case after the first problem.
 """
 
 import itertools
@@ -25,59 +25,60 @@ from stickslip.schemes.problems import Pattern, problem_of
 from stickslip.schemes.step import Solver
 
 SYMMETRY = 1e-12
-"""Largest difference of W across its diagonal, over its largest entry, that is rounding."""
+"""Largest asymmetry of W, relative to its largest entry, that counts as rounding [-]."""
 
 
 @dataclass(slots=True)
 class Flat:
-    """Where all systems are while a step is computed."""
+    """Flat vectors of all systems: the start of the step, and the current iterate of its end."""
 
     t: float
     """End of the step [s]."""
     q_start: Array
-    """Coordinates at its start [m, rad], shape (nq,)."""
+    """Coordinates at the start of the step [m, rad], shape (nq,)."""
     q: Array
-    """Coordinates at its end, as far as known [m, rad], shape (nq,)."""
+    """Coordinates at the end, of the current iterate [m, rad], shape (nq,)."""
     v: Array
-    """Velocities at its end, as far as known [m/s, rad/s], shape (nv,)."""
+    """Velocities at the end, of the current iterate [m/s, rad/s], shape (nv,)."""
     z: Array
     """Discrete parameters [any], shape (nz,)."""
 
     def take(self, motion: Motion) -> None:
-        """Write down where a system is."""
+        """Copy the iterate of a system."""
         self.q[motion.place.q] = motion.q_end
         self.v[motion.place.v] = motion.v_end
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """How the loop runs."""
+    """Options of Newton's loop."""
 
     h: float
-    """Step [s]."""
+    """Length of the step [s]."""
     moving: bool
-    """Whether rows are those at the end of the step."""
+    """Whether rows are evaluated at the end of the step."""
     form: str
     """`reduced` or `global`."""
     tolerance: float
-    """On the momentum balance and the law, relative [-]."""
+    """Relative tolerance on the momentum balance and the law [-]."""
     most: int
-    """Most iterations."""
+    """Largest number of iterations."""
 
 
-class Found:
-    """What the loop found."""
+class LoopResult:
+    """Result of Newton's loop: impulses, solutions, number of iterations, and error (0 if it converged)."""
 
     __slots__ = ("components", "error", "iterations", "r", "solves")
 
     def __init__(self, r: Array, solves: tuple[Solution, ...], iterations: int, error: float):
         self.r, self.solves, self.iterations, self.error = r, solves, iterations, error
         self.components: tuple[IntArray, ...] = ()
-        """Where the impulses of the problems stand among all; empty where r is not made of them."""
+        """Indices of the impulses of each solution among all components; empty if r does not consist of
+        them."""
 
 
 class Coupled:
-    """Systems with the active interactions between them."""
+    """Coupled systems with their active interactions in one step."""
 
     def __init__(
         self, pattern: Pattern, motions: Sequence[Any], ties: Sequence[Tie],
@@ -86,30 +87,30 @@ class Coupled:
         self.pattern, self.motions, self.ties = pattern, motions, ties
         self.prescribed, self.theta = prescribed, theta
         self.given = given
-        """Impulses that act whatever the law says [N s], shape (n,)."""
+        """Impulses that act in addition to those of the law [N s], shape (n,)."""
         outputs = [tie.output for tie in ties]
         self.fixed = all(one.constant for one in outputs)
         self.follows = any(one.compliant or one.has_input for one in outputs)
-        """Whether an interaction depends on its impulses, so that it is linearised anew."""
+        """Whether an interaction depends nonlinearly on its impulses, so that each iterate linearises it."""
         self.stacks: list[tuple[Array, Array]] = []
 
     def linearise(self, flat: Flat, loop: Loop, P: Array) -> None:
-        """Every interaction at the iterate; rows stacked by system."""
+        """Linearise every interaction at the iterate, and stack the rows by system."""
         for k, tie in enumerate(self.ties):
             at_end = loop.moving or tie.output.compliant or tie.output.has_input
             q = flat.q if at_end else flat.q_start
             whole = self.whole(k, P)
             tie.linearise(flat.t, loop.h, self.theta[k], q, flat.v, flat.z, whole, self.prescribed[k])
         if self.fixed:
-            kept = self.pattern.kept
-            if "stacks" not in kept:
-                kept["stacks"] = self._stacked()
-            self.stacks = kept["stacks"]
+            cache = self.pattern.kept
+            if "stacks" not in cache:
+                cache["stacks"] = self._stacked()
+            self.stacks = cache["stacks"]
         else:
             self.stacks = self._stacked()
 
     def whole(self, k: int, P: Array) -> Array:
-        """The impulses of one interaction, inactive ones zero [N s], shape (m,)."""
+        """Return all impulses of interaction k, inactive ones zero [N s], shape (m,)."""
         keep, part = self.pattern.keep[k], P[self.pattern.place[k]]
         if keep is None:
             return part
@@ -118,7 +119,7 @@ class Coupled:
         return all_
 
     def _stacked(self) -> list[tuple[Array, Array]]:
-        """C_j and B_j of each system j, over the interactions that it has a share in."""
+        """Return C_j and B_j of each system j, over its interactions."""
         stacks = []
         for share in self.pattern.shares:
             rows, forces = [], []
@@ -127,12 +128,12 @@ class Coupled:
                 C, B = tie.C[:, columns], tie.B[columns]
                 rows.append(C if keep is None else C[keep])
                 forces.append(B if keep is None else B[:, keep])
-            one = len(rows) == 1
-            stacks.append((rows[0], forces[0]) if one else (np.concatenate(rows), np.hstack(forces)))
+            single = len(rows) == 1
+            stacks.append((rows[0], forces[0]) if single else (np.concatenate(rows), np.hstack(forces)))
         return stacks
 
     def pushed(self, P: Array) -> list[Array]:
-        """Momentum that the impulses give to each system [N s], shape (nv,) each."""
+        """Return the momentum that the impulses transfer to each system [N s], shape (nv,) each."""
         out = []
         for share, (_, B) in zip(self.pattern.shares, self.stacks, strict=True):
             p = B @ (P if share.components is None else P[share.components])
@@ -145,7 +146,7 @@ class Coupled:
         return out
 
     def bias(self) -> Array:
-        """b of the active components [m/s], shape (n,)."""
+        """Return b of the active components [m/s], shape (n,)."""
         parts = [
             tie.b if keep is None else tie.b[keep]
             for tie, keep in zip(self.ties, self.pattern.keep, strict=True)
@@ -153,17 +154,18 @@ class Coupled:
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def delassus(self) -> tuple[Any, list[Array], bool]:
-        """W, A_j⁻¹ B_j of each system, and whether W is symmetric; made once where nothing in it changes."""
-        kept = self.pattern.kept
+        """Return W, A_j⁻¹ B_j of each system, and whether W is symmetric; cached if they are constant."""
+        cache = self.pattern.kept
         inverses = [motion.inverse for motion in self.motions]
         if self.fixed and all(m.inverse is m.known_inverse for m in self.motions):
-            if "W" not in kept:
-                kept["W"] = self._delassus(inverses)
-            found: tuple[Any, list[Array], bool] = kept["W"]
-            return found
+            if "W" not in cache:
+                cache["W"] = self._delassus(inverses)
+            cached: tuple[Any, list[Array], bool] = cache["W"]
+            return cached
         return self._delassus(inverses)
 
     def _delassus(self, inverses: Sequence[Any]) -> tuple[Any, list[Array], bool]:
+        """Return W = Σ_j C_j A_j⁻¹ B_j + D, the responses A_j⁻¹ B_j, and whether W is symmetric."""
         n, responses = self.pattern.K.size, []
         W = np.zeros((n, n))
         for share, (C, B), inverse in zip(self.pattern.shares, self.stacks, inverses, strict=True):
@@ -181,7 +183,7 @@ class Coupled:
         return DenseDelassus(W), responses, symmetric
 
     def solve(self, loop: Loop, solver: Solver, P: Array) -> tuple[Array, Solution, list[Array]]:
-        """Impulses, the solution they come from, and velocities at the end system by system."""
+        """Solve the linearised problem: impulses, the solution, and final velocities of each system."""
         if self.given is not None or self.follows:
             start = np.zeros(P.size) if self.given is None else self.given
             for motion, p in zip(self.motions, self.pushed(start), strict=True):
@@ -193,6 +195,7 @@ class Coupled:
         return r if self.given is None else r + self.given, solution, v
 
     def _reduced(self, solver: Solver, guess: Array) -> tuple[Array, Solution, list[Array]]:
+        """Solve the problem over contacts."""
         W, responses, symmetric = self.delassus()
         K, u_free = self.pattern.K, self.free_velocity()
         if symmetric or not self.pattern.is_box:
@@ -202,7 +205,7 @@ class Coupled:
         return solution.r, solution, self.velocities(solution.r, responses)
 
     def free_velocity(self) -> Array:
-        """Σ_j C_j v_free_j + b [m/s], shape (n,)."""
+        """Return Σ_j C_j v_free_j + b [m/s], shape (n,)."""
         u_free = self.bias().copy()
         for share, motion, (C, _) in zip(self.pattern.shares, self.motions, self.stacks, strict=True):
             if share.components is None:
@@ -212,13 +215,14 @@ class Coupled:
         return u_free
 
     def velocities(self, r: Array, responses: Sequence[Array]) -> list[Array]:
-        """v_free_j + A_j⁻¹ B_j r of each system [m/s], shape (nv,) each."""
+        """Return v_free_j + A_j⁻¹ B_j r of each system [m/s], shape (nv,) each."""
         return [
             motion.v_free + response @ (r if share.components is None else r[share.components])
             for share, motion, response in zip(self.pattern.shares, self.motions, responses, strict=True)
         ]
 
     def _global(self, solver: Solver, guess: Array) -> tuple[Array, Solution, list[Array]]:
+        """Solve the problem over velocities, with bilateral constraints as equations."""
         pattern, motions = self.pattern, self.motions
         ends = np.cumsum([0, *(motion.v_free.size for motion in motions)])
         H = np.zeros((int(ends[-1]), pattern.K.size))
@@ -238,13 +242,14 @@ class Coupled:
             r[pattern.free] = solution.lam
         return r, solution, [solution.v[a:b] for a, b in itertools.pairwise(ends)]
 
-    def newton(self, flat: Flat, loop: Loop, solver: Solver, P: Array) -> Found:
-        """The loop from the impulses P of the last step; `flat` and the motions end at what was found."""
+    def newton(self, flat: Flat, loop: Loop, solver: Solver, P: Array) -> LoopResult:
+        """Run the loop from the impulses P of the previous step; `flat` and the motions are updated."""
         settles = self.fixed or not (loop.moving or self.follows)
-        best: Found | None = None
+        best: LoopResult | None = None
         best_v: list[Array] = []
         self.linearise(flat, loop, P)
         for iteration in range(1, loop.most + 1):
+            # 1. Linearise the dynamics, solve the contact problem, take its velocities.
             for motion in self.motions:
                 motion.linearise()
                 require_finite(motion.v_free)
@@ -253,30 +258,33 @@ class Coupled:
             require_finite(P)
             self.move(flat, v)
             if settles and not any(motion.implicit for motion in self.motions):
-                return Found(P, (solution,), iteration, 0.0)
+                return LoopResult(P, (solution,), iteration, 0.0)
+            # 2. Errors of the law and of the momentum balance at the new iterate.
             change = 0.0 if settles else self._follow(flat, loop, P)
             balance = list(zip(self.motions, self.pushed(P), strict=True))
             error = max(change, max(motion.error(p) for motion, p in balance))
-            found = Found(P, (solution,), iteration, error)
+            result = LoopResult(P, (solution,), iteration, error)
             if best is None or error < best.error:
-                best, best_v = found, v
+                best, best_v = result, v
+            # 3. Stop by the tolerance, or if errors and changes are rounding.
             if error <= loop.tolerance:
-                return Found(P, (solution,), iteration, 0.0)
+                return LoopResult(P, (solution,), iteration, 0.0)
             still = iteration > 1 and max(map(_moved, v, before)) <= loop.tolerance
             if change <= loop.tolerance and (still or all(motion.is_rounding(p) for motion, p in balance)):
-                return Found(P, (solution,), iteration, 0.0)
+                return LoopResult(P, (solution,), iteration, 0.0)
         assert best is not None
         self.move(flat, best_v)
-        return Found(best.r, best.solves, loop.most, best.error)
+        return LoopResult(best.r, best.solves, loop.most, best.error)
 
     def move(self, flat: Flat, v: Sequence[Array]) -> None:
-        """Take the velocities v at the end, system by system."""
+        """Set the final velocities of each system to v."""
         for motion, v_end in zip(self.motions, v, strict=True):
             motion.move(v_end)
             flat.take(motion)
 
     def _follow(self, flat: Flat, loop: Loop, P: Array) -> float:
-        """Linearise anew, and say by how much what the law is stated on has changed, relatively [-]."""
+        """Linearise the interactions at the new iterate; return the relative change of the variable on which
+        the law is stated [-]."""
         v = [flat.v[tie.output.bound.v] for tie in self.ties]
         impulses = [self.whole(k, P) for k in range(len(self.ties))]
         old = [tie.law_variable(x, p) for tie, x, p in zip(self.ties, v, impulses, strict=True)]
@@ -290,8 +298,8 @@ class Coupled:
         return worst
 
 
-def alone(motion: Motion, loop: Loop) -> Found:
-    """The loop for a system on its own: nothing acts on it but its forces."""
+def solve_free(motion: Motion, loop: Loop) -> LoopResult:
+    """Run the loop for a system without active interactions."""
     r, best, best_v = np.zeros(0), np.inf, motion.v_end
     for iteration in range(1, loop.most + 1):
         before = motion.v_end
@@ -299,19 +307,19 @@ def alone(motion: Motion, loop: Loop) -> Found:
         require_finite(motion.v_free)
         motion.move(motion.v_free)
         if not motion.implicit:
-            return Found(r, (), iteration, 0.0)
+            return LoopResult(r, (), iteration, 0.0)
         error = motion.error(None)
         if error < best:
             best, best_v = error, motion.v_end
         still = iteration > 1 and _moved(motion.v_end, before) <= loop.tolerance
         if error <= loop.tolerance or still or motion.is_rounding(None):
-            return Found(r, (), iteration, 0.0)
+            return LoopResult(r, (), iteration, 0.0)
     motion.move(best_v)
-    return Found(r, (), loop.most, best)
+    return LoopResult(r, (), loop.most, best)
 
 
 def _moved(v: Array, before: Array) -> float:
-    """By how much v has changed, relatively [-]."""
+    """Return the relative change of v [-]."""
     change = v - before
     square = float(change @ change)
     return math.sqrt(square / max(float(v @ v), float(before @ before))) if square else 0.0

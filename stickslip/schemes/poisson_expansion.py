@@ -1,9 +1,10 @@
-"""The expansion of Poisson's impact as contact problems in standard blocks; `poisson.py` says the law.
+"""Expansion of Poisson's impact as contact problems with standard blocks; `poisson.py` states the law.
 
-A contact that stays closed has ρ_N > e r_N^c, and is an ordinary contact with the impulse ρ. One that leaves
-has ρ_N = e r_N^c, known, so that friction is a disc of known radius R: its normal is a nonnegative block of
-its own, and the cone has a normal a with u_a = w (a - R), for Coulomb's law makes u_a = 0 and thus a = R. The
-problem is solved again until every contact is of the kind it is taken for.
+A contact that stays closed has ρ_N > e r_N^c: it is an ordinary contact with the impulse ρ. A contact that
+opens has the known normal impulse ρ_N = e r_N^c, and its friction is bounded by a disc of known radius R. Its
+normal is then a separate nonnegative block, and its friction cone has an auxiliary normal a with
+u_a = w (a - R), because Coulomb's law requires u_a = 0 and thus a = R. The problem is solved repeatedly until
+the kind assumed for each contact is confirmed.
 """
 
 import numpy as np
@@ -19,12 +20,12 @@ from stickslip.schemes.step import Solver
 from stickslip.state import BoolArray
 
 PASSES = 100
-"""Most passes of an expansion."""
+"""Largest number of passes of an expansion (heuristic)."""
 
 
 def given_back(K: ProductSet, r: Array, e: Array) -> tuple[Array, IntArray, Array]:
-    """r^c + e r_N^c e_N of a compression [N s], shape (n,), and the friction cones that give something back,
-    with e r_N^c.   e of each block [-], shape (nb,)."""
+    """Return r^c + e r_N^c e_N of a compression [N s], shape (n,), the numbers of the friction cones with
+    restitution, and their e r_N^c. e: restitution of each block [-], shape (nb,)."""
     normals = K.offset[:-1]
     kick = e * np.maximum(r[normals], 0.0)
     given = r.copy()
@@ -36,14 +37,16 @@ def given_back(K: ProductSet, r: Array, e: Array) -> tuple[Array, IntArray, Arra
 def expand(
     W: Array | sp.csr_array, u_free: Array, K: ProductSet, kicked: IntArray, kick: Array, solver: Solver
 ) -> tuple[Array, Solution, float]:
-    """r' = ρ - e r_N^c e_N [N s], shape (n,), the solution of the last pass, and what is left to settle.
+    """Solve the expansion: r' = ρ - e r_N^c e_N [N s], shape (n,), the solution of the last pass, and the
+    relative error of the passes [-], 0 if they converged.
 
-    W is one array or sparse; `kick` is e r_N^c of the blocks `kicked` [N s].
+    W is a dense or sparse array; `kick` is e r_N^c of the blocks `kicked` [N s].
     """
     normals = K.offset[kicked]
     stays, returned = np.zeros(kicked.size, bool), np.zeros(kicked.size, bool)
     radius = kick.copy()
     for _ in range(PASSES):
+        # 1. Solve with the contacts that are assumed to open as separate blocks.
         leaves = ~stays
         held = np.zeros(K.size)
         held[normals[stays]] = kick[stays]
@@ -51,26 +54,28 @@ def expand(
         solution = solver.solve(problem)
         r = solution.r[at]
         r[normals[stays]] -= kick[stays]
-        more = np.maximum(r[normals], 0.0)
-        scale = float((kick + more).max())
+        # 2. Compare the assumed kinds and radii with the result.
+        excess = np.maximum(r[normals], 0.0)
+        scale = float((kick + excess).max())
         small = 10.0 * solution.tolerance * scale
-        closed = leaves & ~returned & (more > small)
+        closed = leaves & ~returned & (excess > small)
         opened = stays & (r[normals] < -small)
-        wanted = kick + np.where(returned, more, 0.0)
-        off = float(np.abs(radius - wanted)[leaves].max(initial=0.0))
+        target = kick + np.where(returned, excess, 0.0)
+        off = float(np.abs(radius - target)[leaves].max(initial=0.0))
         if not (closed.any() or opened.any() or off > small):
             return r, solution, 0.0
-        # One that stayed by mistake leaves for good; its disc then grows with what it presses beyond that.
+        # 3. A contact that was wrongly assumed closed is assumed open from now on; the radius of its disc
+        # then follows its normal impulse.
         stays, returned = (stays | closed) & ~opened, returned | opened
-        radius = 0.5 * (radius + wanted)
+        radius = 0.5 * (radius + target)
     return r, solution, max(off / scale, solution.tolerance)
 
 
 def _one_pass(
     W: Array | sp.csr_array, u_free: Array, K: ProductSet, split: IntArray, radius: Array
 ) -> tuple[ContactProblem, IntArray]:
-    """The problem with the contacts `split` as a nonnegative normal and a disc of `radius` [N s], and where
-    the components of K are in it."""
+    """Return the problem whose contacts `split` are a nonnegative normal and a disc of `radius` [N s], and
+    the indices of the components of K in it."""
     apart = np.zeros(len(K), bool)
     apart[split] = True
     wide, at, extra = split_set(K, apart)
@@ -90,7 +95,8 @@ def _one_pass(
 
 
 def split_set(K: ProductSet, apart: BoolArray) -> tuple[ProductSet, IntArray, IntArray]:
-    """K with those blocks apart, where its components are in it, and the normals of the cones."""
+    """Return K with the blocks `apart` split into a normal and a cone, the indices of the components of K in
+    it, and the indices of the auxiliary normals of these cones."""
     twice = 1 + apart
     first = np.cumsum(twice) - twice  # number of each block, or of its normal
     size, groups = np.repeat(np.diff(K.offset), twice), np.repeat(np.diff(K.group_offset), twice)
@@ -108,6 +114,6 @@ def split_set(K: ProductSet, apart: BoolArray) -> tuple[ProductSet, IntArray, In
     )
     block = K.owner
     within = np.arange(K.size) - K.offset[block]
-    # past its normal, a component of a block apart is in the cone behind it
+    # tangential components of a split block belong to the cone after its normal block
     at = wide.offset[first[block]] + within + (apart[block] & (within > 0))
     return wide, at, wide.offset[normal + 1]

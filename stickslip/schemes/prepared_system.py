@@ -1,8 +1,8 @@
-"""A system of equations prepared for steps: what they make of it once, made on first use, held beside it.
+"""Prepared systems of equations: data that the steps of a system share, computed once and on first use.
 
-A `NonsmoothSystem` is a plain value. Whoever makes many steps of one (a run, a derivative, a loop by hand)
-holds a `PreparedSystem` and gives it to the scheme in its place; a step that is given a system itself
-prepares its own.
+A `NonsmoothSystem` is a plain value. Code that makes many steps of a system (a run, a derivative, a user's
+loop) passes a `PreparedSystem` to the scheme in its place; a step that receives a `NonsmoothSystem` prepares
+it itself.
 """
 
 from collections.abc import Callable, Hashable, Mapping
@@ -15,16 +15,16 @@ from stickslip.systems.system import NonsmoothSystem
 Part = TypeVar("Part")
 
 KEPT = 64
-"""Most parts of one kind that are kept: of as many step lengths, say."""
+"""Largest number of cached parts of one kind, for example of different step lengths."""
 NEIGHBOURS = 512
-"""Most systems of a family that are kept."""
+"""Largest number of cached systems of a family."""
 
 
 class PreparedSystem:
     """System with data that its steps share; each part is computed once, on first use."""
 
     def __init__(self, system: NonsmoothSystem | Family):
-        """system: the system; or a family, of which it is the system at the family's numbers."""
+        """system: a system, or a family, which stands for its system at the family's numbers."""
         self.family = system if isinstance(system, Family) else None
         self.system = system.system if isinstance(system, Family) else system
         self._parts: dict[Callable[..., Any], dict[tuple[Hashable, ...], Any]] = {}
@@ -32,22 +32,23 @@ class PreparedSystem:
 
     @classmethod
     def of(cls, system: "NonsmoothSystem | Family | PreparedSystem") -> "PreparedSystem":
-        """A system prepared; one that is already is returned as it is."""
+        """Return a prepared system; an argument that is already prepared is returned unchanged."""
         return system if isinstance(system, PreparedSystem) else cls(system)
 
     def part(self, make: Callable[..., Part], *key: Hashable) -> Part:
-        """make(self, *key), made once for each key: what a scheme need not make again of the same system."""
-        known = self._parts.setdefault(make, {})
-        if key not in known:
-            found = make(self, *key)
-            if len(known) >= KEPT:
-                del known[next(iter(known))]
-            known[key] = found
-        part: Part = known[key]
+        """Return make(self, *key), computed once for each key."""
+        cache = self._parts.setdefault(make, {})
+        if key not in cache:
+            value = make(self, *key)
+            if len(cache) >= KEPT:
+                del cache[next(iter(cache))]
+            cache[key] = value
+        part: Part = cache[key]
         return part
 
     def at(self, numbers: Mapping[str, Array]) -> "PreparedSystem":
-        """The system of its family at these numbers, among others; itself where it has no family."""
+        """Return the system of the family at these numbers, which may contain others; the system itself if it
+        has no family."""
         if self.family is None:
             return self
         own = {name: numbers[name] for name in self.family.numbers}
@@ -60,5 +61,5 @@ class PreparedSystem:
         return self._neighbours[key]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy, and one sent to another process, makes its own parts."""
+        """Copy without cached parts, which a copy computes itself."""
         return PreparedSystem, (self.family or self.system,)

@@ -1,8 +1,8 @@
-"""From active interactions to problems: coupled ones together, uncoupled ones apart.
+"""Contact problems of active interactions, one for each set of coupled interactions.
 
-Interactions are coupled when they share a system; blocks of uncoupled ones meet only zeros in W, so each set
-of coupled ones is a problem of its own. Its W is assembled system by system: with C_α^j the rows and B_α^j
-the forces of interaction α on system j, and A_j the iteration matrix of that system,
+Interactions are coupled if they share a system. Blocks of W between uncoupled interactions are zero, so each
+set of coupled interactions is a separate problem. Its W is assembled system by system: with the rows C_α^j
+and forces B_α^j of interaction α on system j, and the iteration matrix A_j of that system,
 
     W_αβ = Σ_j C_α^j A_j⁻¹ B_β^j  over the systems j that α and β share
 
@@ -28,22 +28,23 @@ from stickslip.systems.system import Bound, NonsmoothSystem
 
 
 def coupled(interactions: Sequence[Bound]) -> list[list[Bound]]:
-    """The interactions in groups that share systems, directly or through others, in their order."""
+    """Return the interactions in groups that share systems, directly or indirectly, in their order."""
     if len(interactions) <= 1:
         return [list(interactions)] if interactions else []
     return [[interactions[k] for k in group] for group in tied([one.systems for one in interactions])]
 
 
 def components_of(one: Bound, on: BoolArray, weight: float) -> tuple[IntArray, ProductSet]:
-    """Components of the blocks that are on, in the flat r, and their set; forces count for `weight`."""
-    K, which = one.law.impulses(weight), np.flatnonzero(on)
-    return one.components.start + spans(K.offset, which), blocks_of(K, which)
+    """Return the components of the active blocks in the flat r, and their set; forces act for `weight`."""
+    K, active = one.law.impulses(weight), np.flatnonzero(on)
+    return one.components.start + spans(K.offset, active), blocks_of(K, active)
 
 
 def problem_of(
     W: Array, u_free: Array, K: ProductSet, level: Level, symmetric: bool
 ) -> ContactProblem | BoxProblem:
-    """u = W r + u_free with r in K; between bounds where W is not symmetric and no block has friction."""
+    """Return the problem u = W r + u_free with r in K; a box problem if W is not symmetric and no block has
+    friction."""
     if symmetric or (K.kind == cones.FRICTION).any():
         return ContactProblem(W, u_free, K, level)  # type: ignore[arg-type]
     sizes = np.diff(K.offset)
@@ -52,32 +53,33 @@ def problem_of(
 
 @dataclass(frozen=True, eq=False)
 class Share:
-    """What one system has to do with a pattern: its interactions, and where their components stand."""
+    """Interactions of one system in a pattern, and the indices of their components."""
 
     system: int
     """Number of the system."""
     parts: tuple[tuple[int, slice], ...]
-    """Position of each interaction in the pattern, and the columns of its rows that are this system's."""
+    """Index of each interaction in the pattern, and the columns of its rows for this system."""
     components: IntArray | None
     """Their components in the problem [-], shape (any,); None for all of them."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """Coupled interactions with some of their blocks active: where everything stands in their problem."""
+    """Coupled interactions with a set of active blocks, and the indices of their components in the
+    problem."""
 
     ties: tuple[Bound, ...]
     """The interactions."""
     keep: tuple[IntArray | None, ...]
-    """Components of each that are active [-], shape (any,); None for all."""
+    """Active components of each interaction [-], shape (any,); None for all."""
     place: tuple[slice, ...]
-    """Where those stand in the problem."""
+    """Slices of the active components in the problem."""
     components: IntArray
-    """Where the problem's components stand among those of all interactions [-], shape (n,)."""
+    """Indices of the problem's components among those of all interactions [-], shape (n,)."""
     K: ProductSet
-    """The set of the impulses."""
+    """Set of the impulses."""
     shares: tuple[Share, ...]
-    """What each system has to do with it."""
+    """Interactions of each system."""
     is_box: bool
     """Whether no block is a friction cone."""
     free: IntArray
@@ -87,7 +89,7 @@ class Pattern:
     K_other: ProductSet
     """The set of the other components."""
     kept: dict[str, Any] = field(default_factory=dict)
-    """What depends on the pattern alone, made once."""
+    """Cached data that depend on the pattern alone."""
 
     @property
     def systems(self) -> tuple[int, ...]:
@@ -96,7 +98,7 @@ class Pattern:
 
 
 def pattern(system: NonsmoothSystem, ties: Sequence[Bound], on: Sequence[IntArray], h: float) -> Pattern:
-    """The pattern of those interactions with the blocks `on` of each active, over a step h."""
+    """Return the pattern of interactions with the active blocks `on` of each, for a step h."""
     sets, keep, place, components, start = [], [], [], [], 0
     for one, blocks in zip(ties, on, strict=True):
         K, whole = one.law.impulses(h), len(blocks) == len(one.law.K)
@@ -110,8 +112,8 @@ def pattern(system: NonsmoothSystem, ties: Sequence[Bound], on: Sequence[IntArra
     shares = []
     for number in sorted({i for one in ties for i in one.systems}):
         parts = [(k, _columns(system, one, number)) for k, one in enumerate(ties) if number in one.systems]
-        mine = np.concatenate([np.arange(place[k].start, place[k].stop) for k, _ in parts])
-        shares.append(Share(number, tuple(parts), None if mine.size == start else mine))
+        indices = np.concatenate([np.arange(place[k].start, place[k].stop) for k, _ in parts])
+        shares.append(Share(number, tuple(parts), None if indices.size == start else indices))
     is_free = K.kind == cones.FREE
     other = np.flatnonzero(~is_free)
     return Pattern(
@@ -122,7 +124,7 @@ def pattern(system: NonsmoothSystem, ties: Sequence[Bound], on: Sequence[IntArra
 
 
 def _columns(system: NonsmoothSystem, one: Bound, number: int) -> slice:
-    """Which columns of an interaction's rows belong to a system."""
+    """Return the columns of an interaction's rows that belong to a system."""
     sizes = [system.places[i].v.stop - system.places[i].v.start for i in one.systems]
     at = one.systems.index(number)
     return slice(sum(sizes[:at]), sum(sizes[: at + 1]))

@@ -1,17 +1,17 @@
-"""Position projection: coordinates brought back onto the constraints after a step in velocities.
+"""Position projection: projection of coordinates onto the constraints after a step in velocities.
 
-A step in velocities keeps u = 0 or u >= 0 but lets y drift. The projection looks for the nearby q with
+A step in velocities satisfies u = 0 or u >= 0, but y drifts. The projection solves for a nearby q with
 
     0 <= y_N(q) ⟂ Λ >= 0 for unilateral blocks,   y(q) = 0 for bilateral ones,
 
-linearised and repeated until it holds (Siconos Developer's Notes 2017, chapter 13):
+by repeated linearisation (Siconos Developer's Notes 2017, chapter 13):
 
-- direct: q + C' Λ with C = ∂y/∂q, C C' Λ + y (13.3) to (13.6), and |Q| - 1 = 0 as one more equation for each
-  unit quaternion (13.7), because the direction C' Λ may leave the sphere;
+- direct: q + C' Λ with C = ∂y/∂q, C C' Λ + y (13.3) to (13.6), and |Q| - 1 = 0 as an additional equation for
+  each unit quaternion (13.7), because the direction C' Λ may leave the sphere;
 - velocity: q + T (T'T)⁻¹ (C T)' Λ, whose matrix is C T (T'T)⁻¹ (C T)' (13.12): the change is a motion.
 
-Distances are plain, as in the chapter: metres and the entries of quaternions alike, not weighted by mass.
-Velocities are left as they are.
+As in that chapter, distances are Euclidean in all coordinates (metres and entries of quaternions), without
+mass weights. Velocities are not changed.
 """
 
 from dataclasses import dataclass
@@ -31,41 +31,42 @@ from stickslip.systems.system import Bound, NonsmoothSystem, Place
 Bodies = list[tuple[SecondOrderDynamics, Place]]
 
 REPEATS = 30
-"""Most linearisations of one projection."""
+"""Largest number of linearisations of a projection (heuristic)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Projected:
-    """Where a projection ended."""
+    """Result of a projection."""
 
     q: Array
     """Coordinates [m, rad], shape (nq,)."""
     size: float
-    """How far they were moved, largest component [m, rad]."""
+    """Largest change of a coordinate [m, rad]."""
     violation: float
-    """Largest distance to the constraints that is left [m, rad]."""
+    """Largest remaining violation of the constraints [m, rad]."""
     pushed: dict[str, IntArray]
-    """Unilateral blocks that had to be pushed back, by the name of their interaction [-], shape (any,)."""
+    """Unilateral blocks that acted in the projection, by the name of their interaction [-], shape (any,)."""
 
 
 def project(
     system: NonsmoothSystem, t: float, q: Array, z: Array, touching: dict[str, IntArray], how: str,
     tolerance: float, solver: Solver,
 ) -> Projected:  # fmt: skip
-    """q projected; `touching` are the blocks active in the step, violated ones are found on the way."""
+    """Project q. touching: active blocks of the step, by interaction; other blocks are included when they are
+    violated."""
     start, q = q, q.copy()
     mechanical = [one for one in system.interactions if not one.mechanical.compliant]
     watched = {one.name: _watched(one, touching.get(one.name)) for one in mechanical}
     pushed: dict[str, set[int]] = {}
     violation = np.inf
     for _ in range(REPEATS):
-        found = [(one, *_violated(one, t, q, z, tolerance)) for one in mechanical]
+        violated = [(one, *_violated(one, t, q, z, tolerance)) for one in mechanical]
         off_manifold = max((abs(float(x)) for x in _off_manifold(system, q)), default=0.0)
-        violation = max((worst for _, _, worst in found), default=0.0)
+        violation = max((worst for _, _, worst in violated), default=0.0)
         if max(violation, off_manifold) <= tolerance:
             break
-        for one, more, _ in found:
-            watched[one.name] |= more
+        for one, blocks_, _ in violated:
+            watched[one.name] |= blocks_
         for group in coupled([one for one in mechanical if watched[one.name].any()]):
             for name, block in _move(system, group, t, q, z, watched, how, solver):
                 pushed.setdefault(name, set()).add(block)
@@ -75,7 +76,7 @@ def project(
 
 
 def _watched(one: Bound, touching: IntArray | None) -> BoolArray:
-    """Which blocks take part from the start: bilateral ones, and those that touch."""
+    """Return the blocks that are included from the start: bilateral ones, and those that touch."""
     on = one.law.K.kind == cones.FREE
     if touching is not None:
         on = on.copy()
@@ -85,7 +86,7 @@ def _watched(one: Bound, touching: IntArray | None) -> BoolArray:
 
 
 def _violated(one: Bound, t: float, q: Array, z: Array, tolerance: float) -> tuple[BoolArray, float]:
-    """Unilateral blocks that are violated, and by how much the constraints are at most [m, rad]."""
+    """Return the violated unilateral blocks, and the largest violation of all constraints [m, rad]."""
     K = one.law.K
     y = one.y(t, q, z)
     gaps = y[K.offset[:-1]]
@@ -96,14 +97,14 @@ def _violated(one: Bound, t: float, q: Array, z: Array, tolerance: float) -> tup
 
 
 def _off_manifold(system: NonsmoothSystem, q: Array) -> list[float]:
-    """How far the coordinates of each system are from its manifold: |Q| - 1 of a unit quaternion."""
+    """Return the distance of the coordinates of each system from its manifold: |Q| - 1 of a quaternion."""
     return [
         float(np.linalg.norm(q[place.q] - body.normalized(q[place.q]))) for body, place in system.mechanical
     ]
 
 
 def _components(one: Bound, watched: BoolArray) -> tuple[IntArray, BoolArray, IntArray]:
-    """Components that take part, whether each is bilateral, and the block it belongs to."""
+    """Return the components of the included blocks, whether each is bilateral, and its block."""
     K, where, free, block = one.law.K, [], [], []
     for i in np.flatnonzero(watched):
         first, last = int(K.offset[i]), int(K.offset[i + 1])
@@ -119,10 +120,11 @@ def _move(
     system: NonsmoothSystem, group: list[Bound], t: float, q: Array, z: Array, watched: dict[str, BoolArray],
     how: str, solver: Solver,
 ) -> list[tuple[str, int]]:  # fmt: skip
-    """One linearised projection of coupled interactions; q is changed in place.
+    """Make one linearised projection of coupled interactions; q is changed in place.
 
-    Returns the unilateral blocks that were pushed back, by the name of their interaction and their number.
+    Return the unilateral blocks that acted, by the name of their interaction and their number.
     """
+    # 1. Rows and values of the included components.
     numbers = tuple(sorted({i for one in group for i in one.systems}))
     bodies = [system.mechanical[i] for i in numbers]
     where = np.concatenate([np.arange(place.q.start, place.q.stop) for _, place in bodies])
@@ -141,6 +143,7 @@ def _move(
         owner += [(one.name, int(b)) for b in block]
     C, y, bilateral = np.concatenate(rows), np.concatenate(values), np.concatenate(free)
     constraints = y.size
+    # 2. Directions of the change of q.
     if how == "direct":
         normals, off = _normals(bodies, q, where.size)
         C, y = np.concatenate([C, normals]), np.concatenate([y, off])
@@ -150,6 +153,7 @@ def _move(
         maps = [(body.kinematics(q[place.q]), place) for body, place in bodies]
         T = block_diag(*(np.eye(place.q.stop - place.q.start) if T is None else T for T, place in maps))
         directions = T @ np.linalg.solve(T.T @ T, (C @ T).T)
+    # 3. Solve, and apply the change.
     problem = BoxProblem(C @ directions, y, np.where(bilateral, -np.inf, 0.0), np.full(y.size, np.inf))
     solution = solver.solve(problem)
     q[where] += directions @ solution.r
@@ -160,7 +164,7 @@ def _move(
 
 
 def _normals(bodies: Bodies, q: Array, size: int) -> tuple[Array, Array]:
-    """Gradients of |Q| - 1 and its values: the directions that no velocity reaches."""
+    """Return gradients and values of |Q| - 1, for the directions that no velocity reaches."""
     rows, off, start = [np.zeros((0, size))], [np.zeros(0)], 0
     for body, place in bodies:
         own = q[place.q]

@@ -1,6 +1,6 @@
-"""The schemes by name. A new scheme is one file and one line in `_TABLE`.
+"""Registry of the schemes by name. A new scheme is one file and one line in `_TABLE`.
 
-The table holds names of modules, not modules: a scheme is imported when it is asked for.
+The table has names of modules; a scheme is imported on first use.
 """
 
 from collections.abc import Mapping
@@ -19,38 +19,39 @@ from stickslip.state import ModelError, UnknownNameError
 from stickslip.systems.system import NonsmoothSystem
 
 SchemeChoice = str | Scheme | Mapping[str, str | Scheme]
-"""A scheme by name, a scheme, or one of them per system."""
+"""A name, a scheme, or a mapping of system names to either."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry(Listed):
-    """One line of the table: where a scheme is, and what it carries."""
+    """One line of the table: a scheme, its module, and the models that it supports."""
 
     order: str
-    """Order of the systems that it carries: `first`, `second`, or `bodies` for worlds."""
+    """Order of the systems that it supports: `first`, `second`, or `bodies` for worlds."""
     relaxation: str = ""
-    """What it puts in the place of the exact law whatever its options are; empty where nothing."""
+    """Law that it always uses in place of the exact one; empty if none."""
     has_models: bool = False
     """Whether its option `contact` chooses the law, one of `MODELS`."""
 
 
 _SCHEMES = "stickslip.schemes."
+"""Package of the schemes."""
 DEFAULTS = {"second": "moreau-jean", "first": "euler-moreau"}
-"""The scheme of a system when none is named, by the order of its systems."""
+"""Default scheme of a system, by the order of its systems."""
 GUARDED = "event-driven"
-"""The scheme of a system with guards when none is named."""
+"""Default scheme of a system with guards."""
 BODIES = "bodies"
-"""What schemes for worlds carry."""
+"""`Entry.order` of schemes for worlds."""
 ROBOTS = "robots"
-"""What the scheme for robots carries."""
+"""`Entry.order` of the scheme for robots."""
 DEFAULT_ROBOTS = "moreau-jean-reduced"
-"""The scheme for robots."""
+"""Default scheme for robots."""
 DEFAULT_BODIES = "moreau-jean-semi-explicit"
-"""The scheme for worlds when none is named."""
+"""Default scheme for worlds."""
 FOR_BODIES = {"variational": "variational-bodies"}
-"""Schemes for worlds that have the name of one for systems."""
+"""Schemes for worlds with the same public name as a scheme for systems, by that name."""
 COMPOSITE = (_SCHEMES + "composite", "Composite")
-"""The scheme that a choice of one scheme per system becomes."""
+"""Module and class of the scheme for one scheme per system."""
 
 _TABLE = {
     entry.name: entry
@@ -69,12 +70,12 @@ _TABLE = {
 
 
 def names() -> list[str]:
-    """Names of the schemes."""
+    """Return the names of the schemes."""
     return sorted(_TABLE)
 
 
 def entry(name: str) -> Entry:
-    """The line of one scheme; an unknown name is an `UnknownNameError` that lists the known ones."""
+    """Return the entry of a scheme; raise UnknownNameError with the known names for an unknown one."""
     if name not in _TABLE:
         name = current("scheme", name, SCHEMES_OF_WORLDS)
     if name not in _TABLE:
@@ -83,19 +84,22 @@ def entry(name: str) -> Entry:
 
 
 def make(name: str, **options: Any) -> Scheme:
-    """The scheme `name` with these options; an unknown option is a `TypeError` that lists the known."""
+    """Return the scheme `name` with these options; raise TypeError with the known options for an unknown
+    one."""
     scheme: Scheme = entry(name).make(**options)
     return scheme
 
 
 def described(scheme: Scheme | BodyScheme) -> tuple[str, dict[str, Any]]:
-    """Name and options of a scheme, as `remade` takes them; the name of its class where it has no line."""
+    """Return name and options of a scheme, for `remade`; the name of its class if it is not in the table."""
     if isinstance(scheme, ByEquations):
         return described(scheme.scheme)
     kind = type(scheme)
     if (kind.__module__, kind.__name__) == COMPOSITE:
-        parts = {name: described(one) for name, one in scheme.schemes.items()}  # type: ignore[union-attr]
-        return "composite", {name: {"scheme": one, "options": given} for name, (one, given) in parts.items()}
+        parts = {name: described(part) for name, part in scheme.schemes.items()}  # type: ignore[union-attr]
+        return "composite", {
+            name: {"scheme": part, "options": options} for name, (part, options) in parts.items()
+        }
     name = next(
         (e.name for e in _TABLE.values() if (e.module, e.cls) == (kind.__module__, kind.__name__)),
         kind.__name__,
@@ -106,12 +110,12 @@ def described(scheme: Scheme | BodyScheme) -> tuple[str, dict[str, Any]]:
 
 
 def relaxation(name: str, options: Mapping[str, Any]) -> str:
-    """What the scheme that `described` told of puts in the place of the exact law where there is friction, as
-    far as its options tell; empty where it is exact. Steps tell it themselves: this is for files that do not.
+    """Return the law that a described scheme uses in place of the exact one, by its options, assuming
+    friction; empty if it is exact. It is used for files without the relaxation of their steps.
     """
     if name == "composite":
-        known = [one for one in options.values() if isinstance(one, Mapping)]  # a file may say anything
-        parts = (relaxation(str(one.get("scheme")), one.get("options") or {}) for one in known)
+        valid = [part for part in options.values() if isinstance(part, Mapping)]  # files are not trusted
+        parts = (relaxation(str(part.get("scheme")), part.get("options") or {}) for part in valid)
         return ", ".join(dict.fromkeys(part for part in parts if part))
     line = _TABLE.get(name)
     if line is None:
@@ -120,17 +124,17 @@ def relaxation(name: str, options: Mapping[str, Any]) -> str:
 
 
 def remade(name: str, options: Mapping[str, Any]) -> Scheme:
-    """The scheme that `described` told of; a ModelError where that cannot be."""
+    """Return the scheme with the name and options of `described`; raise ModelError if they are not valid."""
     try:
         if name == "composite":
-            return chosen({key: remade(one["scheme"], one["options"]) for key, one in options.items()})
+            return chosen({key: remade(part["scheme"], part["options"]) for key, part in options.items()})
         return make(name, **options)
     except (KeyError, TypeError, ValueError):
         raise ModelError(f"the scheme {name} cannot be restored from its options; give scheme=...") from None
 
 
 def chosen(scheme: SchemeChoice) -> Scheme:
-    """The scheme that a name, a scheme, or one of either per system stands for."""
+    """Return the scheme for a name, a scheme, or a mapping of system names to either."""
     if isinstance(scheme, str):
         if entry(scheme).order in (BODIES, ROBOTS):
             carried = {BODIES: "worlds of bodies", ROBOTS: "robots"}[entry(scheme).order]
@@ -139,7 +143,7 @@ def chosen(scheme: SchemeChoice) -> Scheme:
     if isinstance(scheme, Mapping):
         module, name = COMPOSITE
         composite: Scheme = getattr(import_module(module), name)(
-            {k: chosen(one) for k, one in scheme.items()}
+            {name_: chosen(choice) for name_, choice in scheme.items()}
         )
         return composite
     verbs = (getattr(scheme, verb, None) for verb in ("begin", "step", "levels"))
@@ -155,13 +159,13 @@ def chosen(scheme: SchemeChoice) -> Scheme:
 
 
 def chosen_for_system(scheme: SchemeChoice | None, system: NonsmoothSystem) -> Scheme:
-    """The scheme that `chosen` finds; where none is given, that of guards or of the order of the systems."""
+    """Return `chosen(scheme)`; for None the default for guards or for the order of the systems."""
     if scheme is not None:
         return chosen(scheme)
     if system.guards:
         return make(GUARDED)
     if system.flows and system.mechanical:
-        first = {one.name for one, _ in system.flows}
+        first = {flow.name for flow, _ in system.flows}
         order = {name: "first" if name in first else "second" for name in system.number}
         each = ", ".join(f"{name!r}: {DEFAULTS[order[name]]!r}" for name in order)
         raise ModelError(
@@ -171,8 +175,8 @@ def chosen_for_system(scheme: SchemeChoice | None, system: NonsmoothSystem) -> S
 
 
 def chosen_for_bodies(scheme: "str | Scheme | BodyScheme | None") -> BodyScheme:
-    """The scheme for worlds that a name or a scheme stands for; of `FOR_BODIES` the one for bodies. One of
-    second-order systems carries the equations of the world."""
+    """Return the scheme for worlds for a name or a scheme; a scheme for second-order systems is applied to
+    the equations of the world."""
     if scheme is None:
         scheme = DEFAULT_BODIES
     elif isinstance(scheme, str):
@@ -191,30 +195,32 @@ def chosen_for_bodies(scheme: "str | Scheme | BodyScheme | None") -> BodyScheme:
 
 
 def _carriers() -> str:
+    """Return a list of the schemes for worlds, for messages."""
     known = [
-        one.name
-        for one in _TABLE.values()
-        if one.order not in ("first", ROBOTS) and one.name not in FOR_BODIES
+        entry_.name
+        for entry_ in _TABLE.values()
+        if entry_.order not in ("first", ROBOTS) and entry_.name not in FOR_BODIES
     ]
     return f"worlds accept {', '.join((*FOR_BODIES, *known))}"
 
 
 def _check_for_bodies(line: Entry) -> None:
+    """Raise ModelError for schemes that do not support worlds."""
     if line.order in ("first", ROBOTS):
         carried = "robots" if line.order == ROBOTS else "systems of first order"
         raise ModelError(f"the scheme {line.name} applies to {carried}, not to worlds; {_carriers()}")
 
 
 def _for_bodies(name: str, options: Mapping[str, Any]) -> BodyScheme:
-    """The scheme for worlds of that name."""
+    """Return the scheme for worlds with this name and options."""
     line = entry(name)
     _check_for_bodies(line)
-    made: Any = line.make(**options)
-    return made if line.order == BODIES else ByEquations(made)  # type: ignore[no-any-return]
+    scheme: Any = line.make(**options)
+    return scheme if line.order == BODIES else ByEquations(scheme)  # type: ignore[no-any-return]
 
 
 def chosen_for_robots(scheme: Any) -> Any:
-    """The scheme for robots that a name or a scheme stands for."""
+    """Return the scheme for robots for a name or a scheme."""
     name = DEFAULT_ROBOTS if scheme is None else scheme if isinstance(scheme, str) else described(scheme)[0]
     if entry(name).order != ROBOTS:
         raise ModelError(f"the scheme {name} does not apply to robots; use {DEFAULT_ROBOTS}")
@@ -222,12 +228,13 @@ def chosen_for_robots(scheme: Any) -> Any:
 
 
 def name_for_bodies(name: str) -> str:
-    """The name that a scheme has in the table of those for worlds; old names warn."""
+    """Return the name of a scheme for worlds in the table; old names give a warning."""
     return FOR_BODIES.get(name) or current("scheme of a world", name, SCHEMES_OF_WORLDS)
 
 
 def remade_for_bodies(name: str, options: Mapping[str, Any]) -> BodyScheme:
-    """The scheme for worlds that `described` told of; a ModelError where that cannot be."""
+    """Return the scheme for worlds with the name and options of `described`; raise ModelError if they are not
+    valid."""
     try:
         return _for_bodies(name, options)
     except (KeyError, TypeError, ValueError):
@@ -235,7 +242,7 @@ def remade_for_bodies(name: str, options: Mapping[str, Any]) -> BodyScheme:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON gives it back, so that options read from a file compare equal."""
+    """Return a value as JSON would return it, so that options read from a file compare equal."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, tuple | list):

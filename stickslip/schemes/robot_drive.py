@@ -1,8 +1,8 @@
-"""What the world around a robot does by itself in a step: motions of kinematic bodies, and forces that MuJoCo
-has no elements for. And how fast mocap bodies move.
+"""Motions and forces of the world around a robot in a step: kinematic bodies, and forces that MuJoCo has no
+elements for; and velocities of mocap bodies.
 
-Forces are those of the world's own code at the start of the step, applied to its bodies. Kinematic bodies go
-with the velocities of the middle of the step.
+Forces are computed by the code of worlds at the start of the step, and applied to the bodies. Kinematic
+bodies move with the velocities of the midpoint of the step.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ class WorldDrive:
         self.inputs: dict[str, Array] = {
             name: one.default for name, one in world.inputs.items() if name not in controls
         }
-        """Values of the inputs that are forces on bodies or motions, by name [N, N m, m/s, rad/s], shape (3,)
+        """Values of the inputs of forces on bodies and of motions, by name [N, N m, m/s, rad/s], shape (3,)
         or (6,)."""
         self._count = int(model.nbody)
         self._body: IntArray = np.array([int(model.body(name).id) for name in world.names], np.int64)
@@ -46,19 +46,19 @@ class WorldDrive:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the kinematic bodies and of the forces."""
+        """Names of the kinematic bodies and of the forces."""
         tables = (self.forces.springs, self.forces.dampers)
         named = [name for one in tables if one is not None for name in one.names]
         pushed = () if self.forces.wrench is None else ("wrench",)
         return (*self.world.motions.names, *named, *(one.name for one in self.forces.written), *pushed)
 
     def begin(self, values: Mapping[str, ArrayLike]) -> None:
-        """Give inputs these values, and others their defaults."""
+        """Set inputs to these values, and the others to their defaults."""
         self.world, self.inputs = self._placed, {n: self._placed.inputs[n].default for n in self.inputs}
         self.set({name: value for name, value in values.items() if name in self.inputs})
 
     def set(self, values: Mapping[str, ArrayLike]) -> None:
-        """Give inputs other values from the next step on."""
+        """Set inputs for the next step on."""
         if not self.inputs:
             return
         self.world = with_inputs(self.world, values)
@@ -66,8 +66,8 @@ class WorldDrive:
         self.inputs = self.inputs | {name: frozen(np.array(value, float)) for name, value in values.items()}
 
     def poses(self, t: float, h: float, pos: Array, quat: Array) -> tuple[Array, Array]:
-        """Of all mocap bodies after the step of length h from t, which they begin at pos [m], shape (k, 3),
-        and quat, shape (k, 4)."""
+        """Return positions and quaternions of all mocap bodies after the step of length h from t; pos [m],
+        shape (k, 3), and quat, shape (k, 4): those at its start."""
         if not self.mocap.size:
             return pos, quat
         n, own = len(self.world.names), self.world.motions.numbers
@@ -81,8 +81,8 @@ class WorldDrive:
         return pos, quat
 
     def carrier_energy(self, q: Array, v: Array) -> tuple[Array, Array]:
-        """Kinetic and potential energy of the carriers of kinematic bodies, which MuJoCo counts, too [J],
-        shape (n,) each; q (n, nq), v (n, nv)."""
+        """Return the kinetic and potential energy of the carriers of kinematic bodies, which MuJoCo includes
+        in its energies [J], shape (n,) each; q (n, nq), v (n, nv)."""
         kinetic, potential = np.zeros(len(q)), np.zeros(len(q))
         for joint, body in self._carriers:
             place, dof = int(joint.qposadr[0]), int(joint.dofadr[0])
@@ -94,8 +94,8 @@ class WorldDrive:
         return kinetic, potential
 
     def own_numbers(self, numbers: Array, q: Array, v: Array) -> Array:
-        """Numbers of n steps without the energy of carriers, shape (n, NUMBERS): what the kinematic bodies do
-        to these is no loss. q (n + 1, nq), v (n + 1, nv): also at the start."""
+        """Return the numbers of n steps without the energy of carriers, shape (n, NUMBERS), so that its
+        change does not count as dissipation. q (n + 1, nq), v (n + 1, nv): including the start."""
         if not self._carriers:
             return numbers
         kinetic, potential = self.carrier_energy(q, v)
@@ -106,8 +106,8 @@ class WorldDrive:
         return out
 
     def tell_twists(self, t: Array, poses: Array, twists: Array) -> Array:
-        """Velocities of all bodies at times t (n,), from those that MuJoCo has, which are 0 of mocap bodies
-        [m/s, rad/s], shape (n, 6 nbody); poses (n, 7 nbody)."""
+        """Return the velocities of all bodies at times t (n,) [m/s, rad/s], shape (n, 6 nbody), from
+        MuJoCo's, which are 0 for mocap bodies; poses (n, 7 nbody)."""
         if not self.mocap.size:
             return twists
         own, out = self.world.motions.numbers, twists.reshape(len(t), -1, 6).copy()
@@ -119,7 +119,8 @@ class WorldDrive:
         return out.reshape(len(t), -1)
 
     def wrench(self, t: float, motion: Held, traits: Held) -> Array:
-        """Forces on the centres of mass of all bodies and moments, both inertial [N, N m], shape (nbody, 6).
+        """Return forces on the centres of mass of all bodies, and moments, in the inertial frame [N, N m],
+        shape (nbody, 6).
 
         motion, traits: a held `Motion` and `Traits`.
         """
@@ -139,7 +140,7 @@ class WorldDrive:
 
 
 def applied_forces(world: World) -> Forces:
-    """Those that are neither tendons nor controls of MuJoCo's."""
+    """Return the forces of a world that are neither tendons nor controls of MuJoCo's model."""
     forces, springs, controls = world.forces, world.forces.springs, input_values(world)
     if springs is not None:
         kept = np.setdiff1d(np.arange(len(springs.names)), still_springs(world))
@@ -149,15 +150,15 @@ def applied_forces(world: World) -> Forces:
 
 
 def drive_of(model: Any, world: World | None) -> WorldDrive | None:
-    """None where the world does nothing by itself."""
+    """Return the motions and forces of a world; None if it has neither."""
     if world is None or not (len(world.motions) or len(applied_forces(world))):
         return None
     return WorldDrive(model, world)
 
 
 def mocap_twists(model: Any, before: Array, after: Array, h: Array, twists: Array) -> Array:
-    """Velocities of all bodies, with those of mocap bodies over steps of lengths h (n,) [s], for which MuJoCo
-    has 0 [m/s, rad/s], shape (n, 6 nbody); before, after: z of the states, shape (n, nz)."""
+    """Return the velocities of all bodies, with those of mocap bodies over steps of lengths h (n,) [s], for
+    which MuJoCo has 0 [m/s, rad/s], shape (n, 6 nbody); before, after: z of the states, shape (n, nz)."""
     n, first = int(model.nmocap), int(model.na + model.nu)
     if not n:
         return twists

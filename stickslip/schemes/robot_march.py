@@ -20,43 +20,45 @@ from stickslip.schemes.step import Memory, Solver
 from stickslip.state import Array, ModelError, State, state_of
 
 ROWS, NEARLY = 272, 16
-"""Steps that a room has space for unless it is told, and how few are left when it counts as nearly full.
-Rooms of this size stay in the cache; a room of 1000 steps made each step up to 40 % slower
-(`benchmarks/robots.py`). One call makes at most so many steps, and no signal is heard within it."""
+"""Default number of steps of a room, and the number of free steps from which it counts as nearly full. Rooms
+of this size stay in the cache; a room of 1000 steps made each step up to 40 % slower
+(`benchmarks/robots.py`). One call makes at most this many steps, and handles no signals within it."""
 
 
 @dataclass(eq=False, slots=True)
 class RobotStrip:
-    """Steps of a robot that follow each other: row k of `room` is the end of step k."""
+    """Buffer of consecutive steps of a robot: row k of `room` is the end of step k."""
 
     room: Room
-    """Kernels alone write to it."""
+    """Output arrays, which only kernels write."""
     run: Held
     """A `kernels.Run` of steps in which no mocap body moves."""
     index: int
-    """The clock's at the start."""
+    """Index of the clock at the start."""
     h: float
+    """Length of the steps [s]."""
     most: int
-    """Steps that there is room for."""
+    """Largest number of steps."""
     times: Array
-    """Start, and ends of the steps [s], shape (most + 1,)."""
+    """Time of the start, and of the ends of the steps [s], shape (most + 1,)."""
     state: State
-    """At the end of the last step."""
+    """State at the end of the last step."""
     steps: int = 0
+    """Number of steps in the buffer."""
     closed: bool = False
-    """Whether no step may follow: what is here was read."""
+    """Whether no step may be added, because the contents have been read."""
 
     def can_follow(self, state: State, h: float) -> bool:
-        """Whether there is room for a step of length h [s] from `state`."""
+        """Whether a step of length h [s] from `state` can be added."""
         return self.state is state and self.h == h and not self.closed and self.steps < self.most
 
     def state_after(self, step: int) -> State:
-        """The state after so many steps."""
+        """Return the state after `step` steps."""
         room = self.room
         return State(float(self.times[step]), room.q[step], room.v[step], room.z[step])
 
     def last_after(self, step: int) -> LastImpulses:
-        """The impulses of so many steps after the start."""
+        """Return the impulses of step `step`, counted from 1; 0: those before the start."""
         room = self.room
         b, end = room.block_offset[step : step + 2].tolist()
         first = room.first[b + step : end + step + 1]
@@ -64,24 +66,24 @@ class RobotStrip:
 
 
 class RobotMarch:
-    """Makes steps of one run in compiled calls."""
+    """Computes steps of one run in compiled calls."""
 
     def __init__(self, prepared: PreparedRobot, solver: Solver, rows: int = ROWS):
-        """rows: steps that a room is for."""
+        """rows: number of steps of a room."""
         self.prepared, self.tolerance = prepared, float(getattr(solver, "tolerance", 0.0))
         self.rows = rows
         self.strip: RobotStrip | None = None
         self.contacts = 8
-        """Of the last step, about."""
+        """Estimated number of contacts of a step."""
         self._places: list[_Place] = []
-        """Of the last two strips."""
+        """Rooms of the last two strips."""
 
     def make(
         self, state: State, recall: Callable[[], Memory], h: float, at: Callable[[int], float], index: int,
         most: int,
     ) -> tuple[RobotStrip, int] | None:  # fmt: skip
-        """At most so many steps of length h from `state`: the strip that ends with them, and how many; None
-        where the solver has to be asked for the next."""
+        """Make at most `most` steps of length h from `state`. Return the strip that ends with them and their
+        number; None if the next step needs the solver."""
         prepared, strip = self.prepared, self.strip
         if prepared.at is not state:
             restore(prepared, state, recall())
@@ -117,13 +119,13 @@ class RobotMarch:
             return self.make(state, recall, h, at, index, most)
         self._follow(strip, [at(k) for k in range(index + 1, index + done + 1)])
         if ending in (kernels.FAILED, kernels.NOT_FINITE):
-            prepared.leave_failure()  # of a step that comes next, and fails again
+            prepared.leave_failure()  # the next step fails again, and reports it
         return strip, done
 
     @property
     def lane(self) -> Callable[[State, int, int, float], State | None] | None:
-        """Makes one more step of the last strip, which ends at a given time [s]: its end, or None where
-        `make` has to see to it. None where that is so of all steps."""
+        """Function that adds one step to the strip in use, up to a given time [s], and returns the state at
+        its end, or None if the step needs `make`. None if all steps need `make`."""
         prepared, strip = self.prepared, self.strip
         call = prepared.entries.get("march")
         if strip is None or call is None or prepared.drive is not None or not prepared.guarded:
@@ -145,15 +147,15 @@ class RobotMarch:
                 prepared.at = state
                 return None
             after = state_of(t, q[k + 1], v[k + 1], z[k + 1])
-            # Nothing is called from here on, so that a signal comes before all of it or after.
+            # No calls from here on, so that a signal interrupts before or after all of it.
             strip.steps, strip.state, prepared.at = k + 1, after, after
             return after
 
         return follow
 
     def ready(self, state: State) -> RobotStrip | None:
-        """A strip that steps from `state` may follow in a call for several robots (`march_together`); None
-        where `make` has to see to the next step."""
+        """Return a strip to which a call for several robots (`march_together`) can add steps from `state`;
+        None if the next step needs `make`."""
         prepared, strip = self.prepared, self.strip
         if strip is None or prepared.at is not state or strip.state is not state or strip.closed:
             return None
@@ -164,8 +166,8 @@ class RobotMarch:
         return self.strip
 
     def renew(self, state: State) -> bool:
-        """Begin another strip where the last one ends, if it is nearly full and ends at `state`; whether one
-        was begun."""
+        """Begin another strip at the end of the one in use, if it is nearly full and ends at `state`; return
+        whether one was begun."""
         strip = self.strip
         if strip is None or strip.steps < strip.most - NEARLY or strip.closed or strip.state is not state:
             return False
@@ -178,8 +180,8 @@ class RobotMarch:
         return False
 
     def _made(self, run: Held, strip: RobotStrip, steps: int, t: float) -> tuple[int, int]:
-        """How many of at most so many more steps of a strip were made, the first of which ends at t [s], and
-        how that ended. What is raised leaves data that is at no state."""
+        """Call the kernel for at most `steps` more steps of a strip, the first of which ends at t [s]; return
+        their number and the exit code. After an exception the data is at no state."""
         prepared = self.prepared
         call = prepared.entries.get("march")
         if call is None:
@@ -194,16 +196,17 @@ class RobotMarch:
         return found
 
     def _follow(self, strip: RobotStrip, times: list[float]) -> None:
-        """Take in steps that end at these times [s]."""
+        """Update strip and data after steps that end at these times [s]."""
         room, t, first, end = strip.room, times[-1], strip.steps + 1, strip.steps + len(times)
         state = State(t, room.q[end], room.v[end], room.z[end])
         self.prepared.settle()
         self.prepared.data.time = t
         strip.times[first : end + 1] = times
-        # Nothing is called from here on, so that a signal comes before all of it or after.
+        # No calls from here on, so that a signal interrupts before or after all of it.
         strip.steps, strip.state, self.prepared.at = end, state, state
 
     def _begin(self, state: State, recall: Callable[[], Memory], index: int, h: float) -> RobotStrip:
+        """Return an empty strip that starts at `state`."""
         before, settings = self.strip, self.prepared.settings(h, self.tolerance)
         follows = before is not None and before.state is state
         last = before.last_after(before.steps) if before is not None and follows else last_of(recall())
@@ -217,9 +220,10 @@ class RobotMarch:
         return RobotStrip(place.room, place.run, index, h, self.rows, place.times, state)
 
     def _place(self, last: LastImpulses, settings: Held) -> "_Place":
-        """Where steps are written to: where older ones were, if nobody has arrays of these any more.
+        """Return a room for steps: that of older steps if there are no other references to its arrays.
 
-        Steps that write to new memory take ten times as long as others, so that two places are made at first.
+        Steps that write to new memory take ten times as long as others; therefore the first call allocates
+        two rooms.
         """
         self.contacts = max(self.contacts, 2 * int(self.prepared.data.ncon))
         most = self.rows * (self.contacts + 8)
@@ -238,10 +242,10 @@ def march_together(
     prepared: Sequence[PreparedRobot], strips: Sequence[RobotStrip], most: Sequence[int],
     at: Sequence[Callable[[int], float]], index: Sequence[int],
 ) -> list[int]:  # fmt: skip
-    """How many steps were made after those of each strip, of robots of one structure that are `ready`.
+    """Add steps to the strips of robots of one structure that are `ready`; return their number for each.
 
-    most: how many at most of each. at: times [s] at indices of their clocks, which are at `index`. A robot
-    that makes none is as before, or at no state.
+    most: largest number for each. at: functions that return the times [s] at indices of their clocks, which
+    are now `index`. A robot without steps is unchanged, or its data is at no state.
     """
     n = len(strips)
     ints = np.array([[one.run.address for one in strips], [one.steps for one in strips], most], np.int64)
@@ -266,15 +270,15 @@ def march_together(
             strip.steps = row
             strip.state = robot.at = state_of(t, room.q[row], room.v[row], room.z[row])
         if ending in (kernels.FAILED, kernels.NOT_FINITE):
-            robot.leave_failure()  # of a step that comes next, and fails again
+            robot.leave_failure()  # the next step fails again, and reports it
     return steps  # type: ignore[no-any-return]
 
 
 class _Place:
-    """A room, and the run of steps that are written to it."""
+    """A room with the kernel's arguments for steps that are written to it."""
 
     def __init__(self, prepared: PreparedRobot, rows: int, most: int, settings: Held, like: Held | None):
-        """For so many steps, and contacts of all of them. like: a run."""
+        """rows: number of steps; most: number of contacts of all of them; like: another run."""
         self.room, self.most = room_for(prepared, rows, most), most
         room = Held(self.room, like=None if like is None else like.room)
         self.run = Held(kernels.Run(*prepared.begin(), settings, prepared.still, room), like=like)
@@ -290,14 +294,15 @@ class _Place:
         self._ours = self._references()
 
     def fitted(self, settings: Held, scratch: Held) -> Held:
-        """The run, with these."""
+        """Return the run with these settings and scratch."""
         if self.run.settings is not settings or self.run.scratch is not scratch:
             self.run = Held(self.run.values._replace(settings=settings, scratch=scratch), like=self.run)
         return self.run
 
     def is_free(self) -> bool:
-        """Whether nobody else has the room, an array of it, or a part of one."""
+        """Whether there are no other references to the room or its arrays."""
         return self._references() == self._ours
 
     def _references(self) -> int:
+        """Return the number of references to the room and its arrays."""
         return sum(map(getrefcount, self._parts))

@@ -1,4 +1,4 @@
-"""How far contacts and limits of a robot are looked for, as kernels take it (`kernels/robots/margins.py`)."""
+"""Search distances of contacts and limits of a robot, for the kernels (`kernels/robots/margins.py`)."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ import numpy as np
 from stickslip.kernels.robots.layout import Margins
 
 REACH = 0.01
-"""At least [m, rad]."""
+"""Default of the smallest search distance [m, rad]."""
 
 
 def margins_of(m: Any) -> Margins:
-    """Of a model of MuJoCo's, whose margins they become."""
+    """Return the search distances of MuJoCo's model, and set its margins to them."""
     geoms = np.stack([m.pair_geom1, m.pair_geom2], axis=1).astype(np.int64)
     movers = np.flatnonzero((m.body_weldid != 0) & (m.body_geomnum > 0))
     first = m.body_geomadr[movers].astype(np.int64)
@@ -29,7 +29,7 @@ def margins_of(m: Any) -> Margins:
 
 
 def set_least(m: Any, margins: Margins, reach: float) -> None:
-    """Margins that are so wide at least [m, rad]; those of what moves follow with its stages."""
+    """Set the smallest margins [m, rad]; the stages of a step increase them for moving bodies."""
     margins.look[0] = reach
     margins.more[:], margins.more_joint[:], margins.more_tendon[:] = 0.5 * reach, reach, reach
     margins.geom[:] = margins.own_geom + 0.5 * reach
@@ -40,7 +40,7 @@ def set_least(m: Any, margins: Margins, reach: float) -> None:
 
 
 def _sizes(m: Any) -> np.ndarray:
-    """Largest distances of points of bodies from their centres of mass [m], shape (nbody,)."""
+    """Return the largest distance of points of each body from its centre of mass [m], shape (nbody,)."""
     out = np.zeros(m.nbody)
     away = np.linalg.norm(m.geom_pos - m.body_ipos[m.geom_bodyid], axis=1) + m.geom_rbound
     np.maximum.at(out, m.geom_bodyid, away)

@@ -1,4 +1,4 @@
-"""What the scheme of robots keeps from step to step, and the rooms that its steps are written to."""
+"""Memory of the scheme of robots, and the arrays to which its steps are written."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -14,19 +14,21 @@ from stickslip.schemes.step import Memory
 from stickslip.state import Array, State
 
 NOT_FINITE = "from t = {:.9g} s on the velocities of the robot are not finite; use a smaller h"
+"""Message of steps with non-finite velocities."""
 WRITTEN = (
     "at t = {:.9g} s data.qpos, data.qvel or data.act is not what the last step left; to set the state, call"
     " live.reset(robot.state(qpos, qvel))"
 )
+"""Message of steps from data that the user changed."""
 
 
 def as_held(values: NamedTuple) -> Held:
-    """As compiled steps hand it on from one kernel to the next."""
+    """Return values as held arguments, as compiled steps pass them from kernel to kernel."""
     return Held(values, fixed=False)
 
 
 def restore(prepared: PreparedRobot, state: State, memory: Memory) -> None:
-    """Bring the data to a state with the forces that were applied then, and look as far as then."""
+    """Set the data to a state, with the applied forces and the search distance of the memory."""
     prepared.look(float(memory["reach"][0]))
     if prepared.at is not state:
         prepared.release()
@@ -37,8 +39,8 @@ def restore(prepared: PreparedRobot, state: State, memory: Memory) -> None:
 
 
 def applied_to(general: Array, bodies: Array, active: Array) -> dict[str, Array]:
-    """Copies of the forces that a user applies and of the equality constraints that hold, as the memory of
-    the scheme has them."""
+    """Return copies of the forces that a user applies and of the flags of active equality constraints, as
+    entries of the memory."""
     return {
         "qfrc_applied": np.array(general), "xfrc_applied": np.array(bodies),
         "eq_active": np.array(active, float),
@@ -46,7 +48,7 @@ def applied_to(general: Array, bodies: Array, active: Array) -> dict[str, Array]
 
 
 def memory_of(last: LastImpulses, reach: float, applied: Mapping[str, Array]) -> Memory:
-    """The scheme's memory after a step; applied: the forces that the user applied in it."""
+    """Return the scheme's memory after a step; applied: the forces that the user applied in it."""
     made = {
         "key": last.key.astype(float), "offset": last.offset.astype(float), "r": np.array(last.r),
         "reach": np.array([reach]), **applied,
@@ -57,7 +59,7 @@ def memory_of(last: LastImpulses, reach: float, applied: Mapping[str, Array]) ->
 
 
 def last_of(memory: Memory) -> LastImpulses:
-    """The impulses that a memory has."""
+    """Return the impulses in a memory."""
     return LastImpulses(
         memory["key"].astype(np.int64), memory["offset"].astype(np.int64),
         np.ascontiguousarray(memory["r"], float),
@@ -65,7 +67,7 @@ def last_of(memory: Memory) -> LastImpulses:
 
 
 def room_for(prepared: PreparedRobot, steps: int, most: int) -> Room:
-    """Room for so many steps and contacts."""
+    """Return output arrays for `steps` steps with `most` contacts in all."""
     m = prepared.model
     rows = steps * (8 * m.neq + m.nv + 2 * m.njnt + 2 * m.ntendon) + 16
     n, blocks = steps + 1, most + rows

@@ -1,4 +1,4 @@
-"""A robot prepared for steps: MuJoCo's model and data as kernels take them, and the state they are in."""
+"""Prepared robots: MuJoCo's model and data as arguments of kernels, and the state of the data."""
 
 import copy
 from collections.abc import Iterator, Sequence
@@ -31,9 +31,10 @@ from stickslip.schemes.robot_margins import margins_of, set_least
 from stickslip.state import Array, IntArray, ModelError, State
 
 ARENA, ARENA_PER_DOF = 12 * 2**20, 60 * 2**10
-"""Memory for contacts and constraints that MuJoCo takes by itself, about [bytes]."""
+"""Approximate default of MuJoCo's memory for contacts and constraints: constant part, and part per degree of
+freedom [bytes]."""
 MORE_ROWS = 96
-"""Rows of contacts that there may soon be more, some thirty."""
+"""Number of additional rows for which the scratch has room: about thirty contacts (heuristic)."""
 FUNCTIONS = {
     "kinematics": "mj_kinematics", "com_pos": "mj_comPos", "reference": "mj_referenceConstraint",
     "camlight": "mj_camlight", "tendon": "mj_tendon",
@@ -44,21 +45,21 @@ FUNCTIONS = {
     "smooth_vel": "mjd_smooth_vel", "sensor_acc": "mj_sensorAcc", "euler": "mj_Euler",
     "solve_m": "mj_solveM", "integrate_pos": "mj_integratePos",
 }  # fmt: skip
-"""Of the kernels' names those of MuJoCo."""
+"""Names of MuJoCo's functions, by the names in kernels."""
 
 
 class PreparedRobot:
     """Robot with a workspace of MuJoCo's data, which holds one state at a time."""
 
     def __init__(self, robot: Robot, spare: bool = True, like: "PreparedRobot | None" = None):
-        """spare: with more memory for contacts than the model says; what is not used costs nothing. like:
-        another, of a robot of the same structure, whose types and entries of kernels are taken over."""
+        """spare: whether to reserve more memory for contacts than the model; unused memory costs nothing.
+        like: a prepared robot of the same structure, whose types and entries of kernels are shared."""
         self.robot = robot
         self.entries: dict[str, Any] = {} if like is None else like.entries
-        """What calls of kernels with these types go to, by name."""
+        """Compiled entries of kernels for these types, by name."""
         self._mujoco = mujoco = load_mujoco()
         self.model = m = copy.copy(robot.model)
-        """MuJoCo's, with margins as wide as contacts are looked for."""
+        """MuJoCo's model, whose margins are the search distances of contacts."""
         flags = mujoco.mjtDisableBit
         m.opt.cone, m.opt.integrator = mujoco.mjtCone.mjCONE_ELLIPTIC, mujoco.mjtIntegrator.mjINT_EULER
         m.opt.solver = mujoco.mjtSolver.mjSOL_NEWTON
@@ -68,9 +69,9 @@ class PreparedRobot:
         if spare:
             set_arena(mujoco, m, SPARE * max(int(m.narena), ARENA + ARENA_PER_DOF * m.nv))
         self.data = mujoco.MjData(m)
-        """MuJoCo's: controls, applied forces and poses of mocap bodies may be written between steps."""
+        """MuJoCo's data: controls, applied forces and poses of mocap bodies may be written between steps."""
         self.drive = drive_of(m, robot.world)
-        """What the world around the robot does by itself; None for nothing."""
+        """Motions and forces of the world around the robot; None without any."""
         self._frame = np.zeros(FRAME, np.uint8)
         self.traits: Held = Held(self._traits(), None if like is None else like.traits)
         """`Traits`."""
@@ -81,34 +82,34 @@ class PreparedRobot:
         self.scratch: Held = Held(scratch_for(0, 0), None if like is None else like.scratch)
         """`Scratch` of one step."""
         self._rows = MORE_ROWS + 2 * int(m.njnt) + 2 * int(m.ntendon) + int(m.nv)
-        """Constraints that there may soon be more: a step waits while the scratch grows."""
+        """Number of additional constraints for which the scratch has room, so that it grows rarely."""
         still = Carried(False, np.zeros((m.nbody, 6)), np.zeros(0))
         self.still: Held = Held(still, None if like is None else like.still)
-        """`Carried` where no mocap body moves."""
+        """`Carried` for steps in which no mocap body moves."""
         self._settings: Held | None = None if like is None else like._settings
         self._mocaps = int(m.nmocap)
         self.looks_around = False
-        """Whether margins are wider for mocap bodies that move."""
+        """Whether margins are wider because mocap bodies move."""
         self._mocap = np.array(self.data.mocap_pos), np.array(self.data.mocap_quat)
         self._driving = False
         """Whether forces of the world are added to those that the user applies to bodies."""
         self.at: State | None = None
-        """The state that the data is at, its stages made; None where it is at none."""
+        """State of the data, including its stages; None if it is at no state."""
 
     @property
     def reach(self) -> float:
-        """How far contacts and limits are looked for at least [m, rad]."""
+        """Smallest search distance of contacts and limits [m, rad]."""
         return float(self.engine.margins.look[LEAST])
 
     def look(self, reach: float) -> None:
-        """Look for contacts and limits at least so far beyond their margins [m, rad]."""
+        """Set the smallest search distance of contacts and limits beyond their margins [m, rad]."""
         if reach != self.reach:
             set_least(self.model, self.engine.margins, reach)
             self.at = None
 
     def look_ahead(self, h: float, carried: Held, state: State) -> None:
-        """Look for them as far as bodies and mocap bodies move in a step of length h [s] from `state`, where
-        the data is."""
+        """Set the search distances for the motion of bodies and mocap bodies in a step of length h [s] from
+        `state`, the state of the data."""
         margins = self.engine.margins
         if not carried.moving and not self.looks_around and margins.look[STEP] == h:
             return
@@ -117,11 +118,11 @@ class PreparedRobot:
         if margins.look[STEP] != h or not np.array_equal(margins.speed, speed):
             margins.look[STEP], margins.speed[:] = h, speed
             self.renew(state)
-            self.begin_drive(h)  # to place the data is to settle it
+            self.begin_drive(h)  # `renew` has ended it
 
     def _speeds(self, carried: Held) -> Array:
-        """Of the fastest points of bodies that mocap bodies carry, up to a factor of two [m/s], shape
-        (nbody,): so they stay the same where bodies go on, to rounding."""
+        """Return bounds on the speeds of bodies that mocap bodies carry, rounded up to powers of two so that
+        they stay constant in uniform motion [m/s], shape (nbody,)."""
         m, out = self.model, np.zeros(self.model.nbody)
         if not carried.moving:
             return out
@@ -135,7 +136,7 @@ class PreparedRobot:
 
     @contextmanager
     def held_margins(self) -> Iterator[None]:
-        """Contacts and limits are looked for as far as now, whatever velocities are."""
+        """Keep the search distances in the `with` block, independent of velocities."""
         look = self.engine.margins.look
         look[FOLLOW] = 0.0
         try:
@@ -144,7 +145,7 @@ class PreparedRobot:
             look[FOLLOW] = 1.0
 
     def begin(self) -> tuple[Held, Held, Held, Held]:
-        """Engine, motion, traits and scratch, with nothing in it, for kernels that make the next step."""
+        """Return engine, motion, traits and empty scratch for the kernels of the next step."""
         floats, ints = scratch_needed(self.data.nefc, self.motion)
         scratch = self.scratch
         if floats > scratch.floats.size or ints > scratch.ints.size:
@@ -154,7 +155,7 @@ class PreparedRobot:
         return self.engine, self.motion, self.traits, self.scratch
 
     def settings(self, h: float, tolerance: float) -> Held:
-        """`Settings` of steps of length h [s]."""
+        """Return the `Settings` of steps of length h [s]."""
         self.model.opt.timestep = h
         found = Settings(float(h), float(tolerance), self.robot.cone == "groups")
         known = self._settings
@@ -163,7 +164,7 @@ class PreparedRobot:
         return known
 
     def place(self, state: State) -> None:
-        """Bring the data to a state, with the stages of positions and velocities made."""
+        """Set the data to a state, and compute the stages of positions and velocities."""
         d, m = self.data, self.model
         na, nu, n = m.na, m.nu, m.nmocap
         d.time, d.qpos[:], d.qvel[:] = state.t, state.q, state.v
@@ -176,13 +177,13 @@ class PreparedRobot:
         self.settle()
 
     def make_stages(self) -> None:
-        """MuJoCo's position and velocity stages at the state of the data."""
+        """Compute MuJoCo's position and velocity stages at the state of the data."""
         place(self.engine, self.motion, self.traits)
         self.check_said(float(self.data.time))
 
     def check_said(self, t: float, warnings: Sequence[str] = ()) -> None:
-        """A ModelError with an error that MuJoCo had in compiled code since the last time, or a warning: a
-        buffer that is full, from which contacts are missing. The data is then at no state."""
+        """Raise ModelError for an error or warning of MuJoCo in compiled code since the last call; a warning
+        means a full buffer, from which contacts are missing. The data is then at no state."""
         level, text = message_in(self._frame)
         if not level and warnings:
             level, text = WARNING, " ".join(warnings[0].split())
@@ -192,13 +193,14 @@ class PreparedRobot:
             raise ModelError(f"{self.robot.name}: at t = {t:.9g} s MuJoCo {verb}: {text}")
 
     def leave_failure(self) -> None:
-        """Forget what MuJoCo said; the data is at no state."""
+        """Discard MuJoCo's message; the data is at no state."""
         message_in(self._frame)
-        self.data.warning.number[:] = 0  # MuJoCo warns of the same once
+        self.data.warning.number[:] = 0  # MuJoCo gives each warning once
         self.at = None
 
     def renew(self, state: State) -> None:
-        """Make the stages at `state`, where the data is, once more; what was written to it is kept."""
+        """Compute the stages at `state`, the state of the data, again; poses of mocap bodies that were
+        written to the data are kept."""
         d = self.data
         given = np.array(d.mocap_pos), np.array(d.mocap_quat)
         d.mocap_pos[:], d.mocap_quat[:] = self._mocap
@@ -208,12 +210,12 @@ class PreparedRobot:
 
     @property
     def guarded(self) -> bool:
-        """Whether compiled steps come back from MuJoCo's errors, and know of its warnings."""
+        """Whether compiled steps return from MuJoCo's errors and detect its warnings."""
         return bool(self.engine.guard.handler)
 
     @property
     def free(self) -> bool:
-        """Whether compiled steps call nothing of Python."""
+        """Whether compiled steps do not use Python."""
         return self.guarded and self.drive is None
 
     @property
@@ -222,7 +224,7 @@ class PreparedRobot:
         return SPARE * int(self.data.maxuse_arena) > int(self.data.narena)
 
     def check_memory(self) -> None:
-        """A ModelError where MuJoCo's memory is too full for the next step."""
+        """Raise ModelError if MuJoCo's memory is too full for the next step."""
         d, failure = self.data, ""
         try:
             with Warnings():
@@ -239,12 +241,13 @@ class PreparedRobot:
             )
 
     def begin_again(self) -> None:
-        """Make the stages with mocap bodies where they were at the start of the step."""
+        """Compute the stages with mocap bodies at their poses at the start of the step."""
         self.data.mocap_pos[:], self.data.mocap_quat[:] = self._mocap
         self.make_stages()
 
     def begin_drive(self, h: float) -> None:
-        """Give the data what the world does by itself in the next step, of length h [s], until `settle`."""
+        """Write the motions and forces of the world in the next step, of length h [s], to the data; `settle`
+        ends this."""
         if self.drive is None:
             return
         d, t = self.data, float(self.data.time)
@@ -256,7 +259,8 @@ class PreparedRobot:
             d.xfrc_applied[:] = given + self.drive.wrench(t, self.motion, self.traits)
 
     def _driven_poses(self, t: float, h: float) -> tuple[Array, Array]:
-        """Where mocap bodies go: those of the world as it says, others as the user has put them."""
+        """Return the poses of mocap bodies after the step: those of the world by its motions, others by the
+        user."""
         assert self.drive is not None
         pos, quat = np.array(self.data.mocap_pos), np.array(self.data.mocap_quat)
         own = self.drive.mocap
@@ -265,18 +269,19 @@ class PreparedRobot:
         return pos, quat
 
     def release(self) -> None:
-        """Take the forces of the world from those that the user applied."""
+        """Remove the forces of the world from those that the user applied."""
         if self._driving:
             self.data.xfrc_applied[:], self._driving = self.motion.xfrc_given, False
 
     def settle(self) -> None:
-        """Take note that mocap bodies are where the data has them, and the step has ended."""
+        """End a step: store the poses of mocap bodies in the data."""
         self.release()
         if self._mocaps:
             self._mocap = np.array(self.data.mocap_pos), np.array(self.data.mocap_quat)
 
     def carried(self, h: float) -> Held:
-        """`Carried`: what mocap bodies do in a step of length h [s] to where they were put since the last."""
+        """Return `Carried`: the motion of mocap bodies, in a step of length h [s], to the poses that were
+        written since the last step."""
         m, d = self.model, self.data
         if not self._mocaps:
             return self.still
@@ -295,7 +300,7 @@ class PreparedRobot:
             mujoco.mju_rotVecQuat(spin[k], spin[k].copy(), turned[k] / np.linalg.norm(turned[k]))
         spin /= h
         velocity = np.zeros((m.nbody, 6))
-        # Bodies without joints move with the mocap body that they are on.
+        # Bodies without joints move with the mocap body that carries them.
         for b in range(1, m.nbody):
             root = b
             while root and m.body_mocapid[root] < 0 and m.body_dofnum[root] == 0:
@@ -308,11 +313,11 @@ class PreparedRobot:
         return Held(Carried(True, velocity, self._rates(h, pos, quat)), like=self.still)
 
     def _rates(self, h: float, pos: Array, quat: Array) -> Array:
-        """Changes of the errors of equalities with mocap bodies, over h [m/s, rad/s], shape (ne,)."""
+        """Return the rates of the errors of equalities due to mocap bodies [m/s, rad/s], shape (ne,)."""
         d = self.data
         if not d.ne:
             return np.zeros(0)
-        self.make_stages()  # where they go
+        self.make_stages()  # at the end of the step
         after = np.array(d.efc_pos[: d.ne])
         d.mocap_pos[:], d.mocap_quat[:] = self._mocap
         self.make_stages()
@@ -321,7 +326,7 @@ class PreparedRobot:
         return (after - before) / h
 
     def reading(self) -> State:
-        """The state that the data is at now."""
+        """Return the present state of the data."""
         d = self.data
         z = np.concatenate([d.act, d.ctrl, d.mocap_pos.reshape(-1), d.mocap_quat.reshape(-1)])
         arrays = np.array(d.qpos), np.array(d.qvel), z
@@ -359,7 +364,7 @@ class PreparedRobot:
         found = {name: getattr(d, names.get(name, name)) for name in Motion._fields}
         found["eq_active"] = found["eq_active"].view(np.uint8)
         if self.drive is not None and len(self.drive.forces):
-            found["xfrc_given"] = np.zeros((self.model.nbody, 6))  # the data's has those of the world, too
+            found["xfrc_given"] = np.zeros((self.model.nbody, 6))  # those in the data include the world's
         return Motion(**found)
 
     def _traits(self) -> Traits:
@@ -386,7 +391,7 @@ class PreparedRobot:
 
 
 def _carried(m: Any) -> tuple[IntArray, IntArray, IntArray]:
-    """Which dofs each dof carries, from the rows of M, which name those that carry it."""
+    """Return the dofs that each dof carries, from the rows of M, which have the dofs that carry it."""
     row = np.repeat(np.arange(m.nv), m.M_rownnz)
     entry = np.flatnonzero(m.M_colind != row)
     entry = entry[np.argsort(m.M_colind[entry], kind="stable")]

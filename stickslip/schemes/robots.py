@@ -1,7 +1,7 @@
-"""Moreau-Jean's scheme for robots in reduced coordinates; the equations are in `kernels/robots/steps.py`.
+"""Moreau-Jean scheme for robots in reduced coordinates; the equations are in `kernels/robots/steps.py`.
 
-Velocities are implicit in dampers, springs and servos, contact is hard. Many steps are made in one compiled
-call (`robot_march.py`); one that its solver leaves is made here, with the solver that was asked for.
+Velocities are implicit in dampers, springs and servos, and contact is rigid. Many steps are made in one
+compiled call (`robot_march.py`); a step that its solver does not solve is made here, with the run's solver.
 """
 
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ from stickslip.state import Array, ModelError, State
 
 @dataclass(frozen=True, slots=True)
 class ReducedMoreauJean(Options):
-    """Moreau-Jean's scheme for robots."""
+    """Moreau-Jean scheme for robots in reduced coordinates."""
 
     reach: float = option(
         REACH, "smallest search distance of contacts and limits [m, rad]; larger for fast bodies",
@@ -51,7 +51,7 @@ class ReducedMoreauJean(Options):
     )  # fmt: skip
 
     def begin(self, prepared: PreparedRobot, state: State, h: float) -> Memory:
-        """The memory of the first step."""
+        """Return the memory for the first step."""
         if not JIT:
             raise ModelError("robots require compiled kernels; unset STICKSLIP_JIT")
         model = prepared.model
@@ -62,13 +62,14 @@ class ReducedMoreauJean(Options):
         }  # fmt: skip
 
     def step(self, prepared: PreparedRobot, state: State, memory: Memory, h: float, solver: Solver) -> Step:
-        """The step of length h that begins at `state`."""
+        """Return the step of length h that begins at `state`."""
         with Warnings() as said:
             made = self._made(prepared, state, memory, h, solver)
         prepared.check_said(state.t, said)
         return made
 
     def _made(self, prepared: PreparedRobot, state: State, memory: Memory, h: float, solver: Solver) -> Step:
+        """Make the step of length h that begins at `state`."""
         # 1. The data at the start, and the free motion over the step.
         restore(prepared, state, memory)
         if is_elsewhere(prepared.motion, state.q, state.v, state.z):
@@ -90,7 +91,7 @@ class ReducedMoreauJean(Options):
         solves: tuple[Solution, ...] = ()
         reason = "contacts that were not predicted to close keep overlapping; use a smaller h"
         for _ in range(kernels.REPEATS):
-            # 2. Impulses, and what was left out although it would overlap.
+            # 2. Impulses, repeated with contacts that would overlap and were not included.
             if r.size:
                 problem = ContactProblem.unchecked(
                     DenseDelassus(whole(split)), np.array(rows.u_free), ProductSet(*map(np.array, rows.K))
@@ -133,7 +134,7 @@ def _step(
     room: Held, numbers: Array, end: State, h: float, memory: Memory, solves: tuple[Solution, ...],
     reason: str,
 ) -> Step:  # fmt: skip
-    """What a step left in the first row of a `Room`, with these numbers."""
+    """Return the step in the first row of a `Room`, with these numbers."""
     table, joints = room.contacts, room.joints
     nc, nj = int(table.offset[1]), int(joints.offset[1])
     given: Any = (

@@ -1,4 +1,4 @@
-"""Schatzman-Paoli: the law on positions, restitution by an average of the positions around a step.
+"""Schatzman-Paoli scheme: laws on positions, restitution by an average of the positions around a step.
 
     M(q_k) (q_{k+1} - 2 q_k + q_{k-1}) - h² F(t_{k+θ}, q_{k+θ}, v_{k+θ}) = p_{k+1},
     q̄ = (q_{k+1} + e q_{k-1}) / (1 + e),   y = y(q̄),   p = H(q̄) lam,   0 <= y ⟂ lam >= 0
@@ -7,24 +7,23 @@ Siconos Developer's Notes 2017, (8.17) and (10.8); their (10.9), (10.11), (10.14
 (the sign of h² F, M at the unknown, F_ext left out, h² on K alone). The scheme is written in displacements
 d_k = q_{k+1} - q_k, which rounds better:  M(q_k) (d_k - d_{k-1}) - w h² F = w p = h r,  with r in N s.
 
-- Velocity: `central` v_{k+1} = (q_{k+1} - q_{k-1}) / 2h, which is v at t_k to O(h²) and at t_{k+1} to O(h)
-  only, or `backward` (q_{k+1} - q_k) / h, which is v halfway to O(h²).
+- Velocity: `central` v_{k+1} = (q_{k+1} - q_{k-1}) / 2h, which is v at t_k to O(h²) and at t_{k+1} only to
+  O(h), or `backward` (q_{k+1} - q_k) / h, which is v at the midpoint to O(h²).
 - Start and change of h: the second difference over the steps h_b and h is h (d/h - d_b/h_b) with the weight
   w = (h_b + h) / 2h on the forces. A start is h_b = 0 with d_b/h_b = v_0, which gives
   q_1 = q_0 + h v_0 + h²/2 M⁻¹ (F + p): of second order, contact forces of the start included; in q̄ and
   in v_1 stands q_{-1} = q_0 - h v_0.
-- Order: the second difference is centred at t_k, so θ = 0 (explicit, stable for h ω < 2) is of order 2
-  where F does not depend on v, and every other θ is of order 1, stable for all h and slightly damped
-  from θ = 1/2 on.
-- Restitution is met over two steps, in which gaps may be negative by O(h).
-- A moving constraint is looked at at t̄ = (t_{k+1} + e t_{k-1}) / (1 + e).
-- Work of contacts: with the velocities w_k = (q_{k+1} - q_k) / h halfway, M (w_k - w_{k-1}) = h F + r, so
-  ½ M w_k² - ½ M w_{k-1}² is the work of h F + r over (w_{k-1} + w_k)/2, exactly where M is constant; r's
-  part of it is what a step tells. Neither formula of v at the ends of the step would balance.
-- Bodies that turn, q̇ = T(q) v: displacements are those of velocities, d = h v halfway, q_{k+1} = q_k ⊕ d by
-  `moved`, and q̄ = q_k ⊕ (d_k - e d_{k-1}) / (1 + e), which is the same where q̇ = v.
+- Order: the second difference is centred at t_k, so θ = 0 (explicit, stable for h ω < 2) is of order 2 if F
+  does not depend on v. Every other θ is of order 1; θ >= 1/2 is stable for all h and slightly damped.
+- Restitution holds over two steps, in which gaps may be negative by O(h).
+- A moving constraint is evaluated at t̄ = (t_{k+1} + e t_{k-1}) / (1 + e).
+- Work of contacts: with the midpoint velocities w_k = (q_{k+1} - q_k) / h, M (w_k - w_{k-1}) = h F + r, so
+  ½ M w_k² - ½ M w_{k-1}² is the work of h F + r over (w_{k-1} + w_k)/2, exactly if M is constant. The measure
+  of a step is the part of r. Neither formula of v at the ends of the step would give a balance.
+- Rotating bodies, q̇ = T(q) v: displacements are those of velocities, d = h v at the midpoint,
+  q_{k+1} = q_k ⊕ d by `moved`, and q̄ = q_k ⊕ (d_k - e d_{k-1}) / (1 + e), which agrees if q̇ = v.
 - Components of friction and dry joints (intervals) are not in the notes. Here their law is stated on the
-  displacement over the step, H'(q̄) (q_{k+1} - q_k): Coulomb's law with the increment in the place of u_T.
+  displacement over the step, H'(q̄) (q_{k+1} - q_k): Coulomb's law with the increment in place of u_T.
 """
 
 from dataclasses import dataclass
@@ -49,9 +48,10 @@ from stickslip.state import BoolArray, ModelError, State
 from stickslip.systems.system import NonsmoothSystem
 
 ROUNDING = 32.0 * float(np.finfo(float).eps)
-"""Relative error of coordinates that is taken for rounding [-]."""
+"""Relative error of coordinates that counts as rounding [-]: 32 times the machine precision."""
 STAGNATION = 1e-7
-"""Error of a Newton iterate that is accepted when it no longer falls, relative to the displacement [-]."""
+"""Error of a Newton iterate, relative to the displacement, that is accepted if it no longer decreases [-]
+(heuristic)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,34 +94,38 @@ class SchatzmanPaoli(SystemScheme):
         weight, owed = 0.5 * (h + before) / h, edge_impulse(system, state, z, before)
         central = self.velocity == "central"
         around = Around(state, z, h, self.theta, central, weight, h * memory["rate"], owed)
-        with np.errstate(all="ignore"):  # what is not finite is named below
-            found = self._newton(prepared, around, h * memory["r"], solver)
-        d, impulse = found.d, found.multipliers / h
+        with np.errstate(all="ignore"):  # non-finite values raise errors that name them
+            result = self._newton(prepared, around, h * memory["r"], solver)
+        d, impulse = result.d, result.multipliers / h
         q_new, v_new = moved(system, state.q, d), around.velocity(d)
         y = np.empty(system.size)
         for one in system.interactions:
-            lam = found.multipliers[one.components] / around.force
+            lam = result.multipliers[one.components] / around.force
             y[one.components] = one.mechanical.y(state.t + h, q_new[one.q], lam, z[one.z])
-        work = float(found.pushed @ (d + around.before)) / (2.0 * h * h)
+        work = float(result.pushed @ (d + around.before)) / (2.0 * h * h)
         return Step(
-            frozen_state(state.t + h, q_new, v_new, z), h, impulse, found.value,
+            frozen_state(state.t + h, q_new, v_new, z), h, impulse, result.value,
             arrays(rate=d / h, h=[h], r=impulse),
-            InteractionPart(y, found.forecast, found.active, self.levels(prepared)),
-            solves=found.solves, newton=found.newton, reason=found.reason, measures={CONTACT_WORK: work},
+            InteractionPart(y, result.forecast, result.active, self.levels(prepared)),
+            solves=result.solves, newton=result.newton, reason=result.reason, measures={CONTACT_WORK: work},
         )  # fmt: skip
 
-    def _newton(self, prepared: PreparedSystem, around: Around, guess: Array, solver: Solver) -> "_Found":
-        """Newton's loop (10.13): one complementarity problem per iteration, until q_{k+1} stands still."""
+    def _newton(
+        self, prepared: PreparedSystem, around: Around, guess: Array, solver: Solver
+    ) -> "_NewtonResult":
+        """Run Newton's loop (10.13): one complementarity problem per iteration, until q_{k+1} converges."""
         system, layout = prepared.system, prepared.part(layout_of)
         tangent = Tangent(system, layout, around, around.before, guess)
         active, error = layout.always, np.inf
         forecast = np.full(system.blocks, -np.inf)
         for newton in range(1, self.max_newton + 1):
+            # 1. Solve the linearised step.
             tangent.free()
             if newton == 1:
                 waits = layout.normals[~active]
                 forecast[~active] = tangent.free_value[waits] / layout.factor[waits]
             d, multipliers, active, solves = _solved(system, layout, tangent, active, guess, solver)
+            # 2. Error of the new iterate.
             predicted = tangent.value_at(d, multipliers)
             tangent = Tangent(system, layout, around, d, multipliers)
             last, error = error, tangent.error(layout, active, predicted)
@@ -138,35 +142,44 @@ class SchatzmanPaoli(SystemScheme):
             reason = (
                 f"Newton's loop left {error:.2e} m after {self.max_newton} iterations; use a smaller step"
             )
-        return _Found(
+        return _NewtonResult(
             d, multipliers, tangent.pushed(multipliers), tangent.value / layout.factor, forecast, active,
             solves, newton, reason,
         )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
-    """What Newton's loop found: displacement, multipliers h r, H h r, the law's variable, and how."""
+class _NewtonResult:
+    """Result of Newton's loop."""
 
     d: Array
+    """Displacement over the step [m, rad], shape (nv,)."""
     multipliers: Array
+    """h r, shape (size,)."""
     pushed: Array
+    """H h r, shape (nv,)."""
     value: Array
+    """Variable of the laws [m], shape (size,)."""
     forecast: Array
+    """Gaps of the motion without multipliers [m], shape (blocks,)."""
     active: BoolArray
+    """Blocks that entered the problem [-], shape (blocks,), bool."""
     solves: tuple[Solution, ...]
+    """Solutions of the last iteration."""
     newton: int
+    """Number of iterations."""
     reason: str
+    """Reason of a failure; empty without one."""
 
 
 def _solved(
     system: NonsmoothSystem, layout: Layout, tangent: Tangent, active: BoolArray, guess: Array,
     solver: Solver,
 ) -> tuple[Array, Array, BoolArray, tuple[Solution, ...]]:  # fmt: skip
-    """d and multipliers of the linearised step.
+    """Solve the linearised step: d, multipliers, active blocks and solutions.
 
-    Blocks whose gap is open enter only when the answer of the others closes it: the same answer as
-    with all of them, from smaller problems.
+    Open blocks are included only if the solution of the others closes them. The solution is the same as with
+    all blocks, from smaller problems.
     """
     active = np.array(active)
     normals = layout.normals
@@ -180,22 +193,22 @@ def _solved(
         active |= late
         if not np.isfinite(value).all():
             return d, multipliers, active, solves
-        multipliers, found = np.zeros(guess.shape[0]), []
+        multipliers, solutions = np.zeros(guess.shape[0]), []
         for group in coupled([one for one in system.interactions if active[one.blocks].any()]):
-            # Bounds are forces: at position level they count times w h².
+            # Bounds are forces; at position level they are multiplied by w h².
             on = [components_of(one, active[one.blocks], tangent.around.force) for one in group]
             keep = np.concatenate([components for components, _ in on])
             problem = _problem(tangent, keep, reduce(add, [K for _, K in on]))
             solution = solver.solve(problem, guess=guess[keep])
             multipliers[keep] = solution.r
-            found.append(solution)
-        solves = tuple(found)
+            solutions.append(solution)
+        solves = tuple(solutions)
         d = tangent.d_free + tangent.solve_A(tangent.pushed(multipliers))
         value = tangent.value_at(d, multipliers)
 
 
 def _problem(tangent: Tangent, keep: IntArray, K: ProductSet) -> ContactProblem | BoxProblem:
-    """value = W m + free_value on the active components of coupled interactions."""
+    """Return the problem value = W m + free_value on the active components of coupled interactions."""
     C = tangent.C[keep]
     W = C @ tangent.solve_A(tangent.H[:, keep])
     if tangent.D is not None:
@@ -205,7 +218,7 @@ def _problem(tangent: Tangent, keep: IntArray, K: ProductSet) -> ContactProblem 
 
 
 def _explain(system: NonsmoothSystem, around: Around, d: Array) -> None:
-    """A ModelError that names what is not finite, or else what came of it."""
+    """Raise ModelError that names the non-finite quantity."""
     state, theta = around.state, around.theta
     system.explain(state.t, state.q, state.v, around.z)
     finite = np.where(np.isfinite(d), d, around.before)

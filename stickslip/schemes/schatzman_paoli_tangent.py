@@ -1,6 +1,6 @@
-"""The step of Schatzman and Paoli, linearised: dynamics and relations at one iterate of Newton's loop.
+"""Linearised step of the Schatzman-Paoli scheme: dynamics and relations at an iterate of Newton's loop.
 
-Siconos Developer's Notes 2017, (10.12) and (10.13); `schatzman_paoli` says the scheme.
+Siconos Developer's Notes 2017, (10.12) and (10.13); `schatzman_paoli` states the scheme.
 """
 
 from dataclasses import dataclass
@@ -17,58 +17,59 @@ from stickslip.systems.system import Bound, NonsmoothSystem
 
 @dataclass(frozen=True, eq=False)
 class Around:
-    """What a step knows before it is made."""
+    """Data at the start of a step."""
 
     state: State
-    """Where it begins."""
+    """State at the start."""
     z: Array
     """Discrete parameters of the step [any], shape (nz,)."""
     h: float
-    """Its length [s]."""
+    """Length of the step [s]."""
     theta: float
     """Weight of the end of the step in the forces."""
     central: bool
     """Whether v_{k+1} = (q_{k+1} - q_{k-1}) / 2h; otherwise (q_{k+1} - q_k) / h."""
     weight: float
-    """w = (h_b + h) / 2h [-]: 1 where the step keeps its length, 1/2 at the start."""
+    """w = (h_b + h) / 2h [-]: 1 for steps of equal length, 1/2 at the start of a run."""
     before: Array
-    """h (q_k - q_{k-1}) / h_b: the displacement at the rate of the step before [m, rad], shape (nv,)."""
+    """h (q_k - q_{k-1}) / h_b: the displacement with the rate of the previous step [m, rad], shape (nv,)."""
 
     owed: Array | None = None
-    """What forces at an edge owe to the step before, as `edge_impulse` has it [N s], shape (nv,)."""
+    """Impulse of forces before an edge, as `edge_impulse` returns it [N s], shape (nv,)."""
 
     @property
     def force(self) -> float:
-        """w h² [s²]: multipliers at position level are this times forces."""
+        """Factor w h² from forces to multipliers at position level [s²]."""
         return self.weight * self.h * self.h
 
     def velocity(self, d: Array) -> Array:
-        """v_{k+1} [m/s], shape (nv,)."""
+        """Return v_{k+1} [m/s], shape (nv,)."""
         return (d + self.before) / (2.0 * self.h) if self.central else d / self.h
 
 
 @dataclass(frozen=True, eq=False)
 class Share:
-    """Components of one interaction that have the same restitution."""
+    """Components of one interaction with the same restitution."""
 
     e: float
     """Their restitution [-]."""
     part: IntArray
-    """Which, in the interaction [-], shape (n,)."""
+    """Indices of the components in the interaction [-], shape (n,)."""
     to: IntArray
-    """Which, in the flat r [-], shape (n,)."""
+    """Indices of the components in the flat r [-], shape (n,)."""
     at_position: BoolArray
-    """Whose law is stated on y; that of the others is stated on its increment [-], shape (n,)."""
+    """Whether the law of a component is stated on y, otherwise on its increment [-], shape (n,)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Where everything stands in the flat arrays; it depends on the system alone."""
+    """Index maps of a system, which depend on the system alone."""
 
     shares: tuple[tuple[Bound, IntArray, tuple[Share, ...]], ...]
-    """Each interaction, its velocities in the flat v, and its components by restitution [-]."""
+    """Each interaction, the indices of its velocities in the flat v, and its components by restitution
+    [-]."""
     always: BoolArray
-    """Blocks that wait for no gap [-], shape (blocks,)."""
+    """Whether a block is always active [-], shape (blocks,)."""
     normals: IntArray
     """First component of each block [-], shape (blocks,)."""
     block: IntArray
@@ -78,22 +79,23 @@ class Layout:
 
 
 def moved(system: NonsmoothSystem, q: Array, d: Array) -> Array:
-    """q ⊕ d: q + d, or for q̇ = T(q) v, q + T d with T halfway, back on the manifold [m, -], shape (nq,)."""
+    """Return q ⊕ d: q + d, or for q̇ = T(q) v, q + T d with T at the midpoint, projected onto the manifold
+    [m, -], shape (nq,)."""
     out = np.empty(q.shape)
     for body, place in system.mechanical:
-        start, own = q[place.q], d[place.v]
+        start, step = q[place.q], d[place.v]
         T = body.kinematics(start)
         if T is None:
-            out[place.q] = start + own
+            out[place.q] = start + step
             continue
-        middle = body.kinematics(body.normalized(start + 0.5 * (T @ own)))
+        middle = body.kinematics(body.normalized(start + 0.5 * (T @ step)))
         assert middle is not None
-        out[place.q] = body.normalized(start + middle @ own)
+        out[place.q] = body.normalized(start + middle @ step)
     return out
 
 
 def layout_of(prepared: PreparedSystem) -> Layout:
-    """The layout of a system, which never changes."""
+    """Return the layout of a system."""
     system = prepared.system
     shares, always, normals, sizes = [], [], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     factor = np.ones(system.size)
@@ -105,12 +107,12 @@ def layout_of(prepared: PreparedSystem) -> Layout:
         stated = np.repeat(K.kind == cones.FREE, size)
         stated[one.law.normals] = True
         stated |= compliant
-        found = []
+        groups = []
         for each in np.unique(e[: one.law.size]):
             part = np.flatnonzero(e[: one.law.size] == each)
-            found.append(Share(float(each), part, part + one.components.start, stated[part]))
+            groups.append(Share(float(each), part, part + one.components.start, stated[part]))
         factor[one.components] += np.where(stated, e[: one.law.size], 0.0)
-        shares.append((one, velocities[one.v], tuple(found)))
+        shares.append((one, velocities[one.v], tuple(groups)))
         always.append(np.ones(len(K), bool) if compliant else ~one.law.unilateral)
         normals.append(one.components.start + K.offset[:-1])
         sizes.append(size)
@@ -120,10 +122,10 @@ def layout_of(prepared: PreparedSystem) -> Layout:
 
 
 class Tangent:
-    """Dynamics and relations linearised at one iterate d.
+    """Dynamics and relations, linearised at an iterate d.
 
-    A (d' - d) = -R + H m' and value' = value + C (d' - d) + D (m' - m): A as in (10.12), `value` what the
-    laws constrain, (1 + e) y(q̄) or an increment, and m the multipliers at position level, h r = w p.
+    A (d' - d) = -R + H m' and value' = value + C (d' - d) + D (m' - m), with A as in (10.12), `value` the
+    variable of the laws, (1 + e) y(q̄) or an increment, and m the multipliers at position level, h r = w p.
     """
 
     def __init__(
@@ -148,6 +150,7 @@ class Tangent:
             self._relation(one, to_v, shares, means)
 
     def _dynamics(self, system: NonsmoothSystem) -> None:
+        """Set the residual R, A⁻¹ and A⁻¹ F of all systems."""
         around, d, theta = self.around, self.d, self.around.theta
         state, z, h = around.state, around.z, around.h
         t = state.t + theta * h
@@ -184,7 +187,7 @@ class Tangent:
     def _relation(
         self, one: Bound, to_v: IntArray, shares: tuple[Share, ...], means: dict[float, Array]
     ) -> None:
-        """`value`, C, H and D of one interaction, each component at its own q̄, by restitution."""
+        """Set `value`, C, H and D of one interaction; q̄ depends on the restitution of each component."""
         around, output = self.around, one.mechanical
         state, h, z = around.state, around.h, around.z[one.z]
         lam = self.multipliers[one.components] / around.force
@@ -206,34 +209,35 @@ class Tangent:
                 D = output.dy_dlam(t, q, lam, z)
                 if D is not None and self.D is not None:
                     self.D[to[:, None], to] = D[part][:, part] / around.force
-                # p = g(lam) may be curved: H m is its tangent, and what that misses goes to the residual.
+                # p = g(lam) may be nonlinear: H m is its tangent, and the difference is added to the
+                # residual.
                 linear = self.H[to_v[:, None], to] @ self.multipliers[to]
                 self.R[one.v] -= around.force * output.forces(t, q, lam, z) - linear
 
     def solve_A(self, momentum: Array) -> Array:
-        """A⁻¹ momentum, system by system."""
+        """Return A⁻¹ momentum, system by system."""
         out = np.zeros(momentum.shape)
         for to, inverse in self.A_inverse:
             out[to] = inverse @ momentum[to]
         return out
 
     def free(self) -> None:
-        """The motion without multipliers."""
+        """Set the motion without multipliers, `d_free` and `free_value`."""
         self.d_free = self.d - self.solve_A(self.R)
         self.free_value = self.value_at(self.d_free, np.zeros(self.multipliers.shape[0]))
 
     def pushed(self, multipliers: Array) -> Array:
-        """H m."""
+        """Return H m."""
         return self.H @ multipliers
 
     def value_at(self, d: Array, multipliers: Array) -> Array:
-        """What the laws constrain, by this linearisation."""
+        """Return the variable of the laws, by this linearisation."""
         value = self.value + self.C @ (d - self.d)
         return value if self.D is None else value + self.D @ (multipliers - self.multipliers)
 
     def error(self, layout: Layout, active: BoolArray, predicted: Array) -> float:
-        """How far this iterate is from a solution [m]: what the next correction would be without the
-        laws, and what the laws were not told."""
+        """Return the error of this iterate [m]: the largest of the next correction without the laws, the
+        error `value` - predicted of active components, and overlaps of other blocks."""
         motion = self.solve_A(self.R - self.pushed(self.multipliers))
         missed = (self.value - predicted)[active[layout.block]]
         late = np.minimum(self.value[layout.normals[~active]], 0.0)

@@ -1,7 +1,7 @@
-"""Steps of systems whose contacts are found anew in every step, by any scheme of systems.
+"""Steps of systems whose contacts are detected anew in every step, for any scheme of systems.
 
-A step has the features that may meet in it, so that its gaps are smooth. At its end it is looked again: what
-overlaps there although it was not among them is taken in, and the step is made anew.
+A step uses the features that may meet in it, so that its gaps are smooth. If other features overlap at its
+end, they are added and the step is repeated.
 """
 
 from collections.abc import Mapping
@@ -18,16 +18,16 @@ from stickslip.systems.searches import Features, Search, fitted, slots_of
 from stickslip.systems.system import NonsmoothSystem
 
 FEATURES = "features"
-"""What tells the features of the slots in the memory of a scheme."""
+"""Name of the memory entry with the names of the features of all slots."""
 MOST_LOOKS = 30
-"""Most times that a step is made because its end overlaps where it had no contact."""
+"""Largest number of repetitions of a step because of new features at its end (heuristic)."""
 
 
 class Inner(Protocol):
-    """What is asked of the scheme."""
+    """Protocol of the scheme that makes the step."""
 
     forgotten: ClassVar[Mapping[str, float]]
-    """Of its memory, what blocks or components whose features are new begin with."""
+    """Entries of its memory by block or component, with their values for new features."""
 
     def _step(
         self, prepared: PreparedSystem, state: State, memory: Memory, h: float, solver: Solver
@@ -38,16 +38,18 @@ def searched_step(
     scheme: Inner, prepared: PreparedSystem, search: Search, state: State, memory: Memory, h: float,
     solver: Solver,
 ) -> Step:  # fmt: skip
-    """The step of length h from `state` by a scheme, with contacts found for it."""
+    """Make the step of length h from `state` by a scheme, with the contacts detected for it."""
     system, names = prepared.system, memory[FEATURES]
     own = {name: value for name, value in memory.items() if name != FEATURES}
     at, late = slots_of(system), tuple[Any, ...]()
     for _ in range(MOST_LOOKS):
+        # 1. Features that may meet, and the step with them.
         features = search.near(system, state, h, names, late)
         of_step = prepared.part(_fitted, features)
         new = [at[slot] for slot in np.flatnonzero(names != features.names).tolist() if slot in at]
         known = _recalled(scheme, of_step.system, state, own, new)
         step = scheme._step(of_step, state, known, h, solver)
+        # 2. Features that overlap at its end and were not included.
         entered, _ = search.entered(system, state, step.state, features)
         if entered is None or step.reason:
             break
@@ -68,11 +70,12 @@ def searched_step(
 
 
 def _fitted(prepared: PreparedSystem, features: Features) -> PreparedSystem:
+    """Return the system with these features in its slots."""
     return PreparedSystem(fitted(prepared.system, features))
 
 
 def _recalled(scheme: Inner, system: NonsmoothSystem, state: State, memory: Memory, new: list[int]) -> Memory:
-    """The memory where the interactions `new` have other features than before, of which it knows nothing."""
+    """Return the memory with initial values for the interactions `new`, whose features have changed."""
     if not new:
         return memory
     ties, out = [system.interactions[k] for k in new], dict(memory)
@@ -81,7 +84,7 @@ def _recalled(scheme: Inner, system: NonsmoothSystem, state: State, memory: Memo
         for one in ties:
             array[one.blocks if len(array) == system.blocks else one.components] = value
         out[name] = array
-    if "y" in out:  # outputs at the end of the step before, which are those of the start of this one
+    if "y" in out:  # outputs at the end of the previous step, which is the start of this one
         y = np.array(out["y"])
         for one in ties:
             y[one.components] = one.y(state.t, state.q, state.z)

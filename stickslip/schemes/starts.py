@@ -1,13 +1,13 @@
-"""Starts of systems of equations: where a run begins, gaps are not negative and joints are closed.
+"""Check of the initial states of systems of equations: gaps must not be negative, and joints must be closed.
 
-Laws of impact are stated on velocities: a contact that begins closed by a metre is held there, and a joint
-that begins open stays open. A position-level law throws both back in the first step. Neither is a motion of
-the system, so such a start is refused. A velocity that a joint or a closed contact does not allow is no
-mistake: the first step is an impact.
+Impact laws are stated on velocities: a contact that starts with an overlap of a metre keeps it, and a joint
+that starts open stays open. A law at position level removes both in the first step. Neither is a motion of
+the system, so such a start is refused. A velocity that a joint or a closed contact does not allow is valid:
+the first step is then an impact.
 
-What is rounding depends on the numbers that make y. To first order y = ∂y/∂q q + ..., and y_i is known to a
-share of the size of its terms, Σ_j |∂y_i/∂q_j q_j|. A contact may further be as deep as it
-moves in one step, h |ẏ| + h² |∂y/∂q M⁻¹ F| / 2, which is what schemes on velocities leave themselves.
+The tolerance depends on the terms of y. To first order y = ∂y/∂q q + ..., and the rounding error of y_i is
+proportional to Σ_j |∂y_i/∂q_j q_j|. A contact may also overlap by its motion in one step,
+h |ẏ| + h² |∂y/∂q M⁻¹ F| / 2, as it does in schemes on velocities.
 """
 
 import numpy as np
@@ -23,16 +23,16 @@ from stickslip.systems.dynamics import FirstOrderDynamics
 from stickslip.systems.system import Bound, NonsmoothSystem
 
 ROUNDING = 1e-6
-"""Share of the terms of y that is rounding: positions that users write have six digits or more."""
+"""Rounding error of y relative to its terms [-]: positions in users' models have at least six digits."""
 LEAST = 1e-9
-"""Depth that is rounding of users' functions whatever their terms are [unit of y]."""
+"""Least tolerance of y, for rounding in users' functions [unit of y] (heuristic)."""
 
 
 def check_start(system: NonsmoothSystem | PreparedSystem, state: State, h: float, scheme: Scheme) -> None:
-    """Refuse a start whose contacts are closed by more than rounding, or whose joints are open.
+    """Raise ModelError for an initial state with overlapping contacts or open joints, up to rounding.
 
-    Not of schemes for which that is a state like others: springs in the place of contacts, and projections,
-    which bring positions back in the first step.
+    Schemes for which such a state is valid are not checked: springs in place of contacts, and projections,
+    which correct positions in the first step.
     """
     if isinstance(scheme, Composite):
         for part in scheme.parts(system):
@@ -61,9 +61,9 @@ def check_start(system: NonsmoothSystem | PreparedSystem, state: State, h: float
 
 
 def _outputs(system: NonsmoothSystem, one: Bound, state: State, h: float) -> tuple[Array, Array, Array]:
-    """Of each component: y, the size of its terms, and how far it moves in a step of h, each of shape (m,).
+    """Return y, the size of its terms, and its motion in a step of h, for each component, shape (m,) each.
 
-    y that lam decides with the state is 0 here: no state violates such a law.
+    y that depends on lam is returned as 0: no state violates such a law.
     """
     t, q, z, lam = state.t, state.q[one.q], state.z[one.z], np.zeros(one.law.size)
     if any(isinstance(system.systems[i], FirstOrderDynamics) for i in one.systems):
@@ -81,10 +81,11 @@ def _outputs(system: NonsmoothSystem, one: Bound, state: State, h: float) -> tup
 
 
 def _accelerations(system: NonsmoothSystem, one: Bound, state: State) -> Array:
-    """M⁻¹ F of the systems of an interaction [m/s², rad/s²], shape (nv,); the least where M is singular."""
-    found = np.zeros(state.v.size)
+    """Return M⁻¹ F of the systems of an interaction [m/s², rad/s²], shape (nv,); the least-norm solution if M
+    is singular."""
+    a = np.zeros(state.v.size)
     for body, place in system.mechanical:
         q, v, z = state.q[place.q], state.v[place.v], state.z[place.z]
         M, F = body.mass(state.t, q, z), body.force(state.t, q, v, z)
-        found[place.v] = np.linalg.lstsq(M, F, rcond=None)[0]
-    return np.asarray(found[one.v])
+        a[place.v] = np.linalg.lstsq(M, F, rcond=None)[0]
+    return np.asarray(a[one.v])

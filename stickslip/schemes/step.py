@@ -1,7 +1,8 @@
-"""One step of time as data: state in, step out, nothing hidden.
+"""The result of one time step (`Step`), and the protocols of schemes and solvers.
 
-A scheme is a frozen set of options and three verbs: `begin` makes its memory, `step` carries a state over
-h, `levels` says which derivative of y each interaction's law is stated on. The solver arrives as an argument.
+A scheme is a frozen set of options with three methods: `begin` returns the initial memory, `step` integrates
+a state over one step of length h, and `levels` returns the derivative of y on which each interaction's law is
+stated. A scheme has no hidden state, and the solver is an argument of `step`.
 """
 
 from collections.abc import Callable
@@ -26,32 +27,33 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 Memory = dict[str, Array]
-"""What a scheme carries from step to step beside the state (last multipliers for warm starts, the previous
-q, ...): named float arrays whose shapes never change, so that a saved step resumes bit for bit."""
+"""Data that a scheme passes from step to step in addition to the state (last multipliers for warm starts, the
+previous q, ...): named float arrays of constant shape, so that a saved run resumes bit for bit."""
 
 OVERLAP = "overlap kept [m]"
-"""Measure of a step of a world whose answer is kept although detection finds more contacts at its end, which
-overlap by so much: with them the step had no answer."""
+"""Name of a measure: the overlap of contacts that detection finds only at the end of a step of a world. The
+step is kept without them because it has no solution with them."""
 CONTACT_WORK = "contact work [J]"
-"""Measure of a scheme that knows what contacts did within a step, at instants that its ends do not show."""
+"""Name of a measure: work of the contacts within a step, for schemes that compute it at inner instants."""
 
 
 class Solver(Protocol):
-    """What a scheme needs of a solver.
+    """Protocol of solvers, as schemes use them.
 
-    A solver may have more, which schemes ask for: `compiled_steps`, true where steps may be made in compiled
-    code that solves small problems itself; `takes_steps`, true where `solve` takes a StepProblem;
-    `on_path(kappa)`, the solver that stops on the central path of steps; and `other_law`, true where its
-    options ask for another law than the exact one: runs go on with answers of that law, and are relaxed.
+    Schemes also look for these optional attributes: `compiled_steps`, true if steps may run in compiled code
+    that solves small problems itself; `takes_steps`, true if `solve` accepts a StepProblem; `on_path(kappa)`,
+    which returns a solver that stops on the central path of steps; and `other_law`, true if the options
+    choose another law than the exact one. Runs continue with solutions of that law, and are then relaxed.
     """
 
     def solve(self, problem: AnyProblem, *, guess: ArrayLike | None = None) -> Solution:
-        """The certified answer."""
+        """Return a solution with its status and residuals, starting from `guess`."""
 
 
 Selector = Callable[[Solution], tuple[Solution, BoolArray]]
-"""Chooses among certified impulses with the same velocities: the answer with those that it chooses
-(`selection` is then `least`), or as it is, and which blocks have no others [-], shape (nb,), bool."""
+"""Selects among certified impulses with the same velocities. It returns the solution with the selected
+impulses (`selection` is then `least`) or unchanged, and whether the impulse of each block is unique [-],
+shape (nb,), bool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,43 +65,43 @@ class Event:
     kind: str
     """`impact`, `take-off`, `stick`, `slip`, `zeno`, `guard`, ..."""
     interaction: str
-    """Name of the interaction, or of the guard; empty where it is none's."""
+    """Name of the interaction or guard; empty if the event belongs to neither."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Searched:
-    """What a step was made with where contacts are found anew in every step."""
+    """Inputs of a step of a system whose contacts are detected anew in every step."""
 
     system: NonsmoothSystem
     """The system with the contacts of the step."""
     features: Features
-    """What meets at them."""
+    """The geometric features that meet at these contacts."""
     memory: Memory
-    """That of the step before, without what it knows of other contacts."""
+    """Memory of the previous step, restricted to these contacts."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class InteractionPart:
-    """What a step of a system of equations leaves beside; components and blocks are those of all interactions
-    in order."""
+    """Part of a `Step` that is specific to systems of equations. Components and blocks are those of all
+    interactions in order."""
 
     y: Array
     """Outputs at the end of the step [m, rad, or any], shape (size,)."""
     forecast: Array
-    """What decided whether a block is active: its forecast gap [m], shape (blocks,); -inf: it always is."""
+    """Forecast gap by which a block is activated [m], shape (blocks,); -inf: the block is always active."""
     active: BoolArray
-    """Blocks that entered the problem [-], shape (blocks,), bool."""
+    """Whether a block entered the problem [-], shape (blocks,), bool."""
     levels: tuple[Level, ...]
-    """Which derivative of y each interaction's law was stated on."""
+    """The derivative of y on which the law of each interaction is stated."""
     components: tuple[IntArray, ...] = ()
-    """Where the impulses of each of `solves`, bilateral ones last, stand in r [-], shape (any,) each; empty
-    where r is not made of them."""
+    """Indices in r of the impulses of each of `solves`, bilateral ones last [-], shape (any,) each; empty
+    if r does not consist of these impulses."""
     searched: Searched | None = None
-    """Of a system whose contacts are found anew in every step."""
+    """Inputs of the step, for a system whose contacts are detected anew in every step; otherwise None."""
 
 
 class _Of(Generic[Value]):
-    """An attribute of a part of a step, read from the step itself."""
+    """Descriptor: an attribute of one part of a step, read through the step."""
 
     def __init__(self, part: str):
         self.part, self.name = part, ""
@@ -118,39 +120,40 @@ class _Of(Generic[Value]):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Step:
-    """Result of one step: common fields, and a part for the kind of the model, whose attributes can also be
-    read from the step itself (`step.y`, `step.contacts`).
+    """Result of one time step: fields common to all models, and one part for the kind of the model. The
+    attributes of that part can also be read from the step itself (`step.y`, `step.contacts`).
     """
 
     state: State
-    """At the end of the step."""
+    """State at the end of the step."""
     h: float
     """Length of the step [s]."""
     r: Array
-    """Multipliers. Of interactions: impulses over the step in mechanics [N s], lam in first order, shape
-    (size,). Of bodies: N, T1, T2 [N s], rolling about t1, t2, torsion about n [N m s], shape (nc, 6)."""
+    """Multipliers. Interactions: impulses over the step in mechanics [N s], lam in first order, shape
+    (size,). Bodies: N, T1, T2 [N s], rolling about t1, t2, torsion about n [N m s], shape (nc, 6)."""
     u: Array
-    """What the law constrained. Of interactions: ẏ at velocity level [m/s], y at position level [m], shape
-    (size,). Of bodies: relative velocities at the end of the step, as r [m/s, rad/s], shape (nc, 6)."""
+    """Variable that the law constrains. Interactions: ẏ at velocity level [m/s], y at position level [m],
+    shape (size,). Bodies: relative velocities at the end of the step, ordered as r [m/s, rad/s], shape
+    (nc, 6)."""
     memory: Memory
     """The scheme's memory at the end of the step."""
     interactions: InteractionPart | None = None
-    """Of a step of a system of equations."""
+    """The part for systems of equations; None for worlds."""
     bodies: "BodyPart | None" = None
-    """Of a step of a world."""
+    """The part for worlds; None for systems of equations."""
     solves: tuple[Solution, ...] = ()
-    """The problems that the answer rests on, one per set of coupled interactions, phase and part of an
-    impact, with the judge's word; for a Newton loop those of its last iteration."""
+    """Solutions of the problems of the step, with the judge's residuals: one per set of coupled interactions,
+    and per phase and part of an impact; for a Newton loop those of its last iteration."""
     newton: int = 0
-    """Newton iterations."""
+    """Number of Newton iterations."""
     events: tuple[Event, ...] = ()
-    """What happened within the step."""
+    """Events within the step."""
     reason: str = ""
-    """Why the step is not good, where it is not."""
+    """Reason why the step failed in the scheme; empty if it did not."""
     measures: dict[str, float] = field(default_factory=dict)
-    """What else was measured, by name with its unit: «projection [m]»."""
+    """Further measured quantities, by name with the unit: «projection [m]»."""
     relaxation: str = ""
-    """What the scheme puts in the place of the exact law; empty where it puts nothing."""
+    """Law that the scheme uses in place of the exact one; empty if it uses the exact one."""
 
     y = _Of[Array]("interactions")
     forecast = _Of[Array]("interactions")
@@ -171,50 +174,52 @@ class Step:
 
     @property
     def index_sets(self) -> tuple[BoolArray, ...]:
-        """Index sets I0, I1, ... of a step of a system of equations, as many as its scheme knows levels
-        [-], shape (blocks,) each, bool: I0 all blocks; from velocities on I1, those that entered its problem
-        of impulses, and of the event-driven scheme those that are closed at its end; on accelerations I2,
-        those that forces hold there (Siconos Developer's Notes 2017, chapter 8)."""
+        """Index sets I0, I1, ... of a step of a system of equations, up to the highest level of its laws [-],
+        shape (blocks,) each, bool (Siconos Developer's Notes 2017, chapter 8). I0: all blocks. I1, at
+        velocity level: blocks that entered the impulse problem; for the event-driven scheme, blocks that are
+        closed at the end of the step. I2, at acceleration level: blocks held by forces at the end."""
         active, most = self.active, max((level.order for level in self.levels), default=0)
         closed = active | (self.forecast <= 0.0) if most == 2 else active
         return (np.ones(active.size, bool), closed, active)[: most + 1]
 
     @property
     def multipliers(self) -> dict[int, Array]:
-        """λ[i] of a step of a system of equations, by the derivative i of y that laws are stated on [as r],
-        shape (size,) each: r, of the interactions that have that level, and of the event-driven scheme beside
-        its impulses λ[1] the forces λ[2] at the end of the step [N]."""
+        """Multipliers λ[i] of a step of a system of equations, by the derivative i of y on which laws are
+        stated [as r], shape (size,) each. λ[i] is r; the event-driven scheme has the impulses λ[1] and the
+        forces λ[2] at the end of the step [N]."""
         orders = {level.order for level in self.levels}
-        found = {order: self.r for order in sorted(orders) if order < 2}
-        return {**found, 1: self.r, 2: self.memory["lam"]} if 2 in orders else found
+        impulses = {order: self.r for order in sorted(orders) if order < 2}
+        return {**impulses, 1: self.r, 2: self.memory["lam"]} if 2 in orders else impulses
 
     @property
     def ok(self) -> bool:
         """Whether the step is certified: under the exact law every problem was solved to its tolerance, and
         every loop converged."""
-        return not self.reason and not self.relaxation and all(one.ok for one in self.solves)
+        return not self.reason and not self.relaxation and all(solution.ok for solution in self.solves)
 
     @property
     def solved(self) -> bool:
-        """Whether the scheme solved what it set out to solve; of a relaxed scheme that is its own law. A run
-        stops at a step that is not solved, unless it is told otherwise."""
+        """Whether the scheme solved its problems, under its own law if it is a relaxed scheme. By default a
+        run stops at a step that is not solved."""
         if self.reason:
             return False
         if not self.relaxation:
-            return all(one.ok for one in self.solves)
-        return all(one.verdict is not Verdict.MISSED for one in self.solves)
+            return all(solution.ok for solution in self.solves)
+        return all(solution.verdict is not Verdict.MISSED for solution in self.solves)
 
     @property
     def fault(self) -> str:
-        """Reason why the step failed, by itself or by its first unsolved problem; otherwise empty."""
-        return self.reason or next((one.reason or one.status.value for one in self.solves if not one.ok), "")
+        """Reason why the step failed, from the scheme or from its first unsolved problem; otherwise empty."""
+        return self.reason or next(
+            (solution.reason or solution.status.value for solution in self.solves if not solution.ok), ""
+        )
 
     @property
     def verdict(self) -> Verdict:
         """Verdict on the step: certified, relaxed or missed."""
         if self.ok:
             return Verdict.CERTIFIED
-        if self.reason or any(one.verdict is Verdict.MISSED for one in self.solves):
+        if self.reason or any(solution.verdict is Verdict.MISSED for solution in self.solves):
             return Verdict.MISSED
         return Verdict.RELAXED
 
@@ -223,22 +228,24 @@ class Step:
         """Law that replaces the exact one, by the scheme or by the solver; empty if none does."""
         if self.relaxation or self.reason:
             return self.relaxation
-        return next((one.status.value for one in self.solves if one.verdict is Verdict.RELAXED), "")
+        return next(
+            (solution.status.value for solution in self.solves if solution.verdict is Verdict.RELAXED), ""
+        )
 
     @property
     def natural(self) -> float:
-        """Largest natural residual of its problems [-]; 0 where there was none."""
-        return max((one.residuals.natural for one in self.solves), default=0.0)
+        """Largest natural residual of the problems of the step [-]; 0 without problems."""
+        return max((solution.residuals.natural for solution in self.solves), default=0.0)
 
     @property
     def natural_scaled(self) -> float:
-        """Largest unit-free natural residual of its problems [-]; 0 where there was none."""
-        return max((one.residuals.natural_scaled for one in self.solves), default=0.0)
+        """Largest unit-free natural residual of the problems of the step [-]; 0 without problems."""
+        return max((solution.residuals.natural_scaled for solution in self.solves), default=0.0)
 
     @property
     def iterations(self) -> int:
-        """Iterations of the solver, over all problems."""
-        return sum(one.iterations for one in self.solves)
+        """Number of solver iterations, summed over all problems of the step."""
+        return sum(solution.iterations for solution in self.solves)
 
 
 class Scheme(Protocol):
@@ -248,27 +255,27 @@ class Scheme(Protocol):
     """
 
     def begin(self, system: PreparedSystem, state: State, h: float) -> Memory:
-        """The memory before the first step; a ModelError where the scheme cannot carry the system."""
+        """Return the memory for the first step; raise ModelError for an unsupported system."""
 
     def step(self, system: PreparedSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
-        """The step of length h that begins at `state`."""
+        """Return the step of length h that begins at `state`."""
 
     def levels(self, system: PreparedSystem) -> tuple[Level, ...]:
-        """Which derivative of y each interaction's law is stated on."""
+        """Return the derivative of y on which the law of each interaction is stated."""
 
 
 def first_state(system: NonsmoothSystem, t: float = 0.0) -> State:
-    """The state from which a system starts."""
+    """Return the initial state of a system, at time t."""
     return State(t, system.q0, system.v0, system.z0)
 
 
 def frozen_state(t: float, q: Array, v: Array, z: Array) -> State:
-    """A state whose arrays can no longer be written to: users' functions are given them."""
+    """Return a state with read-only arrays, which is safe to pass to users' functions."""
     for array in (q, v, z):
         array.flags.writeable = False
     return State(t, q, v, z)
 
 
 def arrays(**named: Any) -> Memory:
-    """A memory of named arrays."""
+    """Return a memory of named float arrays."""
     return {name: np.array(value, float) for name, value in named.items()}

@@ -1,4 +1,4 @@
-"""What schemes of systems of equations have in common: levels, refusals, and many steps in one call."""
+"""Base classes of schemes for systems of equations, and checks that they share."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -20,22 +20,25 @@ from stickslip.systems.searches import Search, search_of
 from stickslip.systems.system import Bound, NonsmoothSystem
 
 APART = 1e-3
-"""A joint further open, or a contact further closed, than this at the start [m, rad] is a mistake in q0."""
+"""Largest opening of a joint, or overlap of a contact, at the start [m, rad] (heuristic); larger values are
+errors in q0."""
 
 
 def _search(prepared: PreparedSystem) -> Search | None:
+    """Return the search for contacts of a system; None without one."""
     return search_of(prepared.system)
 
 
 @dataclass(frozen=True, slots=True)
 class SystemScheme(Options, Scheme):
-    """A scheme that takes a system, or one that was prepared; laws are all stated on one derivative of y."""
+    """Base class of schemes for systems of equations; all laws are stated on the same derivative of y."""
 
     level: ClassVar[Level]
+    """Derivative of y on which laws are stated."""
     takes_guards: ClassVar[bool] = False
-    """Whether it finds where guards pass zero."""
+    """Whether the scheme locates the zeros of guards."""
     forgotten: ClassVar[Mapping[str, float]] = {}
-    """What of the memory has an entry for each block or component, and what it is where a contact is new."""
+    """Entries of the memory by block or component, with their values for new contacts."""
 
     def levels(self, system: NonsmoothSystem | PreparedSystem) -> tuple[Level, ...]:
         return (self.level,) * len(PreparedSystem.of(system).system.interactions)
@@ -70,24 +73,24 @@ class SystemScheme(Options, Scheme):
 
 @dataclass(frozen=True, slots=True)
 class MarchingScheme(SystemScheme):
-    """One that makes many steps in one compiled call."""
+    """Base class of schemes that can make many steps in one compiled call."""
 
     def march(
         self, system: NonsmoothSystem | PreparedSystem, state: State, memory: Memory, h: float, steps: int,
         tolerance: float, times: Sequence[float] | Array | None = None, interrupts: Interrupts | None = None,
     ) -> March | None:  # fmt: skip
-        """At most `steps` steps of length h from `state`; None where the march knows not model or options, or
-        contacts are found anew in every step.
+        """Make at most `steps` steps of length h from `state`; return None for unsupported models and
+        options, and for contacts that are detected anew in every step.
 
-        `times` are those at which the steps begin and the last one ends [s], `steps` + 1 of them: a clock
-        that does not add up rounding. Without them each step begins where the one before ended. `interrupts`
-        are those of the run that the march is part of, which hold signals back until its steps are kept.
+        times: the starts of the steps and the end of the last one [s], `steps` + 1 numbers, from a clock that
+        does not accumulate rounding; default: each step starts at the end of the previous one. interrupts:
+        those of the run, which defer signals until its steps are recorded.
         """
         if search_of(PreparedSystem.of(system).system) is not None:
             return None
         if interrupts is None:
-            with Interrupts() as own:
-                return self.march(system, state, memory, h, steps, tolerance, times, own)
+            with Interrupts() as new:
+                return self.march(system, state, memory, h, steps, tolerance, times, new)
         each = np.concatenate([[state.t], np.full(steps, h)])
         clock = np.cumsum(each) if times is None else np.array(times, float)
         return self._march(PreparedSystem.of(system), state, memory, h, clock, tolerance, interrupts)
@@ -97,11 +100,12 @@ class MarchingScheme(SystemScheme):
         self, prepared: PreparedSystem, state: State, memory: Memory, h: float, clock: Array,
         tolerance: float, interrupts: Interrupts,
     ) -> March | None:  # fmt: skip
-        """The same, over the steps between the times of `clock` [s], shape (steps + 1,)."""
+        """Make the steps between the times of `clock` [s], shape (steps + 1,); None for unsupported models
+        and options."""
 
 
 def require_second_order(system: NonsmoothSystem, scheme: str) -> None:
-    """A ModelError that names a system of first order."""
+    """Raise ModelError if a system is of first order."""
     for flow, _ in system.flows:
         raise ModelError(
             f"system {flow.name!r} is of first order; {scheme} is for second order (use euler-moreau)"
@@ -109,7 +113,7 @@ def require_second_order(system: NonsmoothSystem, scheme: str) -> None:
 
 
 def require_closed(one: Bound, y: Array, t: float, remedy: str = "") -> None:
-    """A ModelError where a joint is open at the start, y its outputs [m, rad], shape (m,)."""
+    """Raise ModelError if a joint with outputs y [m, rad], shape (m,), is open at the start."""
     opened = float(np.abs(y[one.law.K.bilateral]).max(initial=0.0))
     if opened > APART:
         raise ModelError(
@@ -119,7 +123,7 @@ def require_closed(one: Bound, y: Array, t: float, remedy: str = "") -> None:
 
 
 def explain_step(system: NonsmoothSystem, state: State, z: Array, t: float, q: Array, v: Array) -> None:
-    """Raise a ModelError that names what is not finite, at the start of a step or on the way to (t, q, v)."""
+    """Raise ModelError that names the non-finite quantity, at the start of a step or at its end (t, q, v)."""
     system.explain(state.t, state.q, state.v, z)
     if np.isfinite(q).all() and np.isfinite(v).all():
         system.explain(t, q, v, z)
@@ -127,15 +131,15 @@ def explain_step(system: NonsmoothSystem, state: State, z: Array, t: float, q: A
 
 
 def edge_impulse(system: NonsmoothSystem, state: State, z: Array, before: float) -> Array | None:
-    """Of a scheme with forces at nodes, where one is an edge: (F(t⁻) - F(t)) h₋/2, for the half of the step
-    before it, of length `before` = h₋ [s], had the forces before the edge [N s], shape (nv,); None without
-    one."""
+    """Return (F(t⁻) - F(t)) h₋/2 for schemes with forces at nodes if the node is an edge [N s], shape (nv,):
+    half of the previous step, of length `before` = h₋ [s], had the forces before the edge. None without an
+    edge."""
     t = state.t
     earlier = t if system.edges is None or not before > 0.0 else system.edges.before(t)
     if earlier == t:
         return None
-    found = np.zeros(state.v.shape)
+    impulse = np.zeros(state.v.shape)
     for body, place in system.mechanical:
         of = state.q[place.q], state.v[place.v], z[place.z]
-        found[place.v] = 0.5 * before * (body.force(earlier, *of) - body.force(t, *of))
-    return found
+        impulse[place.v] = 0.5 * before * (body.force(earlier, *of) - body.force(t, *of))
+    return impulse

@@ -1,20 +1,22 @@
-"""The variational scheme for worlds of bodies: each step one nonlinear cone complementarity problem.
+"""Variational scheme for worlds: each step is one nonlinear cone complementarity problem.
 
-Velocities v live on steps, forces at the nodes z_k between them (equations: `problem/step_problem.py`):
+Velocities v belong to steps, and forces to the nodes z_k between them (equations: `problem/step_problem.py`):
 
     P(v) = P₋(v₋) + ½(h₋ + h) F(t_k, z_k, v₋) + H(z_k) r + G(z_k) lam,   z_{k+1} = z_k ⊕ h v,
     gaps, stops and joints are those of z_{k+1}, friction opposes the velocities of the rows at z_k.
 
-A discrete Lagrangian has these equations (Bou-Rabee & Marsden 2009; Brüdigam & Manchester 2021): of second
-order where nothing strikes, momenta kept to rounding, energy without drift. The first step has h₋ = 0, so a
-run starts from (q, v) at one time. A `State` has the node, and the velocity over the step that led to it.
+These are the equations of a discrete Lagrangian (Bou-Rabee & Marsden 2009; Brüdigam & Manchester 2021). The
+scheme is of second order without impacts, conserves momenta to rounding, and has no energy drift. The first
+step has h₋ = 0, so a run starts from (q, v) at one time. A `State` holds the node, and the velocity over the
+step that ends at it.
 
-Gaps are never negative at the end of a step. A contact that closes does so without bounce, and remembers how
-fast it had come; in the next step it must open by h e times that, so that it leaves with e times its speed.
-Stops of joints do likewise.
+Gaps are never negative at the end of a step. A contact that closes is plastic in that step, and the memory
+stores its approach velocity; in the next step it must open by h e times this velocity, so that it separates
+with e times the approach velocity. Stops of joints follow the same rule.
 
-Energy of a step: the kinetic one of v, and the mean potential of both ends, which belong to the middle of the
-step. Constant forces keep it to rounding from the second step on; the first is off by O(h²).
+The energy of a step is the kinetic energy of v plus the mean potential energy of both ends, which belong to
+the midpoint of the step. With constant forces it is conserved to rounding from the second step on; the error
+of the first step is O(h²).
 """
 
 from dataclasses import dataclass, is_dataclass, replace
@@ -43,38 +45,39 @@ from stickslip.state import Array, ModelError, State
 __all__ = ["Carried", "VariationalBodies", "carried", "step_problem"]
 
 CLOSED = 2.0**-48
-"""Opening of a joint, over the size of places, that is rounding."""
+"""Opening of a joint, relative to the size of coordinates, that counts as rounding [-]."""
 FARTHEST = 1.0
-"""Largest h |Ω| of a step: momenta differ from J Ω by a quarter of its square."""
+"""Largest h |Ω| of a step [-]; momenta differ from J Ω by a quarter of its square."""
 CLEAR = 1e-4
-"""Gap at the end of free motion, over the way of a step, from which on a contact surely stays open."""
+"""Gap after free motion, relative to the motion of a step, from which a contact has no impulse [-]
+(heuristic)."""
 SINKS, ROUNDING = 100.0, 1e-9
-"""Overlap at the end of a step that is the solver's: over its tolerance times the way of a step, and over the
-size of bodies."""
+"""Largest overlap after a step that counts as solver error [-] (heuristic): factor of the solver's tolerance
+times the motion of a step, and factor of the size of bodies."""
 MOST_TANGENTS = 50
-"""Most tangent problems of a step."""
+"""Largest number of tangent problems of a step (heuristic)."""
 FINER = 0.1
-"""Tolerance of the tangent problems over that of the step: from one to the next a little is lost."""
+"""Tolerance of the tangent problems relative to that of the step [-] (heuristic)."""
 SLIGHT = 1e-5
-"""Overlap at the end, over the size of bodies, of an answer that is kept where with more features there is
-none to the tolerance."""
+"""Largest overlap, relative to the size of bodies, of a solution that is kept if the problem with more
+features has no solution to the tolerance [-] (heuristic)."""
 MOST_LOOKS = 30
-"""Most times that a step is solved because its answer reaches contacts that were not in it."""
+"""Largest number of solutions of a step, each with the contacts that the previous one reached (heuristic)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VariationalBodies(Options):
-    """Variational integrator for worlds of bodies: gaps, stops and joints of the end of each step."""
+    """Variational integrator for worlds of bodies: gaps, stops and joints hold at the end of each step."""
 
     makes_steps: ClassVar[bool] = True
-    """Whether it gives a solver that takes them whole steps, `StepProblem`."""
+    """Whether the scheme passes a `StepProblem` to solvers that accept it."""
     contact: str = option(
         "cone", "law of friction: the cone; or, as relaxed models, four facets or no friction",
         choices=MODELS,
     )  # fmt: skip
 
     def begin(self, world: World | PreparedWorld, state: State, h: float) -> Memory:
-        """The memory before the first step; a ModelError where the world cannot be carried from `state`."""
+        """Return the memory for the first step; raise ModelError if a run cannot start at `state`."""
         prepared = PreparedWorld.of(world)
         check_start(prepared, state)
         return first_memory(energies.potential(prepared.world, state.t, state.q))
@@ -82,70 +85,77 @@ class VariationalBodies(Options):
     def step(
         self, world: World | PreparedWorld, state: State, memory: Memory, h: float, solver: Solver
     ) -> Step:
-        """The step of length h that begins at `state`."""
+        """Return the step of length h that begins at `state`."""
         return carried(self, PreparedWorld.of(world), state, memory, h, solver).step
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Carried:
-    """A step, the problem that it is the answer of, and what the solver said."""
+    """A step with its problem and solution."""
 
     step: Step
+    """The step."""
     problem: StepProblem
+    """Its problem."""
     solution: Solution | None
-    """None where nothing was to be solved."""
+    """Solution of the problem; None if there was nothing to solve."""
     features: Candidates
-    """What meets at the contacts of the problem, in their order."""
+    """Features at the contacts of the problem, in the same order."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Attempt:
-    """An answer of a step with the contacts that were looked for."""
+    """Solution of a step with one set of contacts."""
 
     before: Posed
+    """The step before its solution."""
     answer: Answer
+    """End of the step."""
     reach: float
-    """How far surfaces can come towards each other with it [m]."""
+    """Bound on the approach of two surfaces in the step [m]."""
 
 
 def carried(
     scheme: VariationalBodies, prepared: PreparedWorld, state: State, memory: Memory, h: float, solver: Solver
 ) -> Carried:
-    """A step with the problem behind it."""
+    """Make a step, with the problem behind it."""
     node, shapes, keys, margin = Node.of(prepared, state, memory, h), prepared.shapes, NO_ID, 0.0
     entered: list[Candidates] = []
-    turn, good, lost, kept = 0.0, None, "", 0.0
+    turn, accepted, lost, kept = 0.0, None, "", 0.0
     for _ in range(MOST_LOOKS):
-        made = _attempt(node, posed(scheme, node, memory, keys, margin, entered, turn), solver)
-        before, answer, reach = made.before, made.answer, made.reach
+        # 1. Solve the step with the contacts known so far.
+        attempt = _attempt(node, posed(scheme, node, memory, keys, margin, entered, turn), solver)
+        before, answer, reach = attempt.before, attempt.answer, attempt.reach
         missed, late = (answer.gaps < 0.0) & ~before.chosen, False
         solved = answer.solution is None or answer.solution.ok
-        if good is not None and not (solved and not answer.lost):
-            made, kept = good, -good.answer.deepest  # what overlaps there is slight
+        if accepted is not None and not (solved and not answer.lost):
+            attempt, kept = accepted, -accepted.answer.deepest  # its overlap is slight
             break
+        # 2. Detect features that overlap at the end and are not in the problem.
         if shapes.other_pair is not None and not answer.lost:
             if not turn and before.candidates.only(before.chosen).has_flipped(node.q, answer.q):
-                turn, entered = FARTHEST, []  # rims that turn over are no longer round
+                turn, entered = FARTHEST, []  # with large turns, rims are not treated as round features
                 continue
             new, deepest = shapes.entered(
                 prepared.detector, answer.q.reshape(-1), before.candidates,
                 _allowed(node, answer.solution, reach), np.maximum(turn, node.turn),
             )  # fmt: skip
-            made = replace(made, answer=replace(answer, deepest=deepest))
+            attempt = replace(attempt, answer=replace(answer, deepest=deepest))
             entered.append(new)
             late = len(new) > 0
             if solved and -deepest <= SLIGHT * node.bodies.size and not missed.any():
-                good = made
+                accepted = attempt
+        # 3. Stop if the problem had all contacts that its solution reaches; otherwise add them.
         if answer.lost or not (missed.any() or late or (reach > before.margin and not shapes.is_whole)):
             break
-        # The answer is faster than what contacts were looked for with, or meets some that are not in it.
         keys = before.candidates.key[before.chosen | missed]
         margin = max(margin, 1.5 * reach)
     else:
         lost = f"{MOST_LOOKS} times contacts were met that were not looked for; use a smaller h"
-    before, answer = made.before, made.answer
+    # 4. Checks of the solution, and the step as data.
+    before, answer = attempt.before, attempt.answer
     lost = answer.lost or lost or _turns_far(node, answer.v)
-    lost = lost or _sinks(node, before, answer.solution, answer.gaps, made.reach)
+    lost = lost or _sinks(node, before, answer.solution, answer.gaps, attempt.reach)
     step = arrived(before, memory, replace(answer, lost=lost))
     step = replace(step, measures={OVERLAP: kept}) if kept > 0.0 else step
     kappa = float(getattr(solver, "kappa", 0.0))
@@ -155,11 +165,11 @@ def carried(
 
 
 def _attempt(node: Node, before: Posed, solver: Solver) -> Attempt:
-    """The answer of a step with these contacts."""
+    """Solve a step with these contacts."""
     problem, solution, lost = before.problem, None, ""
     v = problem.v.copy()
     if not (_clears(node, before) and _flies_jointed(node, problem)):
-        with np.errstate(over="ignore", invalid="ignore"):  # of a problem that has no answer
+        with np.errstate(over="ignore", invalid="ignore"):  # the problem may have no solution
             solution = _solution(problem, solver)
         assert solution.v is not None
         v[node.bodies.dynamic] = solution.v.reshape(-1, 6)
@@ -175,11 +185,12 @@ def _attempt(node: Node, before: Posed, solver: Solver) -> Attempt:
 
 
 def _solution(problem: StepProblem, solver: Solver) -> Solution:
-    """By a solver of steps at once; by any other, and where that did not do, from tangent to tangent."""
+    """Solve a step: as a whole by solvers of steps; by tangent problems for other solvers and as a second
+    attempt."""
     if not getattr(solver, "takes_steps", False):
         return _solve_by_tangents(problem, solver)
-    whole: Any = solver
-    solution: Solution = whole.solve(problem)
+    step_solver: Any = solver
+    solution: Solution = step_solver.solve(problem)
     if solution.verdict is not Verdict.MISSED or problem.model == "pyramid":
         return solution
     if not getattr(solver, "takes_tangents", True):
@@ -189,7 +200,8 @@ def _solution(problem: StepProblem, solver: Solver) -> Solution:
 
 
 def _solve_by_tangents(problem: StepProblem, solver: Solver, start: Solution | None = None) -> Solution:
-    """The answer of the step, judged on the tangent problem there; from that of another solver if given."""
+    """Solve a step by Newton's method on tangent problems, from `start` if given. The solution is judged on
+    its own tangent problem."""
     if problem.model == "pyramid":
         raise ModelError(
             f"contact='pyramid' is solved by auto and ipm-step; {type(solver).__name__} takes cones only"
@@ -206,31 +218,34 @@ def _solve_by_tangents(problem: StepProblem, solver: Solver, start: Solution | N
             v, guess = start.v, start.r
     tangent = step_tangent(problem, v)
     for _ in range(MOST_TANGENTS):
-        found = solver.solve(tangent, guess=guess)
-        iterations, seconds = iterations + found.iterations, seconds + found.seconds
-        compiling += found.compile_seconds
-        if found.v is None or not np.isfinite(found.v).all():
-            return found
-        tangent = step_tangent(problem, found.v)
-        residuals, u = examine(tangent, found.r, found.v, None)
-        tolerance = tolerance or found.tolerance
+        # 1. Solve the tangent problem at the iterate.
+        solution = solver.solve(tangent, guess=guess)
+        iterations, seconds = iterations + solution.iterations, seconds + solution.seconds
+        compiling += solution.compile_seconds
+        if solution.v is None or not np.isfinite(solution.v).all():
+            return solution
+        # 2. Judge its solution on the tangent problem at the new iterate.
+        tangent = step_tangent(problem, solution.v)
+        residuals, u = examine(tangent, solution.r, solution.v, None)
+        tolerance = tolerance or solution.tolerance
         solved = residuals.solved(tolerance)
-        if solved or not found.ok:
+        if solved or not solution.ok:
             break
-        guess = found.r if found.r.any() else None
+        guess = solution.r if solution.r.any() else None
     lost = f"{MOST_TANGENTS} tangent problems did not lead to the step's answer"
     return replace(
-        found, problem=tangent, u=u, tolerance=tolerance, residuals=residuals, iterations=iterations,
+        solution, problem=tangent, u=u, tolerance=tolerance, residuals=residuals, iterations=iterations,
         seconds=seconds, compile_seconds=compiling,
-        status=Status.SOLVED if solved else Status.STALLED if found.ok else found.status,
-        reason="" if solved else found.reason or lost,
+        status=Status.SOLVED if solved else Status.STALLED if solution.ok else solution.status,
+        reason="" if solved else solution.reason or lost,
     )  # fmt: skip
 
 
 def _clears(node: Node, before: Posed) -> bool:
-    """Whether free motion surely closes no contact, so that none has an impulse.
+    """Whether free motion clearly closes no contact, so that the step has no contact impulses.
 
-    Velocities of bodies that fall alike differ by rounding alone, which no residual should be relative to.
+    The problem is then not solved: relative velocities of bodies in free fall are rounding errors, and
+    residuals would be relative to these.
     """
     if not len(before.contacts):
         return True
@@ -246,28 +261,28 @@ def _clears(node: Node, before: Posed) -> bool:
 
 
 def _sinks(node: Node, before: Posed, solution: Solution | None, gaps: Array, reach: float) -> str:
-    """What is wrong where an answer, however good its residuals, leaves gaps closed further than it may."""
+    """Return the fault of a solution whose residuals are small but whose final overlap is too large."""
     if solution is None or not solution.residuals.error <= solution.tolerance:
         return ""
-    told = gaps[before.chosen]
-    deep = -float(told.min(initial=0.0))
+    final_gaps = gaps[before.chosen]
+    deep = -float(final_gaps.min(initial=0.0))
     if deep <= _allowed(node, solution, reach):
         return ""
-    first, second = (node.world.names[b] for b in before.contacts.body[int(np.argmin(told))])
+    first, second = (node.world.names[b] for b in before.contacts.body[int(np.argmin(final_gaps))])
     bounces = bool(before.problem.contacts.bounce.any())
     why = "; what bounces has no room for it in a step" if bounces else ""
     return f"bodies {first!r} and {second!r} end {deep:.2g} m inside each other{why}; use a smaller h"
 
 
 def _allowed(node: Node, solution: Solution | None, reach: float) -> float:
-    """Overlap at the end that is the solver's, not the step's [m]."""
+    """Return the largest overlap at the end that counts as an error of the solver [m]."""
     return SINKS * (0.0 if solution is None else solution.tolerance) * reach + ROUNDING * node.bodies.size
 
 
 def _flies_jointed(node: Node, problem: StepProblem) -> bool:
-    """Whether free motion keeps all joints closed to rounding, so that nothing is to be solved.
+    """Whether free motion keeps all joints closed to rounding, so that the step has no joint impulses.
 
-    All that residuals of such a problem could be relative to is rounding.
+    The problem is then not solved: its residuals would be relative to rounding errors.
     """
     joints = problem.joints
     if not joints.kind.size:
@@ -283,7 +298,7 @@ def _flies_jointed(node: Node, problem: StepProblem) -> bool:
 
 
 def _freely(node: Node, problem: StepProblem) -> tuple[Array, Array] | None:
-    """Velocities and the end of the step if nothing touches; None where a body spins too fast."""
+    """Return velocities and poses at the end of a step in free motion; None if a body spins too fast."""
     v = problem.v.copy()
     if _fly(node, v):
         return None
@@ -293,7 +308,7 @@ def _freely(node: Node, problem: StepProblem) -> tuple[Array, Array] | None:
 
 
 def _fly(node: Node, v: Array) -> str:
-    """v <- velocities if nothing touches; what is wrong where something is."""
+    """Write the velocities of free motion to v; return the fault if a body spins too fast."""
     bad = kernels.fly(node.bodies.arrays, node.p, node.h, v)
     if bad < 0:
         return ""
@@ -301,7 +316,7 @@ def _fly(node: Node, v: Array) -> str:
 
 
 def _turns_far(node: Node, v: Array) -> str:
-    """What is wrong where a body turns so far in a step that momentum and velocity are no longer alike."""
+    """Return the fault of a body that turns so far in a step that its momentum is far from J Ω."""
     if 2.0 * node.h * float(np.abs(v[:, 3:]).max(initial=0.0)) <= FARTHEST:  # |Ω| is at most √3 of that
         return ""
     turn = node.h * np.sqrt((v[node.bodies.dynamic, 3:] ** 2).sum(axis=1))
@@ -314,6 +329,6 @@ def _turns_far(node: Node, v: Array) -> str:
 
 
 def _reach(node: Node, v: Array) -> float:
-    """How far the surfaces of two bodies can come towards each other with v in the step [m]."""
+    """Return a bound on the approach of two surfaces in the step with velocities v [m]."""
     _, fastest, second = motion.fastest(motion.speeds(node.bodies.arrays, node.q, v))
     return float(node.h * (fastest + second))

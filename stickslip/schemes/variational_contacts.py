@@ -1,8 +1,8 @@
-"""Contacts of the variational scheme: what may touch in a step, each with a smooth gap.
+"""Possible contacts of a step of the variational scheme, each with a smooth gap function.
 
-Points of shapes against planes, ellipsoids against planes, and spheres against spheres are a table made once
-per world; many spheres are found by the grid of detection instead. Of all other pairs detection says where
-they are close, at the start of a step and again at its end, and the features that meet there have the gap
+Points of shapes against planes, ellipsoids against planes, and spheres against spheres form a table, computed
+once per world; for many spheres the grid of detection replaces the table. For all other pairs detection finds
+the closest features, at the start of a step and again at its end, and the gap is that of these features
 (`kernels/bodies/features.py`).
 """
 
@@ -27,76 +27,79 @@ from stickslip.rotations import matrices
 from stickslip.state import Array, BoolArray, IntArray
 
 FEW = 2048
-"""Pairs of spheres that are looked at one by one; more are left to the grid."""
+"""Largest number of pairs of spheres in the table; the grid is used for more (heuristic)."""
 CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
-"""Of a cube of size one, in the order of their slots [-], shape (8, 3)."""
+"""Corners of the unit cube, in the order of their slots [-], shape (8, 3)."""
 SPHERE, PLANE, POINTED, OTHER = range(4)
-"""Kinds of shapes: those whose points against planes are known, and those that are left to detection."""
+"""Kinds of shapes: spheres, planes, shapes with points in the table, and shapes without."""
 AGREE = 1e-5
-"""Share of the size of bodies by which the gap of features may differ from the detected one."""
+"""Largest difference between the gap of features and the detected gap, relative to the size of bodies [-]
+(heuristic)."""
 SINGLE = 1e-6
-"""Share of the size of bodies to which detection is right where features do not fit."""
+"""Accuracy of detection relative to the size of bodies, for pairs whose features do not fit [-]
+(heuristic)."""
 MIX = np.uint64(0x9E3779B97F4A7C15)
-"""Makes one number of a pair of shapes and its features."""
+"""Multiplier of a hash of a pair of shapes and its features (2⁶⁴ over the golden ratio)."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Candidates:
-    """Contacts with smooth gaps, columns as `Forms` has them, sorted by id."""
+    """Possible contacts with smooth gaps, sorted by id. `kind` to `round` are the columns of `Forms`
+    (`kernels/bodies/gaps.py`)."""
 
     id: IntArray
-    """As `ContactSet` has them [-], shape (k,)."""
+    """Identifiers, as in `ContactSet` [-], shape (k,)."""
     shape: IntArray
-    """[-], shape (k, 2)."""
+    """Numbers of the two shapes [-], shape (k, 2)."""
     kind: IntArray
-    """[-], shape (k,)."""
+    """Kind of the gap function [-], shape (k,)."""
     body: IntArray
-    """[-], shape (k, 2)."""
+    """Numbers of the two bodies [-], shape (k, 2)."""
     point: Array
-    """[m], shape (k, 2, 3)."""
+    """Points of the gap function in the frames of the bodies [m], shape (k, 2, 3)."""
     normal: Array
-    """[-], shape (k, 3)."""
+    """Normal of the gap function [-], shape (k, 3)."""
     axis: Array
-    """[-], shape (k, 3)."""
+    """Axis of the gap function [-], shape (k, 3)."""
     radius: Array
-    """[m], shape (k, 2)."""
+    """Radii of the two sides [m], shape (k, 2)."""
     round: Array
-    """[-], shape (k, 2, 3, 3)."""
+    """Matrices of round sides [-], shape (k, 2, 3, 3)."""
     law: Array
-    """[-, m, m, -], shape (k, 4)."""
+    """mu, mu_roll, mu_spin, e [-, m, m, -], shape (k, 4)."""
     key: IntArray
-    """Numbers of the features that meet; the id for those of the table [-], shape (k,)."""
+    """Hash of the pair and its features; the id for contacts of the table [-], shape (k,)."""
     rank: IntArray
-    """What slots are chosen by [-], shape (k,)."""
+    """Number of the features in their pair, from which a slot is chosen [-], shape (k,)."""
     mark: IntArray
-    """As `kernels/bodies/features.py` has them [-], shape (k,)."""
+    """Flags of the features (`kernels/bodies/features.py`) [-], shape (k,)."""
 
     def __len__(self) -> int:
         return self.id.shape[0]
 
     def gaps(self, q: Array) -> Array:
-        """At q (n, 7) [m], shape (k,)."""
-        found: Array = kernels.gaps(self.forms, q)
-        return found
+        """Return the gaps at q (n, 7) [m], shape (k,)."""
+        gaps: Array = kernels.gaps(self.forms, q)
+        return gaps
 
     @property
     def forms(self) -> kernels.Forms:
-        """The same as kernels take them."""
+        """The gap functions, as the named tuple of the kernels."""
         return kernels.Forms(
             self.kind, self.body, self.point, self.normal, self.axis, self.radius, self.round
         )
 
     def has_flipped(self, before: Array, after: Array) -> bool:
-        """Whether something round has turned away the side that meets the other, between two q (n, 7)."""
+        """Whether a round side has turned away from the other side, between two q (n, 7)."""
         return bool(kernels.has_flipped(self.forms, before, after))
 
     def only(self, chosen: BoolArray | IntArray) -> "Candidates":
-        """Some of them."""
+        """Return the chosen candidates."""
         return Candidates(*(getattr(self, name)[chosen] for name in Candidates.__slots__))
 
 
 class StepShapes:
-    """The shapes of a world as contacts of a step need them, made once."""
+    """Shapes of a world with tables of their possible contacts, computed once per world."""
 
     def __init__(self, world: World):
         shapes = world.shapes
@@ -112,52 +115,52 @@ class StepShapes:
         self._grid = SphereDetector(world) if balls.size * (balls.size - 1) // 2 > FEW else None
         table = self._point_plane()
         self.table = table if self._grid is not None else joined(table, self._pairs_of(balls))[0]
-        """What there is to look at in every step."""
+        """Candidates of every step."""
         self.other_pair = next(self.other_pairs(), None)
-        """Two shapes that may meet and whose features that meet are left to detection; None for none."""
+        """One pair of shapes that may meet and needs detection; None if there is none."""
         self.features = shape_features(world)
-        """Of all shapes."""
+        """Features of all shapes."""
 
     @property
     def is_crowded(self) -> bool:
-        """Whether there are so many pairs of spheres that `table` has none of them."""
+        """Whether the grid is used for pairs of spheres, so that `table` has none of them."""
         return self._grid is not None
 
     @property
     def is_whole(self) -> bool:
-        """Whether `table` has all that can ever touch."""
+        """Whether `table` has all possible contacts of the world."""
         return not self.is_crowded and self.other_pair is None
 
     def candidates(self, q: Array, margin: float) -> Candidates:
-        """All whose gap may be at most `margin` at q (7 n,)."""
+        """Return the candidates without features whose gap may be at most `margin` at q (7 n,)."""
         if self._grid is None:
             return self.table
-        found = self._grid.find(q, margin)
-        balls = (self._kind[found.shape] == SPHERE).all(axis=1)
-        return joined(self.table, self._balls(found.shape[balls]))[0]
+        contacts = self._grid.find(q, margin)
+        balls = (self._kind[contacts.shape] == SPHERE).all(axis=1)
+        return joined(self.table, self._balls(contacts.shape[balls]))[0]
 
     def law(self, both: IntArray) -> Array:
-        """mu, mu_roll, mu_spin, e of pairs of shapes (k, 2) [-, m, m, -], shape (k, 4)."""
+        """Return mu, mu_roll, mu_spin, e of pairs of shapes (k, 2) [-, m, m, -], shape (k, 4)."""
         material = self._world.shapes.material[both]
         return np.asarray(self._laws[material[:, 0], material[:, 1]])
 
     def met(
         self, detector: Detector, q: Array, margin: float, turn: Array | None = None
     ) -> tuple[Candidates, Array]:
-        """Features that meet at q (7 n,), of pairs that are not in the table and are at most `margin` apart,
-        and gaps as detection has them [m], shape (k,). Some may be there twice.
+        """Return the closest features at q (7 n,) of pairs that are not in the table and are at most `margin`
+        apart, and their gaps by detection [m], shape (k,). Features may occur twice.
 
-        turn: by how much bodies may turn while these features hold [rad], shape (n,); 0 unless given.
+        turn: rotation of the bodies for which the features remain the closest [rad], shape (n,); default 0.
         """
         found = detector.find(q, margin)
         kind = np.sort(self._kind[found.shape], axis=1)
-        known = (kind == SPHERE).all(axis=1) | ((kind == PLANE).any(axis=1) & (kind != OTHER).all(axis=1))
-        mine = np.flatnonzero(~known & self._moves[found.shape].any(axis=1))
-        found = ContactSet(*(getattr(found, name)[mine] for name in ContactSet.__slots__))
+        tabled = (kind == SPHERE).all(axis=1) | ((kind == PLANE).any(axis=1) & (kind != OTHER).all(axis=1))
+        others = np.flatnonzero(~tabled & self._moves[found.shape].any(axis=1))
+        found = ContactSet(*(getattr(found, name)[others] for name in ContactSet.__slots__))
         body = self._world.shapes.body
         rows = feature_rows(self.features, q, found, turn=None if turn is None else turn[body])
-        which = np.stack([rows.flip, 1 - rows.flip], axis=1)
-        both = np.take_along_axis(found.shape[rows.contact], which, axis=1)
+        side = np.stack([rows.flip, 1 - rows.flip], axis=1)
+        both = np.take_along_axis(found.shape[rows.contact], side, axis=1)
         pair = found.id[rows.contact] // SLOTS
         key = (pair.astype(np.uint64) * MIX + rows.code.astype(np.uint64)).astype(np.int64)
         return Candidates(
@@ -166,58 +169,66 @@ class StepShapes:
         ), found.gap[rows.contact]  # fmt: skip
 
     def near(self, detector: Detector, q: Array, margin: float, touch: float, turn: Array) -> Candidates:
-        """Features that may meet within a step from q; of those without a smooth gap below 0 only what
-        is closer than `touch` [m]."""
+        """Return the features that may meet within a step from q. Features whose gap is not smooth below 0
+        are included only if they are closer than `touch` [m]."""
         found, gap = self.met(detector, q, margin, turn)
         return found.only(((found.mark & SHARP) == 0) & (((found.mark & ROUGH) == 0) | (gap <= touch)))
 
     def entered(
         self, detector: Detector, q: Array, known: Candidates, tolerance: float, turn: Array
     ) -> tuple[Candidates, float]:
-        """Features that overlap at q by more than `tolerance` [m] and are not known, and the least gap there,
-        at most 0 [m]."""
-        found, told = self.met(detector, q, 0.0, turn)
+        """Return the features that overlap at q by more than `tolerance` [m] and are not in `known`, and the
+        least gap at q, at most 0 [m]."""
+        found, detected = self.met(detector, q, 0.0, turn)
         gap = found.gaps(q.reshape(-1, 7))
         reach = np.where(np.isfinite(self._reach[found.shape]), self._reach[found.shape], 0.0).max(axis=1)
-        least = np.where(np.abs(gap - told) <= AGREE * reach, gap, told)
-        # Where features do not fit, the narrow phase is believed to its own accuracy.
+        least = np.where(np.abs(gap - detected) <= AGREE * reach, gap, detected)
+        # Where features do not fit, the gap of the narrow phase counts, to its accuracy.
         slack = np.where((found.mark & ROUGH) > 0, np.maximum(tolerance, SINGLE * reach), tolerance)
         new = (gap < -slack) & ~np.isin(found.key, known.key)
         return found.only(new), float(least.min(initial=0.0))
 
     def on_borders(self, detector: Detector, q: Array, features: Candidates, within: float) -> BoolArray:
-        """Which of these features are on their borders: where they were found, or because at q, shape (7 n,),
-        others have taken over, or are about to [-], shape (k,)."""
-        own = features.key != features.id
-        if not own.any():
-            return own
+        """Whether each feature is on its border [-], shape (k,): where it was detected, or because other
+        features are closest at q, shape (7 n,), or nearly so."""
+        searched = features.key != features.id
+        if not searched.any():
+            return searched
         found, _ = self.met(detector, q, within)
         inside = (found.mark & BORDER) == 0
         names = zip(found.id[inside].tolist(), found.rank[inside].tolist(), strict=True)
-        there, pair = set(names), features.id // SLOTS * SLOTS
-        gone = [name not in there for name in zip(pair.tolist(), features.rank.tolist(), strict=True)]
-        return own & (((features.mark & (BORDER | ROUGH)) > 0) | np.array(gone, bool))
+        present, pair = set(names), features.id // SLOTS * SLOTS
+        gone = [name not in present for name in zip(pair.tolist(), features.rank.tolist(), strict=True)]
+        return searched & (((features.mark & (BORDER | ROUGH)) > 0) | np.array(gone, bool))
 
     def gathered(self, table: Candidates, *parts: Candidates) -> Candidates:
-        """The table with features that were found, each once, with slots that it keeps while others do."""
-        more = table.only(np.zeros(len(table), bool))
+        """Return the table with the features of all parts, each once. Identifiers of features are stable as
+        long as the features with equal slots are the same."""
+        features = table.only(np.zeros(len(table), bool))
         for part in parts:
-            more = Candidates(
-                *(np.concatenate([getattr(x, name) for x in (more, part)]) for name in Candidates.__slots__)
+            features = Candidates(
+                *(
+                    np.concatenate([getattr(x, name) for x in (features, part)])
+                    for name in Candidates.__slots__
+                )
             )
-        _, first = np.unique(more.key, return_index=True)
-        more = more.only(first[np.lexsort((more.key[first], more.rank[first], more.id[first]))])
+        # 1. Each feature once, in the order of pairs and ranks.
+        _, first = np.unique(features.key, return_index=True)
+        features = features.only(
+            first[np.lexsort((features.key[first], features.rank[first], features.id[first]))]
+        )
+        # 2. A free slot for each, from its rank on.
         taken: set[int] = set()
-        for k, (base, rank) in enumerate(zip(more.id.tolist(), more.rank.tolist(), strict=True)):
+        for k, (base, rank) in enumerate(zip(features.id.tolist(), features.rank.tolist(), strict=True)):
             slot = rank % SLOTS
-            while base + slot in taken and len(taken) < SLOTS * len(more):
+            while base + slot in taken and len(taken) < SLOTS * len(features):
                 slot = (slot + 1) % SLOTS
             taken.add(base + slot)
-            more.id[k] = base + slot
-        return joined(table, more.only(np.argsort(more.id)))[0]
+            features.id[k] = base + slot
+        return joined(table, features.only(np.argsort(features.id)))[0]
 
     def _point_plane(self) -> Candidates:
-        """Points of shapes and planes that may meet."""
+        """Return the pairs of a point of a shape and a plane that may meet."""
         shapes, planes = self._world.shapes, np.flatnonzero(self._kind == PLANE)
         owner, slot, point, radius = self._points()
         meets = np.array([self._meets(plane)[owner] for plane in planes.tolist()]).reshape(
@@ -228,13 +239,14 @@ class StepShapes:
         where = np.stack([point[at], shapes.position[plane]], axis=1)
         normal = matrices(shapes.quaternion[plane])[:, :, 2]
         radii = np.stack([radius[at], np.zeros(s.size)], axis=1)
-        made = self._rows(np.stack([s, plane], axis=1), slot[at], POINT_PLANE, where, normal, radii)
-        rounds = self._rounds[made.shape[:, 0]]
+        pairs = self._rows(np.stack([s, plane], axis=1), slot[at], POINT_PLANE, where, normal, radii)
+        rounds = self._rounds[pairs.shape[:, 0]]
         kind = np.where(rounds.any(axis=(1, 2)), ROUND_PLANE, POINT_PLANE)
-        return replace(made, kind=frozen(kind), round=frozen(np.stack([rounds, 0.0 * rounds], axis=1)))
+        return replace(pairs, kind=frozen(kind), round=frozen(np.stack([rounds, 0.0 * rounds], axis=1)))
 
     def _points(self) -> tuple[IntArray, IntArray, Array, Array]:
-        """Shape, slot, place in the frame of the body and radius of all points that planes may meet."""
+        """Return shape, slot, position in the frame of the body and radius of all points that may meet
+        planes."""
         shapes, R = self._world.shapes, matrices(self._world.shapes.quaternion)
         pointed = np.flatnonzero((self._kind == SPHERE) | (self._kind == POINTED))
         local = [_own_points(shapes.shape[s]) for s in pointed]
@@ -245,13 +257,13 @@ class StepShapes:
         return owner, slot, np.concatenate([np.zeros((0, 3)), *places]), self._radius[owner]
 
     def _pairs_of(self, balls: IntArray) -> Candidates:
-        """All pairs of these spheres that may meet."""
+        """Return all pairs of these spheres that may meet."""
         i, j = np.triu_indices(balls.size, 1)
         both = np.stack([balls[i], balls[j]], axis=1)
         return self._balls(both[self._may_meet(both)])
 
     def _balls(self, both: IntArray) -> Candidates:
-        """Pairs of spheres as candidates."""
+        """Return pairs of spheres as candidates."""
         k, position = both.shape[0], self._world.shapes.position
         slot, normal = np.zeros(k, np.int64), np.zeros((k, 3))
         return self._rows(both, slot, SPHERES, position[both], normal, self._radius[both])
@@ -259,6 +271,7 @@ class StepShapes:
     def _rows(
         self, both: IntArray, slot: IntArray, kind: int, point: Array, normal: Array, radius: Array
     ) -> Candidates:
+        """Return the candidates of pairs of shapes, sorted by id."""
         shapes = self._world.shapes
         ends = np.sort(both, axis=1)
         name = (ends[:, 0] * len(shapes.shape) + ends[:, 1]) * SLOTS + slot
@@ -272,7 +285,7 @@ class StepShapes:
         return Candidates(*(frozen(np.ascontiguousarray(c[order])) for c in columns))
 
     def _may_meet(self, both: IntArray) -> BoolArray:
-        """Whether filters let pairs of shapes meet, one of which moves [-], shape (k,)."""
+        """Whether pairs of shapes may meet: filters allow it, and one of them is dynamic [-], shape (k,)."""
         shapes, filters = self._world.shapes, self._world.filters
         body, group = np.sort(shapes.body[both], axis=1), shapes.group[both]
         free = (body[:, 0] != body[:, 1]) & self._moves[both].any(axis=1)
@@ -284,22 +297,23 @@ class StepShapes:
         return np.asarray(free)
 
     def _meets(self, s: int) -> BoolArray:
-        """Which shapes shape s may meet [-], shape (ns,)."""
+        """Whether each shape may meet shape s [-], shape (ns,)."""
         t = np.arange(self._kind.size)
         return self._may_meet(np.stack([np.full(t.size, s), t], axis=1))
 
     def other_pairs(self) -> Iterator[tuple[int, int]]:
-        """Pairs of shapes that may meet and are not in the table, each once, the lesser number first."""
+        """Yield the pairs of shapes that may meet and are not in the table, once, lesser number first."""
         searched = (self._kind == POINTED) | (self._kind == OTHER)
         number = np.arange(self._kind.size)
         for s in np.flatnonzero(searched).tolist():
-            known = (self._kind == PLANE) & (self._kind[s] == POINTED)
+            tabled = (self._kind == PLANE) & (self._kind[s] == POINTED)
             once = ~searched | (number > s)
-            for t in np.flatnonzero(self._meets(s) & ~known & once).tolist():
+            for t in np.flatnonzero(self._meets(s) & ~tabled & once).tolist():
                 yield min(s, t), max(s, t)
 
 
 def _kind(shape: Shape) -> int:
+    """Return the kind of a shape: SPHERE, PLANE, POINTED or OTHER."""
     if isinstance(shape, Sphere):
         return SPHERE
     if isinstance(shape, Plane):
@@ -310,7 +324,7 @@ def _kind(shape: Shape) -> int:
 
 
 def _own_points(shape: Shape) -> Array:
-    """Centres of the balls, or corners, in the frame of a shape [m], shape (k, 3)."""
+    """Return centres of balls, or corners, in the frame of a shape [m], shape (k, 3)."""
     if isinstance(shape, Capsule):
         return np.array([[0.0, 0.0, -0.5 * shape.length], [0.0, 0.0, 0.5 * shape.length]])
     if isinstance(shape, Cuboid):

@@ -1,4 +1,4 @@
-"""The end of a step of the variational scheme: where energy went, what has closed, and what is told of it."""
+"""End of a step of the variational scheme: energy balance, closed contacts, and the step as data."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from stickslip.problem.checks import frozen
 from stickslip.problem.solution import Solution
 from stickslip.problem.step_problem import RELAXATIONS
 from stickslip.schemes.body_joints import joint_errors
-from stickslip.schemes.body_opening import opened
+from stickslip.schemes.body_opening import opening_fault
 from stickslip.schemes.body_step import BodyPart, EnergyTerms
 from stickslip.schemes.body_stiffness import too_stiff
 from stickslip.schemes.step import Memory, Step, frozen_state
@@ -19,38 +19,40 @@ from stickslip.schemes.variational_start import NONE, Posed
 from stickslip.state import Array, IntArray
 
 NOTHING = 1e-100
-"""Velocities and impulses below this are zero: rounding that shrinks would end below what can be squared."""
+"""Velocities and impulses below this are set to zero [m/s, N s], so that their squares do not underflow."""
 NO_SIDES: IntArray = np.zeros((0, 2), np.int64)
+"""Bodies of no blocks."""
 NO_ROWS: Array = np.zeros((0, 2, 6))
+"""Rows of no blocks."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Answer:
-    """What was found for a step."""
+    """Velocities and poses at the end of a step, with the solution that they result from."""
 
     v: Array
     """Velocities of all bodies over the step [m/s, rad/s], shape (n, 6)."""
     q: Array
-    """Where it ends [m, -], shape (n, 7)."""
+    """Poses at the end of the step [m, -], shape (n, 7)."""
     gaps: Array
-    """There, of all contacts that were looked at [m], shape (k,)."""
+    """Gaps of all candidates at the end [m], shape (k,)."""
     deepest: float
-    """Least gap there of pairs that are left to detection, at most 0 [m]."""
+    """Least gap at the end of pairs that need detection, at most 0 [m]."""
     solution: Solution | None
-    """None where nothing was to be solved, or no finite answer was found."""
+    """The solution; None if there was nothing to solve, or no finite solution."""
     lost: str
-    """What is wrong, where something is."""
+    """Fault of the step; empty without one."""
 
 
 class Blocks:
-    """Rows at the start of the step, impulses and velocities of the blocks of an answer."""
+    """Rows, impulses and velocities of the blocks of a step; rows are those at its start."""
 
     def __init__(self, before: Posed, answer: Answer):
         node, contacts = before.node, before.contacts
         bodies, solution = node.bodies, answer.solution
         self.sides, self.rows, self.r, self.value = NO_SIDES, NO_ROWS, NONE, NONE
-        """Bodies (nb, 2), rows (p, 2, 6), impulses (p,), and gaps over h and velocities as the law has them
-        (p,)."""
+        """Bodies (nb, 2), rows (p, 2, 6), impulses (p,), and the variable of the law, gaps over h and
+        velocities (p,)."""
         self.offset: IntArray = np.zeros(1, np.int64)
         """First component of each block, and the total [-], shape (nb + 1,)."""
         if solution is not None:
@@ -59,63 +61,68 @@ class Blocks:
             self.r, self.value = solution.r, solution.u
             if bodies.jointed:
                 self.sides = np.concatenate([self.sides, node.prepared.stops.sides])
-        found = kernels.account(
+        account = kernels.account(
             bodies.arrays, self.arrays, self.r, (node.q, node.v_before), (answer.q, answer.v), node.F,
             0.5 * (node.before + node.h),
         )  # fmt: skip
-        self.u: Array = found[0]
-        self.came: Array = found[1]
-        """Rows times velocities of this step and of that before [m/s, rad/s], shape (p,)."""
-        self.told: layout.Energies = found[2]
-        """Where energy went [J]."""
+        self.u: Array = account[0]
+        """Rows times velocities of this step [m/s, rad/s], shape (p,)."""
+        self.u_before: Array = account[1]
+        """Rows times velocities of the previous step [m/s, rad/s], shape (p,)."""
+        self.energies: layout.Energies = account[2]
+        """Terms of the energy balance [J]."""
 
     @property
     def arrays(self) -> layout.Blocks:
-        """Rows as kernels take them."""
+        """Sides, offsets and rows as the named tuple of the kernels."""
         return layout.Blocks(self.sides, self.offset, self.rows)
 
     def by_contact(self, x: Array, law: Array) -> Array:
-        """x of contacts as N, T1, T2, rolling about t1, t2, torsion about n, shape (nc, 6)."""
+        """Return x of contacts as N, T1, T2, rolling about t1, t2, torsion about n, shape (nc, 6)."""
         out = assembly.by_contact(self.offset, law, x) if x.size else np.zeros((law.shape[0], 6))
         out[np.abs(out) < NOTHING] = 0.0
         return frozen(out)
 
     def closed(self, before: Posed) -> Memory:
-        """What the next step must know of contacts and stops that closed in this one, unless they bounced."""
+        """Return ids and approach velocities of the contacts and stops that closed in this step and did not
+        rebound in it; part of the memory for the next step."""
         bodies, contacts = before.node.bodies, before.contacts
-        nothing = {"id": NONE, "approach": NONE, "joint_id": NONE, "joint_approach": NONE}
+        memory = {"id": NONE, "approach": NONE, "joint_id": NONE, "joint_approach": NONE}
         nb, nc = self.sides.shape[0], len(contacts)
         if not nb:
-            return nothing
-        speed = kernels.closed(bodies.arrays, self.arrays, self.r, self.value, self.came)
+            return memory
+        speed = kernels.closed(bodies.arrays, self.arrays, self.r, self.value, self.u_before)
         struck = np.flatnonzero((speed[:nc] > 0.0) & (before.problem.contacts.bounce == 0.0))
         if struck.size:
-            nothing |= {"id": contacts.id[struck].astype(float), "approach": speed[struck]}
+            memory |= {"id": contacts.id[struck].astype(float), "approach": speed[struck]}
         stops = before.node.prepared.stops if bodies.jointed else None
         if stops is None or not stops.stop.size:
-            return nothing
+            return memory
         reached = speed[nc + stops.stop]
         struck = np.flatnonzero((reached > 0.0) & (before.problem.joints.bounce[stops.place] == 0.0))
-        return nothing | {"joint_id": stops.id[struck], "joint_approach": reached[struck]}
+        return memory | {"joint_id": stops.id[struck], "joint_approach": reached[struck]}
 
 
 def arrived(before: Posed, memory: Memory, answer: Answer) -> Step:
-    """The step that an answer makes."""
+    """Return the step as data, with its energy balance, checks and memory."""
     node, contacts, solution = before.node, before.contacts, answer.solution
     world, bodies, state, h = node.world, node.bodies, node.state, node.h
-    blocks, q, t, told_springs = Blocks(before, answer), answer.q.reshape(-1), state.t + h, (0.0, 0.0)
-    told = blocks.told
+    # 1. Energy balance.
+    blocks, q, t, spring_potentials = Blocks(before, answer), answer.q.reshape(-1), state.t + h, (0.0, 0.0)
+    energies = blocks.energies
     if bodies.forced:
-        told_springs = world.forces.potential(state.t, state.q), world.forces.potential(t, q)
-    at_end = told.weight + told_springs[1]
-    potential = 0.5 * (told.weight_before + told_springs[0] + at_end)
-    terms = EnergyTerms.of(told, potential, float(memory["potential"][0]))
+        spring_potentials = world.forces.potential(state.t, state.q), world.forces.potential(t, q)
+    at_end = energies.weight + spring_potentials[1]
+    potential = 0.5 * (energies.weight_before + spring_potentials[0] + at_end)
+    terms = EnergyTerms.of(energies, potential, float(memory["potential"][0]))
+    # 2. Checks of springs and joints.
     reason = answer.lost
     if bodies.forced and not reason:
-        reason = too_stiff(h, bodies.rates, told, sum(told_springs), terms.balance)
+        reason = too_stiff(h, bodies.rates, energies, sum(spring_potentials), terms.balance)
     errors = joint_errors(world, q)
     if bodies.jointed and not reason:
-        reason = opened(world, bodies, state, q, answer.v.reshape(-1), h, errors, False)
+        reason = opening_fault(world, bodies, state, q, answer.v.reshape(-1), h, errors, False)
+    # 3. Memory for the next step, and the result.
     after = {"h": np.array([h]), "potential": np.array([potential, at_end]), **blocks.closed(before)}
     for array in (contacts.point, contacts.frame, contacts.gap):
         array.flags.writeable = False
@@ -134,13 +141,13 @@ def arrived(before: Posed, memory: Memory, answer: Answer) -> Step:
 
 
 def _relaxation(before: Posed) -> str:
-    """What the contact model puts in the place of Coulomb's law in this world; empty where it is the same."""
+    """Return the law that the contact model uses in place of Coulomb's law; empty if they agree here."""
     model, bodies = before.problem.model, before.node.bodies
     differs = {"cone": False, "pyramid": bodies.has_cones, "impact": bodies.has_friction}[model]
     return RELAXATIONS[model] if differs else ""
 
 
 def _least(before: Posed, answer: Answer) -> float:
-    """Least gap at the end [m]: of what the table of the world has, and of what detection finds."""
+    """Return the least gap at the end, of contacts of the table and of detected ones [m]."""
     candidates = before.candidates
     return min(answer.deepest, float(answer.gaps[candidates.key == candidates.id].min(initial=0.0)))

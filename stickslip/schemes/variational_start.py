@@ -1,11 +1,11 @@
-"""The start of a step of the variational scheme: the node, what may touch, and the problem of the step.
+"""Start of a step of the variational scheme: the node, possible contacts, and the problem of the step.
 
-The memory from step to step has
+The memory of the scheme has
 
-h                              length of the step before [s], shape (1,); 0 at the beginning
-id, approach                   contacts that closed in it, and how fast they had come [-, m/s], shape (k,)
-joint_id, joint_approach       stops of joints that were reached in it, likewise [-, m/s, rad/s]
-potential                      of the step before, as its energy has it, and at its end [J], shape (2,)
+h                              length of the previous step [s], shape (1,); 0 at the start of a run
+id, approach                   contacts that closed in it, and their approach velocities [-, m/s], shape (k,)
+joint_id, joint_approach       the same for stops of joints [-, m/s, rad/s], shape (k,)
+potential                      potential energy of the previous step: mean and at its end [J], shape (2,)
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     from stickslip.schemes.variational import VariationalBodies
 
 NONE: Array = frozen(np.zeros(0))
+"""Values of no contacts or stops."""
 NO_ID: IntArray = frozen(np.zeros(0, np.int64))
+"""Identifiers of no contacts or stops."""
 NO_CONTACTS = ContactArrays(
     gaps.Forms(
         NO_ID, NO_ID.reshape(0, 2), np.zeros((0, 2, 3)), np.zeros((0, 3)), np.zeros((0, 3)),
@@ -44,57 +46,60 @@ NO_CONTACTS = ContactArrays(
     ),
     NONE, np.zeros((0, 3, 3)), np.zeros((0, 4)), NONE,
 )  # fmt: skip
+"""Arrays of a step without contacts."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Node:
-    """A node in time between two steps: where all is, the forces there, and momenta with them."""
+    """Node in time between two steps: poses, forces, and momenta after these forces."""
 
     prepared: PreparedWorld
+    """The world."""
     state: State
+    """State at the node."""
     before: float
-    """Length of the step before [s]."""
+    """Length of the previous step [s]."""
     h: float
-    """Length of the step that begins [s]."""
+    """Length of the next step [s]."""
     q: Array
-    """[m, -], shape (n, 7)."""
+    """Poses at the node [m, -], shape (n, 7)."""
     v_before: Array
-    """Of the step before [m/s, rad/s], shape (n, 6)."""
+    """Velocities of the previous step [m/s, rad/s], shape (n, 6)."""
     v: Array
-    """The same, of bodies that are not dynamic over the step that begins [m/s, rad/s], shape (n, 6)."""
+    """The same, with the velocities of kinematic bodies in the next step [m/s, rad/s], shape (n, 6)."""
     F: Array
-    """Forces beside gravity by kind [N, N m], shape (3, n, 6); (3, 0, 6) where there are none."""
+    """Forces by kind, without gravity [N, N m], shape (3, n, 6); (3, 0, 6) if there are none."""
     p: Array
-    """Momenta [N s, N m s], shape (n, 6)."""
+    """Momenta after the forces [N s, N m s], shape (n, 6)."""
     speed: Array
-    """No point of a body is faster, before or after the forces [m/s], shape (n,)."""
+    """Bound on the speed of the points of a body, before and after the forces [m/s], shape (n,)."""
     margin: float
-    """No contact with a larger gap closes in the step at these speeds [m]."""
+    """Margin of detection: contacts with a larger gap cannot close in the step at these speeds [m]."""
 
     @property
     def world(self) -> World:
-        """Whose step it is."""
+        """The world."""
         return self.prepared.world
 
     @property
     def bodies(self) -> Bodies:
-        """Its bodies."""
+        """The bodies of the world as arrays."""
         return self.prepared.bodies
 
     @property
     def turn(self) -> Array:
-        """How far bodies turn in the step as they did before it [rad], shape (n,)."""
+        """Rotation of the bodies in the step, with the spin of the previous step [rad], shape (n,)."""
         return np.asarray(self.h * np.linalg.norm(self.v_before[:, 3:], axis=1))
 
     @classmethod
     def of(cls, prepared: PreparedWorld, state: State, memory: Memory, h: float) -> "Node":
-        """The start of a step of length h from `state`."""
+        """Return the node at the start of a step of length h from `state`."""
         world, bodies, before = prepared.world, prepared.bodies, length_before(memory)
         n = bodies.count
         q, v_before = state.q.reshape(n, 7), state.v.reshape(n, 6)
         q.flags.writeable = v_before.flags.writeable = False
         v = v_before.copy()
-        if bodies.driven:  # as in the middle of the step
+        if bodies.driven:  # with the orientations at the midpoint of the step
             middle = np.empty((n, 7))
             motion.move_along(q, v_before, 0.5 * h, middle)
             world.motions.prescribe(state.t + 0.5 * h, middle.reshape(-1), v.reshape(-1))
@@ -107,7 +112,7 @@ class Node:
 
 
 class StepStops:
-    """The blocks of the joints of a world in every step, made once."""
+    """Joint blocks of the steps of a world, computed once."""
 
     def __init__(self, world: World, bodies: Bodies):
         n = bodies.count
@@ -119,37 +124,39 @@ class StepStops:
         self.sides = blocks.sides
         """Bodies of each block [-], shape (m, 2)."""
         self.stop = np.flatnonzero(blocks.K.kind == cones.NONNEGATIVE)
-        """Numbers of those that are stops [-], shape (k,)."""
+        """Numbers of the blocks of stops [-], shape (k,)."""
         joint, part = blocks.joint[self.stop], blocks.part[self.stop]
         self.place = joint, (part - 1) // 3, (part - 1) % 3
-        """Where a stop is in `JointArrays.bounce`: joint, sliding or turning, lower or upper."""
+        """Indices of each stop in `JointArrays.bounce`: joint, sliding or turning, lower or upper."""
         self.id: Array = (joint * len(PARTS) + part).astype(float)
-        """As `JointRows.id` [-], shape (k,), increasing."""
+        """Identifier of each stop, as `JointRows.id`, increasing [-], shape (k,)."""
         ids = blocks.joint * len(PARTS) + blocks.part
         self.row_id: IntArray = frozen(blocks.K.spread(ids))
-        """Of every row of all blocks, likewise [-], shape (p,)."""
+        """Identifier of the block of each row, as `JointRows.id` [-], shape (p,)."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Posed:
-    """A step before it is solved."""
+    """A step before its solution."""
 
     node: Node
+    """The node at its start."""
     problem: StepProblem
+    """The problem of the step."""
     contacts: ContactSet
-    """Those of the problem, in the same order."""
+    """Contacts of the problem, in the same order."""
     candidates: Candidates
-    """All that were looked at."""
+    """All possible contacts that were considered."""
     chosen: BoolArray
-    """Which of them are in the problem [-], shape (k,)."""
+    """Whether a candidate is in the problem [-], shape (k,)."""
     margin: float
-    """Gap up to which contacts were looked for [m]."""
+    """Gap up to which contacts were detected [m]."""
 
 
 def step_problem(
     scheme: "VariationalBodies", world: World | PreparedWorld, state: State, memory: Memory, h: float
 ) -> StepProblem:
-    """The step of length h from `state` as a problem."""
+    """Return the problem of the step of length h from `state`."""
     return posed(scheme, Node.of(PreparedWorld.of(world), state, memory, h), memory).problem
 
 
@@ -157,35 +164,48 @@ def posed(
     scheme: "VariationalBodies", node: Node, memory: Memory, keys: IntArray = NO_ID, margin: float = 0.0,
     entered: Sequence[Candidates] = (), turn: float = 0.0,
 ) -> Posed:  # fmt: skip
-    """The step from a node, with contacts looked for up to a gap of at least `margin` [m]; those of `keys`
-    and `entered` are in it however far they are. turn: how far bodies turn at least [rad]."""
+    """Return the step from a node before its solution.
+
+    keys, entered: candidates that are in the problem whatever their gap; margin: least margin of detection
+    [m]; turn: least rotation of the bodies in the step [rad].
+    """
+    # 1. Candidates: the table or the grid, features by detection, features of earlier attempts.
     bodies, h, shapes = node.bodies, node.h, node.prepared.shapes
     margin = max(margin, node.margin)
-    found = shapes.candidates(node.state.q, margin)
+    candidates = shapes.candidates(node.state.q, margin)
     if shapes.other_pair is not None:
         turns = np.maximum(turn, node.turn)
         near = shapes.near(node.prepared.detector, node.state.q, margin, bodies.touch, turns)
-        found = shapes.gathered(found, near, *entered)
+        candidates = shapes.gathered(candidates, near, *entered)
         keys = np.concatenate([keys, *(part.key for part in entered)])
-    k = len(found)
-    must = np.isin(found.key, keys) if keys.size else np.zeros(k, bool)
-    rows, gap, frame, place = gaps.look(found.forms, node.q, node.speed, h, bodies.touch, must)
+    # 2. Candidates that enter the problem, by their gaps and speeds.
+    k = len(candidates)
+    must = np.isin(candidates.key, keys) if keys.size else np.zeros(k, bool)
+    rows, gap, frame, place = gaps.look(candidates.forms, node.q, node.speed, h, bodies.touch, must)
     is_chosen = np.zeros(k, bool)
     is_chosen[rows] = True
     contacts = ContactSet(
-        found.id[rows], found.shape[rows], found.body[rows], place, frame, gap, found.law[rows]
+        candidates.id[rows],
+        candidates.shape[rows],
+        candidates.body[rows],
+        place,
+        frame,
+        gap,
+        candidates.law[rows],
     )
+    # 3. The problem, with the gaps that restitution prescribes.
     bounce = h * contacts.law[:, 3] * approaches(memory, contacts.id)
-    forms = gaps.Forms(*(column[rows] for column in found.forms))
+    forms = gaps.Forms(*(column[rows] for column in candidates.forms))
     rows_of = ContactArrays(forms, contacts.gap, contacts.frame, contacts.law, bounce)
     problem = StepProblem(
         h, bodies.row, node.q, node.v, bodies.mass, bodies.J, node.p, rows_of,
         _joints(node, memory), scheme.contact,
     )  # fmt: skip
-    return Posed(node, problem, contacts, found, is_chosen, margin)
+    return Posed(node, problem, contacts, candidates, is_chosen, margin)
 
 
 def _joints(node: Node, memory: Memory) -> JointArrays:
+    """Return the joints of a step, with the restitution of stops."""
     joints = _step_joints(node.world.joints, 0.5 * (node.before + node.h))
     if memory["joint_id"].size:
         stops = node.prepared.stops
@@ -195,7 +215,7 @@ def _joints(node: Node, memory: Memory) -> JointArrays:
 
 
 def _step_joints(joints: Joints, time: float) -> JointArrays:
-    """The joints of a step whose dry friction acts for so long [s], and which bounce nowhere."""
+    """Return the joints of a step whose dry friction acts for `time` [s], without restitution."""
     return JointArrays(
         joints.kind, joints.body, joints.point, joints.frame, joints.length, joints.lower, joints.upper,
         time * joints.friction, np.zeros((len(joints), 2, 2)),
@@ -203,7 +223,7 @@ def _step_joints(joints: Joints, time: float) -> JointArrays:
 
 
 def first_memory(potential: float) -> Memory:
-    """That of the beginning, where the potential energy is so much [J]."""
+    """Return the memory at the start of a run; potential: potential energy [J]."""
     return {
         "h": np.zeros(1), "id": NONE, "approach": NONE, "joint_id": NONE, "joint_approach": NONE,
         "potential": np.array([potential, potential]),
@@ -211,7 +231,7 @@ def first_memory(potential: float) -> Memory:
 
 
 def length_before(memory: Memory) -> float:
-    """Of the step before [s]."""
+    """Return the length of the previous step [s]; raise ModelError if the memory is not valid."""
     if "h" not in memory:
         raise ModelError("the memory of the start has no 'h': no step of the variational scheme left it")
     h = memory["h"]
@@ -221,16 +241,16 @@ def length_before(memory: Memory) -> float:
 
 
 def approaches(memory: Memory, ids: IntArray | Array, of: str = "") -> Array:
-    """How fast contacts (`of` joint_: stops) of these ids had come when they closed in the step before, 0 for
-    the others [m/s, rad/s], shape (k,)."""
+    """Return the approach velocities of contacts (`of` joint_: of stops) that closed in the previous step, by
+    id, and 0 for other ids [m/s, rad/s], shape (k,)."""
     known, speed = memory[f"{of}id"], memory[f"{of}approach"]
     if known.ndim != 1 or known.shape != speed.shape:
         raise ModelError(
             f"the memory of the start: {speed.shape} of '{of}approach' and {known.shape} of '{of}id'"
         )
-    found = np.zeros(ids.size)
+    approach = np.zeros(ids.size)
     if known.size and ids.size:
         at = np.minimum(np.searchsorted(ids, known), ids.size - 1)  # both are sorted
         same = ids[at] == known
-        found[at[same]] = speed[same]
-    return found
+        approach[at[same]] = speed[same]
+    return approach

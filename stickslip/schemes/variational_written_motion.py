@@ -1,6 +1,6 @@
-"""What one system contributes to a step of the variational scheme: momentum before and after a node.
+"""One system in a step of the variational scheme: its momenta before and after a node.
 
-A velocity v lives on the step from q_k to q_{k+1} = q_k + h v, and h₋ is the length of the step before. With
+A velocity v belongs to the step from q_k to q_{k+1} = q_k + h v; h₋ is the length of the previous step. With
 L_d = h/4 v'(M(q_k) + M(q_{k+1})) v - h/2 (V(q_k) + V(q_{k+1})) the discrete Euler-Lagrange equations at q_k
 are R(v) = 0,
 
@@ -8,14 +8,14 @@ are R(v) = 0,
     P(v)  = ½ (M(q_k) + M(q_k + h v)) v - h/4 v'∂M(q_k) v,
     P₋(v) = ½ (M(q_k - h₋ v) + M(q_k)) v + h₋/4 v'∂M(q_k) v
 
-(Marsden & West 2001, sections 1.2 and 3.2), forces at the node, ∂M by central differences. Forces that depend
-on velocities are taken at that of the node, v̄ = (h v₋ + h₋ v) / (h + h₋), which is v₋ at the start.
+(Marsden & West 2001, sections 1.2 and 3.2), with forces at the node and ∂M by central differences. Forces
+that depend on velocities are evaluated at v̄ = (h v₋ + h₋ v) / (h + h₋), which is v₋ at the start of a run.
 
-The inertia forces Ṁ v - ½ ∂(v'M v)/∂q are in P already. A system as it is written, M v̇ + N = ..., has them in
-N too: where N is just that, which is looked at once beside the start, it is left out here. Any other N (or M
-of t or z, or no N where M depends on q) is not of the Lagrangian of M: then the equations as written are
-taken in the central form, P = P₋ = M(q_k) v with N among the forces at v̄, of second order and symmetric in
-time, but not variational. A Newton-Euler body turns by Cayley's map, with
+P contains the inertia forces Ṁ v - ½ ∂(v'M v)/∂q. In the equations of a system, M v̇ + N = ..., they are part
+of N: if N consists of them alone, which is checked once near the start, N is omitted here. Any other
+N (or M of t or z, or no N although M depends on q) does not belong to the Lagrangian of M. The equations are
+then used in the central form, P = P₋ = M(q_k) v with N among the forces at v̄, which is of second order and
+symmetric in time, but not variational. A Newton-Euler body turns by Cayley's map, with
 
     P(Ω) = J Ω + h/2 Ω × J Ω + h²/4 (Ω·J Ω) Ω,   P₋ the same with -h₋    (Bou-Rabee & Marsden 2009).
 """
@@ -37,13 +37,14 @@ from stickslip.systems.newton_euler import NewtonEuler
 from stickslip.systems.system import Place
 
 AGREEMENT = 1e-6
-"""Largest relative difference between N and the inertia forces of M(q) by differences that passes [-]."""
+"""Largest relative difference between N and the inertia forces of M(q), computed by differences [-]
+(heuristic)."""
 ROUNDING = 1e-9
-"""Of difference quotients of M, over M [1/m]."""
+"""Rounding error of difference quotients of M, relative to M [1/m]."""
 NEARBY = (0.05, -0.03)
-"""Where N and M are compared beside the start, at which both may vanish [rad, m]."""
+"""Distances from the start at which N and M are compared [rad, m]; both may vanish at the start."""
 FORMS = ("auto", "variational", "central")
-"""How a mass matrix that depends on q is taken."""
+"""Forms of the equations for a mass matrix that depends on q."""
 
 
 class Node(ABC):
@@ -63,46 +64,46 @@ class Node(ABC):
 
     @abstractmethod
     def momentum_before(self) -> Array:
-        """P₋(v₋) [N s], shape (nv,)."""
+        """Return P₋(v₋) [N s], shape (nv,)."""
 
     @abstractmethod
     def momentum(self, v: Array) -> Array:
-        """P(v) [N s], shape (nv,)."""
+        """Return P(v) [N s], shape (nv,)."""
 
     @abstractmethod
     def slope(self, v: Array) -> Array:
-        """dP/dv [kg], shape (nv, nv)."""
+        """Return dP/dv [kg], shape (nv, nv)."""
 
     @abstractmethod
     def applied(self, v: Array) -> Array:
-        """Forces at velocity v, without the inertia forces that are in P [N], shape (nv,)."""
+        """Return the forces at velocity v, without the inertia forces in P [N], shape (nv,)."""
 
     @abstractmethod
     def applied_slope(self, v: Array) -> Array | None:
-        """Their derivative by v [N s/m], shape (nv, nv); None where it is zero."""
+        """Return the derivative of `applied` by v [N s/m], shape (nv, nv); None if it is zero."""
 
     def end(self, v: Array) -> Array:
-        """q_{k+1} [m, rad], shape (nq,)."""
+        """Return q_{k+1} [m, rad], shape (nq,)."""
         return self.q + self.h * v
 
     def at_node(self, v: Array) -> Array:
-        """v̄ [m/s], shape (nv,)."""
+        """Return v̄ [m/s], shape (nv,)."""
         return (self.h * self.v + self.h_before * v) / (self.h + self.h_before)
 
     def residual(self, v: Array) -> Array:
-        """R(v) [N s], shape (nv,)."""
+        """Return R(v) [N s], shape (nv,)."""
         pushed = self.weight * self.applied(self.at_node(v)) if self.follows else self.pushed
         return self.momentum(v) - self.before - pushed
 
     def tangent(self, v: Array) -> Array:
-        """dR/dv, about [kg], shape (nv, nv)."""
+        """Return an approximation of dR/dv [kg], shape (nv, nv)."""
         A = self.slope(v)
         part = self.applied_slope(self.at_node(v)) if self.follows else None
         return A if part is None else A - 0.5 * self.h_before * part
 
 
 class Central(Node):
-    """M(q_k) (v - v₋) = forces: constant mass, and every system whose N is not that of its M."""
+    """M(q_k) (v - v₋) = forces: for constant mass, and for systems whose N does not belong to M(q)."""
 
     def momentum_before(self) -> Array:
         self.M = self.body.mass(self.t, self.q, self.z)
@@ -138,7 +139,7 @@ class Curved(Node):
         return self.body.mass(self.t, q, self.z)
 
     def _gradient(self, v: Array) -> Array:
-        """½ ∂(v'M v)/∂q [N], shape (nv,)."""
+        """Return ½ ∂(v'M v)/∂q [N], shape (nv,)."""
         return 0.5 * np.einsum("ijl,i,j->l", self.dM, v, v)
 
     def momentum(self, v: Array) -> Array:
@@ -148,7 +149,7 @@ class Curved(Node):
     def slope(self, v: Array) -> Array:
         turned = (
             0.5 * self.h * np.einsum("ijl,j->il", self.dM, v)
-        )  # ∂M at q_{k+1} is that at q_k but for O(h²)
+        )  # with ∂M at q_k in place of q_{k+1}, an error of O(h²)
         return 0.5 * (self.M + self._mass(self.end(v))) + turned - turned.T
 
     def applied(self, v: Array) -> Array:
@@ -164,7 +165,7 @@ class Curved(Node):
 
 
 class Turning(Node):
-    """A Newton-Euler body, which turns by Cayley's map."""
+    """A Newton-Euler body, whose orientation changes by Cayley's map."""
 
     body: NewtonEuler
 
@@ -201,8 +202,9 @@ class Turning(Node):
 
 
 class TurningInertial(Turning):
-    """The same with its spin ω = R Ω in the inertial frame. A step turns about Ω, so that ω is one at both of
-    its ends: Ω₋ and Ω at the node are R(q_k)'ω₋ and R(q_k)'ω, and the balance is that of spatial momentum."""
+    """A Newton-Euler body with its spin ω = R Ω in the inertial frame. A step rotates about Ω, so that ω is
+    the same at both of its ends: Ω₋ and Ω at the node are R(q_k)'ω₋ and R(q_k)'ω, and the equations balance
+    the spatial momentum."""
 
     def momentum_before(self) -> Array:
         self.to_body = np.eye(6)
@@ -223,25 +225,25 @@ class TurningInertial(Turning):
 
 
 def depends_on_velocity(body: SecondOrderDynamics, kind: type[Node]) -> bool:
-    """Whether what `applied` gives does, as far as it tells."""
+    """Whether the forces of `applied` may depend on velocities; True if it is not known."""
     if isinstance(body, NewtonEuler):  # the gyroscopic moment is in the momenta
-        given = (body.force_given, body.moment_given)
-        return body.C is not None or any(one is not None and "v" in one.wanted for one in given)
+        quantities = (body.force_given, body.moment_given)
+        return body.C is not None or any(part is not None and "v" in part.wanted for part in quantities)
     if not isinstance(body, Lagrangian):
         return True
     inertia = ("N", "dN_dq", "dN_dv") if kind is Curved else ()
-    return any("v" in one.wanted for one in body.quantities if one.name not in ("z_update", *inertia))
+    return any("v" in part.wanted for part in body.quantities if part.name not in ("z_update", *inertia))
 
 
 def mass_derivative(body: SecondOrderDynamics, t: float, q: Array, z: Array) -> Array:
-    """∂M_ij/∂q_l [kg/m], shape (nv, nv, nq)."""
+    """Return ∂M_ij/∂q_l [kg/m], shape (nv, nv, nq)."""
     n = body.start.v.shape[0]
     flat = differences(lambda t, q, v, z: body.mass(t, q, z).reshape(-1), 1, n * n)
     return flat(t, q, EMPTY, z).reshape(n, n, -1)
 
 
 def node_of(body: SecondOrderDynamics, form: str) -> type[Node]:
-    """Which node carries a system; a ModelError that says why none does, or not in the form asked for."""
+    """Return the class of nodes of a system; raise ModelError for an unsupported system or form."""
     if isinstance(body, NewtonEuler):
         return TurningInertial if body.inertial else Turning
     if body.kinematics(body.start.q) is not None:
@@ -260,13 +262,13 @@ def node_of(body: SecondOrderDynamics, form: str) -> type[Node]:
 
 
 def require_stable(body: SecondOrderDynamics, t: float, q: Array, v: Array, z: Array, h: float) -> None:
-    """A ModelError where springs of a system are faster than explicit steps of h can follow at the start."""
+    """Raise ModelError if explicit steps of h are unstable for the springs of a system at the start."""
     slope, T = body.force_dq(t, q, v, z), body.kinematics(q)
     if slope is None:
         return
     K = -slope if T is None else -slope @ T
     if not np.isfinite(K).all():
-        return  # named when the step is made
+        return  # the first step raises an error that names the quantity
     try:
         squares = np.linalg.eigvals(np.linalg.solve(body.mass(t, q, z), 0.5 * (K + K.T)))
     except np.linalg.LinAlgError:
@@ -281,7 +283,7 @@ def require_stable(body: SecondOrderDynamics, t: float, q: Array, v: Array, z: A
 
 
 def _no_lagrangian(body: SecondOrderDynamics) -> str:
-    """Why M(q) and N are not of one Lagrangian ½ v'M(q) v; nothing where they are."""
+    """Return why M(q) and N do not belong to the Lagrangian ½ v'M(q) v; empty if they do."""
     if not isinstance(body, Lagrangian):
         return "its inertia forces are not told from its other forces"
     if set(body.M.wanted) - {"q"}:

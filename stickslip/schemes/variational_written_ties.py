@@ -1,14 +1,15 @@
-"""Interactions of systems written as equations in a step of the variational scheme.
+"""Interactions of systems of equations in a step of the variational scheme.
 
-Impulses act through the rows H(t_k, q_k) at the node. What laws are stated on is a velocity over the step:
+Impulses act through the rows H(t_k, q_k) at the node. Laws are stated on velocities over the step:
 
-- gaps of the new configuration, (y(t_{k+1}, q_{k+1}) - bounce) / h >= 0,
+- gaps at the new configuration, (y(t_{k+1}, q_{k+1}) - bounce) / h >= 0,
 - joints at the new configuration, y(t_{k+1}, q_{k+1}) / h = 0,
-- friction and dry joints on H_T(t_k, q_k)' v + ∂y_T/∂t.
+- friction and dry joints: H_T(t_k, q_k)' v + ∂y_T/∂t.
 
-Restitution: a contact that closes in a step is plastic in it, ends at y = 0, and remembers the velocity u_N⁻
-with which it was approached; in the next step bounce = h e |u_N⁻|, so it leaves with e times that speed.
-Bounds of dry joints are forces, which count as all forces do for half of the step before and half of this.
+Restitution: a contact that closes in a step is plastic in that step and ends at y = 0; the memory stores its
+approach velocity u_N⁻. In the next step bounce = h e |u_N⁻|, so that it separates with e times this velocity.
+Bounds of dry joints are forces; like all forces at the node they act over half of the previous step and half
+of this one.
 """
 
 from functools import reduce
@@ -26,7 +27,7 @@ from stickslip.systems.system import Bound, NonsmoothSystem
 
 
 class Output:
-    """What is known of an interaction for good."""
+    """Constants of an interaction."""
 
     def __init__(self, one: Bound):
         K = one.law.K
@@ -34,13 +35,13 @@ class Output:
         self.unilateral = one.law.unilateral
         self.normals = one.law.normals
         self.at_end = K.bilateral.copy()
-        """Components whose law is stated on y at the end of the step [-], shape (m,)."""
+        """Whether the law of a component is stated on y at the end of the step [-], shape (m,)."""
         self.at_end[self.normals] = True
         self.moving = not self.at_end.all()
 
 
 class Tie:
-    """An interaction at the node, over one step."""
+    """An interaction in one step."""
 
     def __init__(self, output: Output, t: float, h: float, q: Array, v: Array, z: Array, approach: Array):
         one, mechanical = output.bound, output.mechanical
@@ -51,31 +52,33 @@ class Tie:
         drift = mechanical.drift(t, *at)
         self.u_before = self.rows @ v[one.v] + (0.0 if drift is None else drift)
         self.drift = None if drift is None else mechanical.drift(t + 0.5 * h, *at)
-        came = np.zeros(one.law.size)
-        came[output.normals] = -approach[output.unilateral]
+        u_approach = np.zeros(one.law.size)
+        u_approach[output.normals] = -approach[output.unilateral]
         self.bounce = np.zeros(one.law.size)
-        """What y must reach at the end, by restitution [m], shape (m,)."""
-        self.bounce[output.normals] = np.maximum(-h * one.bias(t, came)[output.normals], 0.0)
+        """Least y at the end of the step, by restitution [m], shape (m,)."""
+        self.bounce[output.normals] = np.maximum(-h * one.bias(t, u_approach)[output.normals], 0.0)
 
     def gaps(self, q: Array) -> Array:
-        """y at the end of the step over what it must reach [m], shape (m,)."""
+        """Return y - bounce at the end q of the step [m], shape (m,)."""
         one = self.output.bound
         return self.output.mechanical.y(self.t + self.h, q[one.q], one.zero, self.z) - self.bounce
 
     def law_variable(self, q: Array, v: Array) -> Array:
-        """What the law is stated on, for the end of the step q and velocities v over it [m/s], shape (m,)."""
+        """Return the variable of the law, for the end q of the step and velocities v over it [m/s], shape
+        (m,)."""
         u = self.gaps(q) / self.h
         if self.output.moving:
             u = np.where(self.output.at_end, u, self.velocity(v))
         return u
 
     def velocity(self, v: Array) -> Array:
-        """Velocities of the outputs over the step, by the rows at its start [m/s], shape (m,)."""
+        """Return the velocities of the outputs over the step, by the rows at its start [m/s], shape (m,)."""
         u = self.rows @ v[self.output.bound.v]
         return u if self.drift is None else u + self.drift
 
     def remembered(self, r: Array) -> Array:
-        """Speeds at which unilateral blocks that closed in this step were approached [m/s], shape (nb,)."""
+        """Return the approach velocities of unilateral blocks that closed in this step, otherwise 0 [m/s],
+        shape (nb,)."""
         output = self.output
         speed = np.zeros(len(output.law.K))
         closed = (r[output.normals] > 0.0) & (self.bounce[output.normals] == 0.0)
@@ -84,16 +87,16 @@ class Tie:
 
 
 def components_with(one: Bound, on: BoolArray, contact: str, weight: float) -> tuple[IntArray, ProductSet]:
-    """Components of the blocks that are on, in the flat r, and their set; forces count for `weight` [s].
+    """Return the components of the active blocks in the flat r, and their set; forces act for `weight` [s].
 
-    Without friction (`impact`) a block of friction keeps its normal component alone.
+    For contact="impact" only the normal component of a friction cone is included.
     """
-    K, which = one.law.impulses(weight), np.flatnonzero(on)
-    if contact != "impact" or not (K.kind[which] == cones.FRICTION).any():
+    K, active = one.law.impulses(weight), np.flatnonzero(on)
+    if contact != "impact" or not (K.kind[active] == cones.FRICTION).any():
         return components_of(one, on, weight)
     parts: list[IntArray] = []
     sets: list[ProductSet] = []
-    for i in which.tolist():
+    for i in active.tolist():
         if K.kind[i] == cones.FRICTION:
             parts.append(K.offset[i : i + 1])
             sets.append(nonnegative(1))
@@ -104,21 +107,21 @@ def components_with(one: Bound, on: BoolArray, contact: str, weight: float) -> t
 
 
 def refuse(system: NonsmoothSystem, q: Array, z: Array, t: float) -> None:
-    """A ModelError that names an interaction which the scheme cannot carry, or which the start violates."""
+    """Raise ModelError for an interaction that the scheme does not support, or that the start violates."""
     for one in system.interactions:
-        who = f"interaction {one.name!r}"
+        label = f"interaction {one.name!r}"
         if one.mechanical.compliant:
             raise ModelError(
-                f"{who} is compliant (y depends on lam); variational needs rigid contacts and joints;"
+                f"{label} is compliant (y depends on lam); variational needs rigid contacts and joints;"
                 " use moreau-jean"
             )
         if one.mechanical.has_input:
             raise ModelError(
-                f"{who} has forces g of its own; in variational they are those of ∂y/∂q, see moreau-jean"
+                f"{label} has forces g of its own; in variational they are those of ∂y/∂q, see moreau-jean"
             )
         if one.law.impact == "poisson":
             raise ModelError(
-                f"{who}: Poisson's impact has two phases of impulses; variational has Newton's restitution"
+                f"{label}: Poisson's impact has two phases of impulses; variational has Newton's restitution"
                 " only (see moreau-jean)"
             )
         y = one.y(t, q, z)
@@ -126,6 +129,6 @@ def refuse(system: NonsmoothSystem, q: Array, z: Array, t: float) -> None:
         deepest = float(y[one.law.normals].min(initial=0.0))
         if deepest < -APART:
             raise ModelError(
-                f"{who}: at t = {t:.9g} s, the gap is {deepest:.3g}; the first step would open it"
+                f"{label}: at t = {t:.9g} s, the gap is {deepest:.3g}; the first step would open it"
                 " suddenly; start where gaps are not negative"
             )

@@ -1,4 +1,4 @@
-"""Work of contact impulses over steps of time."""
+"""Work of contact impulses in time steps."""
 
 import numpy as np
 
@@ -11,12 +11,12 @@ from stickslip.systems.system import NonsmoothSystem
 def contact_work(
     system: NonsmoothSystem, t: Array, h: Array, q: Array, v: Array, z: Array, r: Array
 ) -> Array:
-    """Work r·(u⁻ + u⁺)/2 of the contact impulses in each of n steps [J], shape (n,).
+    """Return the work r·(u⁻ + u⁺)/2 of the contact impulses in each of n steps [J], shape (n,).
 
-    t, q, v, z have n + 1 rows, the first where the steps begin. Both velocities u = rows v + drift are
-    taken with the rows at the beginning of the step, which makes the sum exact for impulses that act
-    through them: then ½ v⁺'M v⁺ - ½ v⁻'M v⁻ = (h F + H r)·(v⁻ + v⁺)/2 (Moreau 1988). First-order systems
-    have no impulses, and do not count.
+    t, q, v, z have n + 1 rows, the first at the start of the steps. Both velocities u = rows v + drift use
+    the rows at the start of the step, which makes the sum exact for impulses that act through them:
+    ½ v⁺'M v⁺ - ½ v⁻'M v⁻ = (h F + H r)·(v⁻ + v⁺)/2 (Moreau 1988). First-order systems have no impulses and
+    are not included.
     """
     work = np.zeros(len(r))
     for one in system.interactions:
@@ -32,7 +32,7 @@ def contact_work(
 
 
 def work_of(system: NonsmoothSystem, before: State, after: State, h: float, r: Array) -> float:
-    """The same of one step [J]."""
+    """Return the work of the contact impulses in one step [J]."""
     if not r.any():
         return 0.0
     q, v, z = (np.array([getattr(before, name), getattr(after, name)]) for name in ("q", "v", "z"))

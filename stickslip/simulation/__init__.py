@@ -1,4 +1,4 @@
-"""Runs: one live stepper, of which `simulate` is a loop, one trajectory, whatever the model."""
+"""Runs of any model: live stepping (`Live`), complete runs (`simulate`), and their records (`Trajectory`)."""
 
 from typing import TYPE_CHECKING
 

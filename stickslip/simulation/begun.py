@@ -1,4 +1,4 @@
-"""Where a run begins, and with what: the same rules for every model."""
+"""Start of a run: its scheme, state, memory and clock, by the same rules for every model."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -27,20 +27,24 @@ from stickslip.systems.system import NonsmoothSystem
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Begun:
-    """Where a run begins, and with what."""
+    """Start of a run."""
 
     scheme: Any
+    """The scheme."""
     state: State
+    """Initial state."""
     memory: Memory
+    """Initial memory of the scheme."""
     clock: Clock
+    """Clock of the run, with its current index."""
     sums: dict[str, float] = field(default_factory=dict)
-    """As those of a `Checkpoint`."""
+    """Energies summed up to here, as in a `Checkpoint`."""
     inputs: dict[str, Array] = field(default_factory=dict)
-    """Likewise [any], any shape."""
+    """Values of inputs, as in a `Checkpoint` [any], any shape."""
 
 
 def begun_new(scheme: Any, state: State, h: Stride | None, prepared: Any) -> Begun:
-    """A run of a prepared model that begins at `state`."""
+    """Return the start of a run of a prepared model at `state`."""
     if h is None:
         raise ModelError("h is missing: give h=..., the length of a step [s]")
     if isinstance(h, tuple) and h[0] < state.t:
@@ -51,7 +55,8 @@ def begun_new(scheme: Any, state: State, h: Stride | None, prepared: Any) -> Beg
 def begun_from(
     start: Checkpoint, scheme: Any, h: Stride | None, prepared: Any, good: Callable[[Array], BoolArray]
 ) -> Begun:  # fmt: skip
-    """A run of a prepared model that goes on from a checkpoint; good: which numbers a memory may have."""
+    """Return the start of a run of a prepared model at a checkpoint; good: returns which numbers are valid in
+    a memory."""
     before = start.clock
     same = registry.described(scheme) == (start.scheme, start.scheme_options)
     if same and (h is None or Clock.of(start.state.t, h).stride == before.stride):
@@ -61,12 +66,13 @@ def begun_from(
         checked_clock(before, start.state.t)
         paces.checked(start.memory, before)
         return Begun(scheme, start.state, start.memory, before, start.sums, start.inputs)
-    # Another scheme or step has no use for the memory, and counts from here.
+    # With another scheme or step length the memory is not valid, and the clock restarts.
     begun = _begun(scheme, start.state, before.stride if h is None else h, prepared)
     return replace(begun, sums=start.sums, inputs=start.inputs)
 
 
 def _begun(scheme: Any, state: State, h: Stride, prepared: Any) -> Begun:
+    """Return a start with a new clock and the scheme's initial memory."""
     clock = Clock.of(state.t, h)
     if clock.adaptive is not None:
         paces.check_scheme(*registry.described(scheme))
@@ -75,73 +81,75 @@ def _begun(scheme: Any, state: State, h: Stride, prepared: Any) -> Begun:
 
 
 def numbers(value: Array) -> BoolArray:
-    """Those that are not NaN: event-driven runs remember infinite times."""
+    """Return a mask of numbers that are not NaN; memories of event-driven runs contain infinite times."""
     return ~np.isnan(value)
 
 
 def begun_world(
     prepared: PreparedWorld, model: WorldModel, h: Stride | None, scheme: str | BodyScheme | None, start: Any
 ) -> Begun:  # fmt: skip
-    """The scheme, and the state, memory and clock that a run of a world begins with."""
+    """Return the start of a run of a world, from None (the world's start), a State or a Checkpoint."""
     world = prepared.world
     if start is None or isinstance(start, State):
-        found = registry.chosen_for_bodies(scheme)
+        chosen = registry.chosen_for_bodies(scheme)
         state = world.start if start is None else checked_state(world, start)
-        return begun_new(found, state, h, prepared)
+        return begun_new(chosen, state, h, prepared)
     if not isinstance(start, Checkpoint) or not isinstance(start.model, WorldModel):
-        what = "of a system" if isinstance(start, Checkpoint) else type(start).__name__
+        kind = "of a system" if isinstance(start, Checkpoint) else type(start).__name__
         raise ModelError(
-            f"start is {what}; expected a checkpoint of a world, such as trajectory.checkpoint(), or a State"
+            f"start is {kind}; expected a checkpoint of a world, such as trajectory.checkpoint(), or a State"
         )
     start.model.check_same(model)
     checked_state(world, start.state)
-    found = (
+    chosen = (
         registry.remade_for_bodies(start.scheme, start.scheme_options)
         if scheme is None
         else registry.chosen_for_bodies(scheme)
     )
-    good = numbers if isinstance(found, ByEquations) else np.isfinite
-    return begun_from(start, found, h, prepared, good)
+    good = numbers if isinstance(chosen, ByEquations) else np.isfinite
+    return begun_from(start, chosen, h, prepared, good)
 
 
 def checked_state(world: World, state: State) -> State:
-    """A state that the user gives, as a copy that cannot be written to."""
+    """Return a checked, read-only copy of a user's state of a world."""
     try:
         q, v = np.array(state.q, float), np.array(state.v, float)
-        found = State(float(state.t), q, v)
+        copy = State(float(state.t), q, v)
     except (TypeError, ValueError) as error:
         raise ModelError(f"start: t, q and v must be real numbers: {error}") from None
-    world.check_state(found)
+    world.check_state(copy)
     q.flags.writeable = v.flags.writeable = False
-    return found
+    return copy
 
 
-def _given(system: NonsmoothSystem, state: State) -> State:
-    """A state of a system that the user gives, as a copy that cannot be written to."""
+def _checked_system_state(system: NonsmoothSystem, state: State) -> State:
+    """Return a checked, read-only copy of a user's state of a system."""
     system.check_state(state)
-    q, v, z = (np.array(one, float) for one in (state.q, state.v, state.z))
+    q, v, z = (np.array(x, float) for x in (state.q, state.v, state.z))
     return frozen_state(float(state.t), q, v, z)
 
 
 def begun_system(
     prepared: PreparedSystem, h: Stride | None, scheme: SchemeChoice | None, start: Any
 ) -> Begun:
-    """The scheme, and the state, memory and clock that a run of a system begins with."""
+    """Return the start of a run of a system, from None (the system's start), a State or a Checkpoint."""
     system = prepared.system
     if start is None or isinstance(start, State):
-        found = registry.chosen_for_system(scheme, system)
-        state = first_state(system) if start is None else _given(system, start)
-        begun = begun_new(found, state, h, prepared)
-        check_start(prepared, state, begun.clock.h, found)
+        chosen = registry.chosen_for_system(scheme, system)
+        state = first_state(system) if start is None else _checked_system_state(system, start)
+        begun = begun_new(chosen, state, h, prepared)
+        check_start(prepared, state, begun.clock.h, chosen)
         return begun
     if not isinstance(start, Checkpoint) or not isinstance(start.model, Model):
-        what = "of a world" if isinstance(start, Checkpoint) else type(start).__name__
+        kind = "of a world" if isinstance(start, Checkpoint) else type(start).__name__
         raise ModelError(
-            f"start is {what}; expected a checkpoint of a system, such as trajectory.checkpoint(-1),"
+            f"start is {kind}; expected a checkpoint of a system, such as trajectory.checkpoint(-1),"
             " or a State"
         )
-    # The scheme is asked nothing about a system that may not be its own; levels do not matter here.
+    # The comparison ignores levels, and the scheme need not support the system: any level serves.
     start.model.check_same(Model.of(system, (Level.VELOCITY,) * len(system.interactions)))
-    found = registry.remade(start.scheme, start.scheme_options) if scheme is None else registry.chosen(scheme)
+    chosen = (
+        registry.remade(start.scheme, start.scheme_options) if scheme is None else registry.chosen(scheme)
+    )
     system.check_state(start.state)
-    return begun_from(start, found, h, prepared, numbers)
+    return begun_from(start, chosen, h, prepared, numbers)

@@ -15,32 +15,36 @@ NUMBERS = (
     "t", "h", "index", "verdicts", "natural", "natural_scaled", "iterations", "penetration", "opening",
     "correction", "kinetic", "potential", "dissipated", "work", "lifted", "balance",
 )  # fmt: skip
-"""Columns of one number per row, in the order in which a kept step has them."""
+"""Columns of one number per row, in the order of `Kept.numbers`."""
 TOTALS = tuple(name for name in NUMBERS if rule(name) == TOTAL)
-"""Energies that add up over a run."""
+"""Energies that are summed over a run."""
 KINDS = {"index": np.int64, "iterations": np.int64, "verdicts": np.int8}
-"""Columns that are no reals."""
+"""Types of the columns of integers."""
 NO_CONTACTS: tuple[Any, ...] = tuple(
     np.zeros((0, *width), np.int64 if name in WHOLE else np.float64) for name, width in CONTACT_WIDTHS.items()
 )
-"""By column."""
+"""Empty columns of contacts."""
 
 
 class Kept(NamedTuple):
-    """What rows need of a step."""
+    """Data of a single step for its row."""
 
     numbers: tuple[float, ...]
+    """Values of the columns `NUMBERS`."""
     arrays: dict[str, Array]
     """Columns of more than one number, by name."""
     contacts: tuple[Any, ...] = NO_CONTACTS
+    """Columns of the contacts."""
     joint_r: Array = np.zeros(0)
+    """Impulses of the joints [N s, N m s], shape (p,)."""
     joint_id: IntArray = np.zeros(0, np.int64)
+    """Identifier of the joint block of each impulse [-], shape (p,)."""
     memory: Memory = {}  # noqa: RUF012
-    """What is kept of the scheme's memory."""
+    """Recorded part of the scheme's memory."""
 
 
 def numbers_of(step: Step, state: State, index: int) -> tuple[float, ...]:
-    """Those of a step that ended at `state`."""
+    """Return the values of `NUMBERS` of a step that ended at `state`."""
     e = step.energy
     return (
         state.t, step.h, index, 0 if step.ok else step.verdict.code, step.natural, step.natural_scaled,
@@ -52,20 +56,20 @@ def numbers_of(step: Step, state: State, index: int) -> tuple[float, ...]:
 def start_numbers(
     state: State, index: int, kinetic: float, potential: float, sums: Mapping[str, float]
 ) -> tuple[float, ...]:  # fmt: skip
-    """Those of the record of the start; sums: energies so far [J]."""
+    """Return the values of `NUMBERS` of the record of the start; sums: energies so far [J]."""
     totals = (sums.get(name, 0.0) for name in TOTALS)
     return (state.t, 0.0, index, *(0.0,) * 7, kinetic, potential, *totals)
 
 
 def contacts_of(step: Step) -> tuple[Any, ...]:
-    """Contacts of a step by column."""
+    """Return the columns of the contacts of a step."""
     c = step.contacts
     choice = np.zeros(len(c), np.int64) if step.choice is None else step.choice
     return c.id, c.body, c.point, c.frame, c.gap, c.law, step.r, step.u, choice
 
 
 def rows_of(kept: Sequence[Kept]) -> Rows:
-    """One row per step."""
+    """Return one row per step."""
     table = np.array([one.numbers for one in kept])
     columns: dict[str, Any] = {
         name: table[:, k].astype(KINDS.get(name, float)) for k, name in enumerate(NUMBERS)
@@ -84,26 +88,26 @@ def rows_of(kept: Sequence[Kept]) -> Rows:
 def certified_columns(
     t: Array, h: float, index: int, numbers: Array, judged: Mapping[str, int]
 ) -> dict[str, Any]:
-    """Columns of one number of certified steps of length h [s] that end at t (n,) [s], the first of them one
-    after `index` of the clock; judged: which column of `numbers` (n, ...) each is."""
+    """Return the columns of one number of certified steps of length h [s] that end at t (n,) [s]; index:
+    index of the clock before the first; judged: index of each column in `numbers` (n, ...)."""
     n = len(t)
     columns: dict[str, Any] = {
         "t": t, "h": np.full(n, h), "index": index + np.arange(1, n + 1),
         "verdicts": np.full(n, Verdict.CERTIFIED.code, np.int8),
     }  # fmt: skip
-    told = np.ascontiguousarray(numbers.T)  # at once: of as many columns, calls take longer than numbers
+    values = np.ascontiguousarray(numbers.T)  # one copy is faster than one per column
     return columns | {
-        name: told[k].astype(KINDS[name]) if name in KINDS else told[k] for name, k in judged.items()
+        name: values[k].astype(KINDS[name]) if name in KINDS else values[k] for name, k in judged.items()
     }
 
 
 def reduction(sums: Mapping[str, float]) -> Reduction:
-    """How steps become records; sums: energies so far [J]."""
+    """Return the reduction of steps to records; sums: energies so far [J]."""
     return Reduction({name: sums.get(name, 0.0) for name in TOTALS})
 
 
 def explain_contact(names: Sequence[str], step: Step, raised: bool) -> str:
-    """Between which bodies the answer of a step is worst, as part of a sentence."""
+    """Return the bodies of the contact with the largest residual in a step, as part of a sentence."""
     worst = next((one.residuals.worst for one in step.solves if not one.ok), -1)
     if not raised or step.reason or not step.summed or not 0 <= worst < len(step.contacts):
         return ""

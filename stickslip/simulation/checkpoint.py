@@ -1,4 +1,4 @@
-"""Where a run can go on from: the state, the scheme's memory, the clock and the sums so far."""
+"""Checkpoints, from which runs continue: state, memory of the scheme, clock, and energies so far."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,7 +37,7 @@ class Checkpoint:
     tolerance: float = 1e-8
     """Tolerance of the solver [-]."""
     sums: dict[str, float] = field(default_factory=dict)
-    """Energies that add up over runs, and those of the state, by column of the trajectory [J]."""
+    """Energies summed over runs, and energies of the state, by column of the trajectory [J]."""
     inputs: dict[str, Array] = field(default_factory=dict)
     """Values of the inputs of a world, by name [see `DeclaredInput`], any shape. Those of other models are
     part of the state."""

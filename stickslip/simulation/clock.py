@@ -1,4 +1,4 @@
-"""How far a run goes, in which steps, and what it does about a bad one: the same for systems and worlds."""
+"""Clock of a run: step lengths, end time, and checked options, for any model."""
 
 import math
 from bisect import bisect_right
@@ -18,63 +18,63 @@ from stickslip.state import ModelError
 
 
 class RunStatus(NamedTuple):
-    """Where a run is."""
+    """Status of a run."""
 
     t: float
     """Time reached [s]."""
     steps: int
-    """Made so far."""
+    """Number of steps so far."""
     contacts: int
-    """Of the last step; of systems blocks that were active."""
+    """Number of contacts in the last step; for systems of active blocks."""
     residual: float
     """Largest unit-free natural residual so far [-]."""
 
 
 Progress = Callable[..., None]
-"""Called with the time reached and the end [s], after every step or after several made together; one that has
-an argument `status` is given a `RunStatus`, too."""
+"""Function that is called with the time reached and the end [s], after every step or compiled call; with an
+argument `status` it also receives a `RunStatus`."""
 
 ON_FAILURE = ("raise", "accept", "halve")
-"""What may be done about a step that misses its tolerance."""
+"""Treatments of a step that misses its tolerance."""
 FORCES = ("least", "solver")
-"""Which of many certified impulses may be told: those of least norm, or those that the solver found."""
+"""Reported impulses if they are not unique: those of least norm, or those of the solver."""
 SAME = 1e-6
-"""An end so close to a whole number of steps, in steps, is that number of steps."""
+"""Largest distance of the end time from a full number of steps, in steps, that counts as zero [-]."""
 MOST_STEPS = 2.0**52
-"""With more steps than this a step is lost in the rounding of time."""
+"""Largest number of steps; beyond it a step is lost in the rounding of time."""
 ROUNDING = 1e-12
-"""Difference of times that is rounding, over the times."""
+"""Difference of times, relative to the times, that counts as rounding [-]."""
 MOST_HALVINGS = 8
-"""A step is cut into at most 2 to this many."""
+"""Largest number of halvings of a step."""
 OFF_CLOCK = -1
-"""Index of a record that is not on the clock: the end of a shortened step."""
+"""Index of a record that is not on the clock, at the end of a shortened step."""
 
 
 Grid = tuple[float, ...]
 """Times at which steps end [s]."""
 Stride = float | Grid | Adaptive
-"""What says how long steps are: one length [s], the times at which they end, or an error estimate."""
+"""Definition of the step lengths: one length [s], the times at which steps end, or an error estimate."""
 
 
 @dataclass(frozen=True)
 class Clock:
-    """Times are origin + index h, or those of a grid, so that they do not depend on how often a run was
-    interrupted. Of adaptive steps they are the sums of their lengths."""
+    """Times of steps: origin + index h, or those of a grid, so that they do not depend on interruptions of
+    the run. Times of adaptive steps are the sums of their lengths."""
 
     origin: float
-    """Where counting began [s]."""
+    """Time of index 0 [s]."""
     h: float
-    """Length of a step [s]; of a grid and of adaptive steps that of the first."""
+    """Length of a step [s]; for a grid and adaptive steps that of the first."""
     index: int = 0
-    """Steps since the origin."""
+    """Number of steps since the origin."""
     grid: Grid = ()
-    """Times [s], the origin first; empty where all steps are of length h."""
+    """Times [s], the origin first; empty if all steps have the length h."""
     adaptive: Adaptive | None = None
-    """What chooses the length of steps; None where it is known beforehand."""
+    """Options of adaptive steps; None for known lengths."""
 
     @classmethod
     def of(cls, t: float, stride: Stride) -> "Clock":
-        """That of a run which begins at t [s]."""
+        """Return the clock of a run that begins at t [s]."""
         if isinstance(stride, Adaptive):
             return cls(t, stride.begin, adaptive=stride)
         if not isinstance(stride, tuple):
@@ -85,55 +85,55 @@ class Clock:
         return cls(t, later[0] - t, grid=(t, *later))
 
     def anew(self, t: float) -> "Clock":
-        """That which counts on from t [s], the end of a shortened step."""
+        """Return the clock that continues from t [s], the end of a shortened step."""
         return Clock.of(t, self.grid) if self.grid and t < self.grid[-1] else Clock(t, self.h)
 
     def at(self, index: int) -> float:
-        """Time after so many steps since the origin [s]."""
+        """Return the time at an index [s]."""
         return self.grid[index] if self.grid else self.origin + index * self.h
 
     def times(self, first: int, last: int) -> Any:
-        """Those of some indices, the last included [s], shape (last - first + 1,)."""
+        """Return the times from index `first` to index `last` inclusive [s], shape (last - first + 1,)."""
         if self.grid:
             return np.array(self.grid[first : last + 1])
         return self.origin + np.arange(first, last + 1) * self.h
 
     def length(self, index: int) -> float:
-        """Of the step that ends at an index [s]."""
+        """Return the length of the step that ends at an index [s]."""
         return float(self._lengths[index - 1]) if self.grid else self.h
 
     def alike(self, index: int, last: int) -> int:
-        """How many steps from an index to another are as long as the first of them."""
+        """Return the number of steps from `index`, at most to `last`, with the same length as the first."""
         if not self.grid:
             return last - index
         other = np.flatnonzero(self._lengths[index:last] != self._lengths[index])
         return int(other[0]) if other.size else last - index
 
     def check_room(self, index: int, steps: int) -> None:
-        """Refuse more steps from an index on than a grid has."""
-        left = len(self.grid) - 1 - index
-        if self.grid and steps > left:
-            raise ModelError(f"n is {steps}; the grid ends at {self.grid[-1]:g} s, {left} steps from here")
+        """Raise ModelError if the grid has fewer than `steps` steps after an index."""
+        room = len(self.grid) - 1 - index
+        if self.grid and steps > room:
+            raise ModelError(f"n is {steps}; the grid ends at {self.grid[-1]:g} s, {room} steps from here")
 
     @cached_property
     def _lengths(self) -> Any:
-        """Of the steps of a grid [s], shape (steps,); those that differ by the rounding of times are one."""
+        """Lengths of the steps of a grid [s], shape (steps,); equal if they differ by rounding of times."""
         times = np.array(self.grid)
-        found = np.diff(times)
+        lengths = np.diff(times)
         rounding = 4.0 * np.finfo(float).eps * float(np.abs(times).max())
-        for k in range(1, found.size):
-            if abs(found[k] - found[k - 1]) <= rounding:
-                found[k] = found[k - 1]
-        return found
+        for k in range(1, lengths.size):
+            if abs(lengths[k] - lengths[k - 1]) <= rounding:
+                lengths[k] = lengths[k - 1]
+        return lengths
 
     @property
     def stride(self) -> Stride:
-        """How long steps are from here on."""
+        """Definition of the step lengths from here on."""
         return self.adaptive or self.grid[self.index :] or self.h
 
     @property
     def told(self) -> str:
-        """How long steps are, as part of a sentence."""
+        """Step lengths, as part of a sentence."""
         if self.adaptive is not None:
             return f"adaptive steps, tolerance {self.adaptive.tolerance:g}"
         if self.grid:
@@ -143,14 +143,14 @@ class Clock:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What files say of it."""
+        """Data of the clock in files."""
         grid = {"grid": list(self.grid)} if self.grid else {}
         adaptive = {} if self.adaptive is None else {"adaptive": asdict(self.adaptive)}
         return {**grid, **adaptive, "h": self.h, "origin": self.origin}
 
 
 def stride(h: float | None, grid: ArrayLike | None, adaptive: Adaptive | None) -> Stride | None:
-    """What says how long steps are, of the arguments of a run; None where nothing does."""
+    """Return the definition of the step lengths from the arguments of a run; None without one."""
     given = {"h": h, "grid": grid, "adaptive": adaptive}
     names = [name for name, value in given.items() if value is not None]
     if len(names) > 1:
@@ -161,7 +161,7 @@ def stride(h: float | None, grid: ArrayLike | None, adaptive: Adaptive | None) -
 
 
 def checked_grid(grid: Any) -> Grid:
-    """The times at which steps end, checked [s]."""
+    """Return checked times at which steps end [s]."""
     try:
         times = np.array(grid, float)
     except (TypeError, ValueError):
@@ -181,7 +181,7 @@ def checked_grid(grid: Any) -> Grid:
 
 
 def takes_status(progress: Progress) -> bool:
-    """Whether a function of the progress has an argument named `status`."""
+    """Whether a progress function has an argument named `status`."""
     try:
         return "status" in signature(progress).parameters
     except (TypeError, ValueError):
@@ -189,7 +189,7 @@ def takes_status(progress: Progress) -> bool:
 
 
 def checked_end(until: float | None, t: float, clock: Clock) -> float:
-    """The end of a run that is at t, checked [s]; that of its grid unless it is given."""
+    """Return the checked end time of a run at t [s]; default: the end of its grid."""
     if until is None:
         if not clock.grid:
             raise ModelError("until is missing: simulate(model, until=..., h=...)")
@@ -200,7 +200,7 @@ def checked_end(until: float | None, t: float, clock: Clock) -> float:
 
 
 def ends(clock: Clock, t: float, until: float) -> tuple[int, float]:
-    """Index of the end of the last full step, and the length of a shortened one after it [s]."""
+    """Return the index of the last full step, and the length of a shortened step after it, 0 without [s]."""
     until = checked_end(until, t, clock)
     if clock.adaptive is not None:
         raise ModelError("the steps of the start are adaptive, so that their number is unknown; give h")
@@ -219,6 +219,7 @@ def ends(clock: Clock, t: float, until: float) -> tuple[int, float]:
 
 
 def _ends_of_grid(clock: Clock, until: float) -> tuple[int, float]:
+    """Return the same for a grid."""
     last = bisect_right(clock.grid, until) - 1
     for index in (last, last + 1):
         if index < len(clock.grid) and abs(clock.grid[index] - until) <= SAME * clock.length(max(index, 1)):
@@ -229,7 +230,7 @@ def _ends_of_grid(clock: Clock, until: float) -> tuple[int, float]:
 
 
 def checked_clock(clock: Clock, t: float) -> None:
-    """Refuse the clock of a checkpoint that does not count to its state's time t [s]."""
+    """Raise ModelError if the clock of a checkpoint does not agree with the time t of its state [s]."""
     length("h of the start", clock.h)
     if clock.adaptive is not None:
         return
@@ -246,7 +247,7 @@ def checked_clock(clock: Clock, t: float) -> None:
 
 
 def every(record: int) -> int:
-    """Every how many steps to record, checked."""
+    """Return the checked number of steps between records."""
     if not isinstance(record, Integral) or isinstance(record, bool) or record < 1:
         raise ModelError(
             f"record is {record!r}; the number of steps between records must be a whole number from 1"
@@ -255,21 +256,21 @@ def every(record: int) -> int:
 
 
 def choice(name: str, value: str, known: tuple[str, ...]) -> str:
-    """The value of an option that is one of a few words, checked."""
+    """Return the checked value of an option with a few known values."""
     if value not in known:
         raise ModelError(f"{name} is {value!r}; {alternatives(value, known)}")
     return value
 
 
 def pause(flush: Any) -> float:
-    """The time between two writes to a file, checked [s]."""
+    """Return the checked time between two writes to a file [s]."""
     if not isinstance(flush, Real) or isinstance(flush, bool) or not float(flush) >= 0.0:
         raise ModelError(f"flush is {flush!r}; the time between two writes must be 0 s or more")
     return float(flush)
 
 
 def length(name: str, h: float) -> float:
-    """The length of a step, checked [s]."""
+    """Return a checked step length [s]."""
     if not isinstance(h, Real) or isinstance(h, bool) or not math.isfinite(h) or h <= 0.0:
         raise ModelError(f"{name} is {h!r}; a time step must be positive and finite")
     return float(h)

@@ -1,4 +1,4 @@
-"""Where the columns of a trajectory come from: its store, the whole run, or what makes them."""
+"""Columns of a trajectory: read from its store, from the complete run, or computed on access."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -15,26 +15,26 @@ from stickslip.simulation.world_model import WorldModel
 from stickslip.state import Array, BoolArray, IntArray, UnknownNameError
 
 LARGEST = 8 * 2**30
-"""A larger column is not read in one piece [bytes]."""
+"""Largest column that is read in one piece [bytes]."""
 KEPT = 2**26
-"""Columns from files that are larger are read anew when they are asked for again [bytes]."""
+"""Largest column of a file that is cached [bytes]."""
 CONTACT_BYTES = 264
-"""Of one entry of the table of contacts, about [bytes]."""
+"""Approximate size of one entry of the table of contacts [bytes]."""
 
 
 class Named(dict[str, Array]):
-    """Columns of a run by name; an unknown name is an error that lists the known ones."""
+    """Columns of a run by name; an unknown name raises UnknownNameError with the known ones."""
 
-    def __init__(self, what: str, columns: Mapping[str, Array]):
+    def __init__(self, label: str, columns: Mapping[str, Array]):
         super().__init__(columns)
-        self.what = what
+        self.label = label
 
     def __missing__(self, name: object) -> Array:
-        raise UnknownNameError(f"no {name!r} among {self.what}; {alternatives(name, self, most=LISTED)}")
+        raise UnknownNameError(f"no {name!r} among {self.label}; {alternatives(name, self, most=LISTED)}")
 
 
 class Column:
-    """A column of a trajectory, read when it is asked for."""
+    """Descriptor: a column of a trajectory, read on access."""
 
     def __init__(self, text: str):
         self.__doc__ = text
@@ -52,7 +52,7 @@ class Column:
 
 
 class Columns:
-    """Columns of some records by name, read or made when they are first asked for."""
+    """Base class of trajectories: columns of some records by name, read or computed on first access."""
 
     model: Any
     store: Store
@@ -68,8 +68,8 @@ class Columns:
     # 1. Columns of every run.
 
     t = Column("Times [s], shape (n,).")
-    h = Column("Length of the step that ended there [s], shape (n,); 0 at the start.")
-    index = Column("Steps since the clock's origin [-], shape (n,); -1 at the end of a shortened step.")
+    h = Column("Length of the step that ends at the record [s], shape (n,); 0 at the start.")
+    index = Column("Number of steps since the clock's origin [-], shape (n,); -1 after a shortened step.")
     q = Column(
         "Coordinates of all systems, states x of first-order ones [m, rad, or any], shape (n, nq); of a world"
         " (x, p) of all bodies [m, -], shape (n, 7 nb), see `State`."
@@ -79,117 +79,131 @@ class Columns:
         " (n, 6 nb), see `State`."
     )
     verdicts = Column(
-        "The worst of the steps since the record before, by `Verdict.code`: 0 certified, 1 relaxed, 2 missed"
-        " [-], shape (n,)."
+        "Worst verdict of the steps since the previous record, by `Verdict.code`: 0 certified, 1 relaxed,"
+        " 2 missed [-], shape (n,)."
     )
-    natural = Column("Largest natural residual since the record before [-], shape (n,).")
-    natural_scaled = Column("Largest unit-free natural residual since the record before [-], shape (n,).")
-    iterations = Column("Iterations of the solver since the record before [-], shape (n,).")
+    natural = Column("Largest natural residual since the previous record [-], shape (n,).")
+    natural_scaled = Column("Largest unit-free natural residual since the previous record [-], shape (n,).")
+    iterations = Column("Number of solver iterations since the previous record [-], shape (n,).")
     kinetic = Column("Kinetic energy [J], shape (n,).")
     potential = Column(
-        "Potential energy, of a world gravity's and springs', of systems that of those that know it [J],"
-        " shape (n,)."
+        "Potential energy; for a world that of gravity and springs, for systems that of those whose potential"
+        " is known [J], shape (n,)."
     )
     penetration = Column(
-        "Deepest overlap of unilateral contacts [m], shape (n,); of a world since the record before, of"
+        "Deepest overlap of unilateral contacts [m], shape (n,); for a world since the previous record, for"
         " systems at the record."
     )
     opening = Column(
-        "Largest error of a joint or bilateral constraint [m, rad], shape (n,); since the record before or at"
-        " the record, as `penetration`."
+        "Largest error of a joint or bilateral constraint [m, rad], shape (n,); since the previous record or"
+        " at the record, as `penetration`."
     )
 
     # 2. Columns of systems.
 
     z = Column("Discrete parameters of all systems [any], shape (n, nz).")
-    u = Column("What the laws constrained: ẏ [m/s], or y [m] at position level, shape (n, size).")
-    y = Column("Outputs at the instants [m, rad, or any], shape (n, size).")
-    active = Column("Blocks that entered a problem since the record before [-], shape (n, blocks), bool.")
-    forecast = Column(
-        "Forecast gaps that decided it in the last step [m], shape (n, blocks); -inf: always active."
+    u = Column("Variable that the laws constrain: ẏ [m/s], or y [m] at position level, shape (n, size).")
+    y = Column("Outputs at the records [m, rad, or any], shape (n, size).")
+    active = Column(
+        "Whether a block entered a problem since the previous record [-], shape (n, blocks), bool."
     )
-    newton = Column("Newton iterations of the scheme since the record before [-], shape (n,).")
+    forecast = Column(
+        "Forecast gaps by which blocks were activated in the last step [m], shape (n, blocks); -inf: always"
+        " active."
+    )
+    newton = Column("Number of Newton iterations of the scheme since the previous record [-], shape (n,).")
     solver_r = Column(
-        "Impulses since the record before as the solver found them [N s]; values lam at the end of the step"
-        " in first order, shape (n, size). `r` has those that are told."
+        "Impulses since the previous record, of the solver [N s]; values lam at the end of the step in first"
+        " order, shape (n, size). `r` has the reported ones."
     )
     r = Column(
-        "Impulses since the record before [N s]; values lam at the end of the step in first order, shape"
-        " (n, size). Where others are certified with the same motion they are those of least norm, unless"
-        " `forces` is `solver`; they are chosen when first asked for."
+        "Impulses since the previous record [N s]; values lam at the end of the step in first order, shape"
+        " (n, size). If certified impulses are not unique, they are those of least norm, unless `forces` is"
+        " `solver`; they are selected on first access."
     )
     choice = Column(
-        "How the impulses of each block were chosen [-], shape (n, blocks): 0 the solver's, and whether there"
-        " are others is not known; 1 the same in every certified answer; 2 of many, those of least norm."
+        "Origin of the impulses of each block [-], shape (n, blocks): 0 the solver, uniqueness not known;"
+        " 1 unique, the same in every certified solution; 2 not unique, those of least norm."
     )
     contact_work = Column(
         """Work Σ r·(u⁻ + u⁺)/2 of the contact impulses since the start of the first run [J], shape (n,).
 
-        u = H'v + ∂y/∂t with H at the beginning of each step. Between bodies it is what the contacts take
-        out. It grows for a moment where forces turn a contact's velocity round within a step, and where
-        Newton's restitution meets friction at coupled contacts, which can give energy (Kane and Levinson
-        1985). A moving wall is taken to be at rest. A scheme that resolves what happens within a step tells
-        its work itself, or it is NaN: not known.
+        u = H'v + ∂y/∂t with H at the start of each step. Between bodies it is minus the energy that the
+        contacts dissipate. It may increase in steps in which forces reverse the velocity of a contact, and
+        for Newton's restitution with friction at coupled contacts, which can add energy (Kane and Levinson
+        1985). Moving walls count as at rest. Schemes that resolve events within a step measure their work
+        themselves; otherwise it is NaN, not known.
         """
     )
 
     # 3. Columns of worlds.
 
-    correction = Column("Largest displacement by the position correction since the record before [m], (n,).")
-    dissipated = Column("By contacts, joints and dampers since the start of the first run [J], shape (n,).")
-    work = Column("Of actuators, users' forces and kinematic bodies since then [J], shape (n,).")
-    lifted = Column("Potential energy that the position correction gave since then [J], shape (n,).")
+    correction = Column(
+        "Largest displacement by the position correction since the previous record [m], shape (n,)."
+    )
+    dissipated = Column(
+        "Energy dissipated by contacts, joints and dampers since the start of the first run [J], shape (n,)."
+    )
+    work = Column(
+        "Work of actuators, users' forces and kinematic bodies since the start of the first run [J], shape"
+        " (n,)."
+    )
+    lifted = Column(
+        "Potential energy added by the position correction since the start of the first run [J], shape (n,)."
+    )
     balance = Column(
-        "Change of kinetic + potential + dissipated - work - lifted since then [J], shape (n,): the error."
+        "Error of the energy balance: change of kinetic + potential + dissipated - work - lifted since the"
+        " start of the first run [J], shape (n,)."
     )
     contacts = Column(
-        "The contacts of every record, as `WorldContacts`. Of many impulses with the same motion they have"
-        " those of least norm, unless `forces` is `solver`; these are chosen when first asked for."
+        "Contacts of every record, as `WorldContacts`. If certified impulses are not unique, they are those"
+        " of least norm, unless `forces` is `solver`; they are selected on first access."
     )
     raw_contacts = Column(
-        "The contacts of every record with impulses as they were recorded; `contacts` has those it tells."
+        "Contacts of every record with the recorded impulses; `contacts` has the reported ones."
     )
     joint_r = Column(
-        "Impulses of the joints in the last step of each record, one record after another [N s, N m s], shape"
-        " (sum,), chosen as those of the contacts."
+        "Impulses of the joints in the last step of each record, concatenated [N s, N m s], shape (sum,),"
+        " selected like those of the contacts."
     )
-    raw_joint_r = Column("Impulses of the joints as they were recorded [N s, N m s], shape (sum,).")
-    joint_offset = Column("Where the joint impulses of each record begin in `joint_r` [-], shape (n + 1,).")
+    raw_joint_r = Column("Recorded impulses of the joints [N s, N m s], shape (sum,).")
+    joint_offset = Column("Index in `joint_r` of the first impulse of each record [-], shape (n + 1,).")
     joint_id = Column(
-        "Which joint each of `joint_r` is of and what it does there: 7 times the number of the joint plus"
-        " that of its part in `body_joints.PARTS`; -1 where the scheme does not tell [-], shape (sum,)."
+        "Joint and part of each of `joint_r`: 7 times the number of the joint plus the index of the part in"
+        " `body_joints.PARTS`; -1 if not known [-], shape (sum,)."
     )
     contact_states = Column(
-        "What each of `contacts` does, by name, shape (nc,), text: separating, sticking, slipping, ..."
+        "State of each of `contacts`, by name, shape (nc,), text: separating, sticking, slipping, ..."
     )
 
     def __len__(self) -> int:
         return len(self.store) if self.records is None else len(self.records)
 
     def column(self, name: str) -> Any:
-        """A column by name [see the attribute of that name], shape (n, ...)."""
+        """Return a column by name [see the attribute of that name], shape (n, ...)."""
         if name in self.given:
             return self.given[name]
         if name not in self._known:
-            found = self._find(name)
-            if not isinstance(found, np.ndarray) or found.nbytes <= KEPT or name not in self.store.names:
-                self._known[name] = found
-            return found
+            column = self._find(name)
+            if not isinstance(column, np.ndarray) or column.nbytes <= KEPT or name not in self.store.names:
+                self._known[name] = column
+            return column
         return self._known[name]
 
     @property
     def _large(self) -> bool:
-        """Whether the run is too large to be read whole for the sake of one record."""
+        """Whether the run is too large to be read at once for one record."""
         sizes = [self.store.size("q") * len(self)]
         if "contacts" in self.store.tables:
             sizes.append(int(self.store.offset("contacts")[-1]) * CONTACT_BYTES)
         return not isinstance(self.store, MemoryStore) and max(sizes) > KEPT
 
     def number(self, k: int) -> int:
-        """Number of record k in the store."""
+        """Return the number of record k in the store."""
         return k if self.records is None else self.records[k]
 
     def _has(self, name: str) -> bool:
+        """Whether a column exists."""
         return (
             name in self.given
             or name in self.store.names
@@ -197,30 +211,32 @@ class Columns:
         )
 
     def _named(self, prefix: str) -> dict[str, Array]:
+        """Return the columns whose names have a prefix, without it."""
         names = [name for name in self.store.names if name.startswith(prefix)]
-        what = prefix.removesuffix("/")
-        return Named(what, {name.removeprefix(prefix): self.column(name) for name in names})
+        label = prefix.removesuffix("/")
+        return Named(label, {name.removeprefix(prefix): self.column(name) for name in names})
 
     def _find(self, name: str) -> Any:
+        """Read or compute a column."""
         if name in self.store.names and (self.choose is None or name not in ("r", "choice")):
             return self._stored(name)
         if name in ("penetration", "opening") and isinstance(self.model, Model):
             return getattr(self.model, name)(self.column("y"))
         if isinstance(self.model, Model):
             if name in ("r", "choice"):
-                told = self._told()
+                selected = self._selected()
                 for one in ("r", "choice"):
-                    self._known.setdefault(one, told[one] if told else self.recorded(one))
+                    self._known.setdefault(one, selected[one] if selected else self.recorded(one))
                 return self._known[name]
             if name == "solver_r":
                 return self._stored("r")
             if self.derive is not None and name in ("kinetic", "potential", "contact_work"):
                 return self._derived(name)
         elif name in ("contacts", "joint_r"):
-            told, raw = self._told(), self.column("raw_contacts")
-            mine = {key: told[key] for key in ("r", "choice") if key in told}
-            self._known.setdefault("contacts", replace(raw, **mine) if mine else raw)
-            self._known.setdefault("joint_r", told.get("joint_r", self.column("raw_joint_r")))
+            selected, raw = self._selected(), self.column("raw_contacts")
+            columns = {key: selected[key] for key in ("r", "choice") if key in selected}
+            self._known.setdefault("contacts", replace(raw, **columns) if columns else raw)
+            self._known.setdefault("joint_r", selected.get("joint_r", self.column("raw_joint_r")))
             return self._known[name]
         elif name == "raw_contacts":
             return WorldContacts(**self.entries_of("contacts", CONTACT_WIDTHS))
@@ -239,12 +255,13 @@ class Columns:
         raise AttributeError(f"a run of {what} has no {name}")
 
     def recorded(self, name: str) -> Array:
-        """Of systems `r` or `choice` as the store has it, where it may be that of the solver."""
+        """Return `r` or `choice` of systems as recorded; without a record that of the solver."""
         if name in self.store.names:
             return self._stored(name)
         return self.column("solver_r") if name == "r" else np.zeros(self.column("active").shape, np.int64)
 
     def _stored(self, name: str) -> Array:
+        """Read a column of the store for these records."""
         picked = range(len(self.store)) if self.records is None else self.records
         size = self.store.size(name) * len(picked)
         if size > LARGEST:
@@ -259,18 +276,20 @@ class Columns:
         return locked(found)
 
     def _far_apart(self, picked: range) -> bool:
-        """Whether records of a large file are so far apart that each is read by itself."""
+        """Whether records of a large file are read one by one because they are not consecutive."""
         return picked.step > 1 and self._large
 
     def _derived(self, name: str) -> Array:
+        """Compute an energy, for the complete run if it depends on earlier records."""
         assert self.derive is not None
         if self.records is None:
             return self.derive(name, self)
         whole = replace(self, records=None, whole=None) if self.whole is None else self.whole  # type: ignore[type-var]
         return np.asarray(whole.column(name)[self.number(0) : self.number(-1) + 1 : self.records.step])
 
-    def _told(self) -> Mapping[str, Any]:
-        """The impulses that are told, where they are chosen: those of a part from the whole run."""
+    def _selected(self) -> Mapping[str, Any]:
+        """Return the selected impulses by column, from the complete run for a part; empty without a
+        selection."""
         if self.choose is None:
             return {}
         whole = self.whole
@@ -278,22 +297,23 @@ class Columns:
             return self.choose(self)
         if isinstance(self.model, Model):
             return {"r": whole.r[self.records], "choice": whole.choice[self.records]}
-        mine = self._entries_of(whole.contacts.offset)
+        contacts = self._entries_of(whole.contacts.offset)
         joints = self._entries_of(whole.joint_offset)
         return {
-            "r": whole.contacts.r[mine], "choice": whole.contacts.choice[mine],
+            "r": whole.contacts.r[contacts], "choice": whole.contacts.choice[contacts],
             "joint_r": whole.joint_r[joints],
         }  # fmt: skip
 
     def _entries_of(self, offset: IntArray) -> BoolArray:
-        """Which entries of a table of the whole run are of these records [-], shape (any,), bool."""
+        """Whether an entry of a table of the complete run belongs to these records [-], shape (any,),
+        bool."""
         taken = np.zeros(len(offset) - 1, bool)
         taken[self.records] = True
         return np.repeat(taken, np.diff(offset))
 
     def entries_of(self, table: str, names: Iterable[str]) -> dict[str, Any]:
-        """Columns of the entries that a table has for these records, shape (any, ...) each, and `offset`:
-        where those of each record begin [-], shape (n + 1,)."""
+        """Return columns of the entries of a table for these records, shape (any, ...) each, and `offset`:
+        index of the first entry of each record [-], shape (n + 1,)."""
         picked = range(len(self.store)) if self.records is None else self.records
         ends = self.store.offset(table)
         if self._far_apart(picked):
@@ -318,6 +338,6 @@ class Columns:
 
 
 def locked(array: Any) -> Any:
-    """An array that a store has just made, not to be written to from here on."""
+    """Return an array as read-only."""
     array.flags.writeable = False
     return array

@@ -1,4 +1,4 @@
-"""Contacts of a run: all of them in one set of columns, and the tidy table of forces per body."""
+"""Contacts of a run: columns of all contacts, and the table of forces per body."""
 
 import csv
 import io
@@ -25,38 +25,38 @@ CONTACT_WIDTHS: dict[str, tuple[int, ...]] = {
 }  # fmt: skip
 """Columns of `WorldContacts`, and the shape of each for one contact."""
 WHOLE = ("id", "body", "choice")
-"""Those of whole numbers."""
+"""Columns of integers."""
 SHOWN = 12
-"""Rows of a table that are printed."""
+"""Number of rows of a table that are printed."""
 LEAST = 2
-"""Code of the choice of an impulse that is one of many, that of least norm."""
+"""Code of the choice of impulses that are not unique, those of least norm."""
 UNIQUE = ("unknown", "yes", "no")
-"""Whether a force is the same in every certified answer, by the code of its choice."""
+"""Whether a force is unique among certified solutions, by the code of its choice."""
 HEADINGS = (
     "t [s]", "body", "other", "id",
     *(f"{what}_{axis} [{unit}]" for what, unit in (("point", "m"), ("normal", "-")) for axis in "xyz"),
     *(f"{what}_{axis} [{unit}]" for what, unit in (("force", "N"), ("moment", "N m")) for axis in "xyz"),
     "normal force [N]", "friction force [N]", "gap [m]", "state", "unique",
 )  # fmt: skip
-"""Of the columns of a table, as files have them."""
+"""Headings of the columns of a table in files."""
 
 
 @dataclass(frozen=True, eq=False)
 class WorldContacts:
     """Contacts of all records, concatenated: those of record k are rows offset[k] to offset[k + 1].
 
-    They are the contacts of the problem of the last step of the record, at their positions in that step. The
-    start has none.
+    They are the contacts of the problem of the last step before the record, at their positions in that step.
+    The start has none.
     """
 
     offset: IntArray
     """First row of the contacts of each record [-], shape (n + 1,)."""
     id: IntArray
-    """Id of each contact, constant during the contact [-], shape (nc,)."""
+    """Identifier of each contact, constant during the contact [-], shape (nc,)."""
     body: IntArray
     """First and second body [-], shape (nc, 2)."""
     point: Array
-    """Midway between the two surfaces, inertial frame [m], shape (nc, 3)."""
+    """Contact point, midway between the two surfaces, inertial frame [m], shape (nc, 3)."""
     frame: Array
     """Rows n, t1, t2; n from the second body to the first; inertial frame [-], shape (nc, 3, 3)."""
     gap: Array
@@ -67,14 +67,14 @@ class WorldContacts:
     """Impulses of the last step: N, T1, T2 [N s], rolling about t1, t2, torsion about n [N m s], shape
     (nc, 6)."""
     u: Array
-    """Relative velocities at its end, in the same order [m/s, rad/s], shape (nc, 6)."""
+    """Relative velocities at the end of the step, ordered as `r` [m/s, rad/s], shape (nc, 6)."""
     choice: IntArray
-    """Selection of each impulse [-], shape (nc,): 0 it is the solver's, and whether there are others is not
-    known; 1 it is the same in every certified answer; 2 there are others, and it is that of least norm."""
+    """Origin of each impulse [-], shape (nc,): 0 the solver, uniqueness not known; 1 unique, the same in
+    every certified solution; 2 not unique, that of least norm."""
 
     @classmethod
     def of(cls, step: "Step") -> "WorldContacts":
-        """Return the contacts of a step, as those of one record."""
+        """Return the contacts of a step, as a table with one record."""
         c = step.contacts
         choice = np.zeros(len(c), np.int64) if step.choice is None else step.choice
         return cls(
@@ -85,19 +85,19 @@ class WorldContacts:
         return self.id.size
 
     def at(self, k: int) -> slice:
-        """The rows of record k."""
+        """Return the rows of record k."""
         n = self.offset.size - 1
         if not -n <= k < n:
             raise IndexError(f"record {k} of a trajectory of {n} records")
         return slice(int(self.offset[k % n]), int(self.offset[k % n + 1]))
 
     def part(self, rows: slice) -> "WorldContacts":
-        """Return some rows as the contacts of one record."""
+        """Return some rows as a table with one record."""
         columns = {name: getattr(self, name)[rows] for name in CONTACT_WIDTHS}
         return WorldContacts(offset=np.array([0, len(columns["id"])]), **columns)
 
     def of_records(self, which: slice) -> "WorldContacts":
-        """The contacts of some records."""
+        """Return the contacts of some records."""
         counts = np.diff(self.offset)
         taken = np.zeros(len(counts), bool)
         taken[which] = True
@@ -111,8 +111,8 @@ class WorldContacts:
         return np.repeat(np.arange(self.offset.size - 1), np.diff(self.offset))
 
     def force(self, h: Array) -> tuple[Array, Array]:
-        """Force [N] and moment about the point [N m] on the first body, inertial frame, shape (nc, 3) each;
-        `h` are the lengths of the last steps of the records [s], shape (n,)."""
+        """Return force [N] and moment about the contact point [N m] on the first body, inertial frame, shape
+        (nc, 3) each; h: lengths of the last steps of the records [s], shape (n,)."""
         per_second = self.r / np.where(h > 0.0, h, 1.0)[self.record][:, None]
         torsion_first = per_second[:, [5, 3, 4]]  # about n, t1, t2, as the rows of the frame are
         return (
@@ -121,16 +121,15 @@ class WorldContacts:
         )
 
     def scales(self, lightest: Array) -> tuple[float, float]:
-        """The largest impulse [N s, N m s], and the largest of velocities and of impulses over masses [m/s,
-        rad/s]; `lightest` is the mass of the lighter body of each [kg], shape (nc,)."""
-        with np.errstate(all="ignore"):  # a run that blew up has states all the same
-            given = np.where(np.isfinite(lightest), self.r[:, 0] / lightest, 0.0)
-            return _largest(self.r), max(_largest(self.u), _largest(given))
+        """Return the largest impulse [N s, N m s], and the largest of velocities and of impulses over masses
+        [m/s, rad/s]; lightest: mass of the lighter body of each contact [kg], shape (nc,)."""
+        with np.errstate(all="ignore"):  # values of diverged runs may overflow
+            changes = np.where(np.isfinite(lightest), self.r[:, 0] / lightest, 0.0)
+            return _largest(self.r), max(_largest(self.u), _largest(changes))
 
     def states(self, cut_r: float, cut_u: float) -> np.ndarray:
-        """State of each contact, by name, shape (nc,): impulses [N s] and velocities [m/s] below these are
-        zero. In a run that is ten times the tolerance, relative to `scales`: at rest only that is not
-        rounding."""
+        """Return the state of each contact, by name, shape (nc,). Impulses below cut_r [N s] and velocities
+        below cut_u [m/s] count as zero; runs use ten times the tolerance, relative to `scales`."""
         names = np.full(len(self), "", object)
         every = groups(self.law)
         for family in np.unique(every, axis=0):  # contacts whose cones have the same groups
@@ -154,32 +153,32 @@ class ContactTable:
     other: np.ndarray
     """Name of the body that exerts it [-], shape (m,), text."""
     id: IntArray
-    """Id of the contact, constant during the contact [-], shape (m,)."""
+    """Identifier of the contact, constant during the contact [-], shape (m,)."""
     point: Array
     """Contact point, inertial frame [m], shape (m, 3)."""
     normal: Array
     """Normal from `other` to `body`, inertial frame [-], shape (m, 3)."""
     force: Array
-    """Force on `body`, inertial frame, mean over the step that ended there [N], shape (m, 3)."""
+    """Force on `body`, inertial frame, mean over the step that ends at the record [N], shape (m, 3)."""
     moment: Array
     """Moment on `body` about the point, by rolling and torsional friction, inertial [N m], shape (m, 3)."""
     normal_force: Array
-    """Along `normal` [N], shape (m,)."""
+    """Component of the force along `normal` [N], shape (m,)."""
     friction_force: Array
-    """Across it, its size [N], shape (m,)."""
+    """Magnitude of the tangential force [N], shape (m,)."""
     gap: Array
-    """Signed distance of the surfaces when the step's problem was made [m], shape (m,)."""
+    """Signed distance of the surfaces in the problem of the step [m], shape (m,)."""
     state: np.ndarray
-    """separating, sticking, slipping, rolling, ... [-], shape (m,), text."""
+    """State: separating, sticking, slipping, rolling, ... [-], shape (m,), text."""
     unique: np.ndarray
-    """Whether the force is the same in every certified answer [-], shape (m,), text: yes, no, unknown."""
+    """Whether the force is unique among certified solutions [-], shape (m,), text: yes, no, unknown."""
 
     def __len__(self) -> int:
         return self.t.size
 
     def rows(self) -> Iterator[tuple[float | int | str, ...]]:
-        """The rows, as plain values in the order of `HEADINGS`: t, body, other, id, point (3), normal (3),
-        force (3), moment (3), normal force, friction force, gap, state, unique."""
+        """Yield the rows as plain values in the order of `HEADINGS`: t, body, other, id, point (3), normal
+        (3), force (3), moment (3), normal force, friction force, gap, state, unique."""
         for start in range(0, len(self), 4096):
             part = slice(start, start + 4096)
             numbers = np.concatenate(
@@ -201,11 +200,11 @@ class ContactTable:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(HEADINGS)
         writer.writerows(self.rows())
-        # Files look at trajectories, and a trajectory at files only when it is asked to.
+        # `files` is above this room in the import ladder, and is imported on use.
         import_module("stickslip.files.problems").replace_file(Path(path), text.getvalue().encode())
 
     def _shown(self) -> list[tuple[str, ...]]:
-        """Headings and the first rows, as text."""
+        """Return headings and the first rows, as text."""
         lines: list[tuple[str, ...]] = [
             ("t [s]", "body", "other", "force on body [N]", "normal [N]", "friction [N]", "gap [m]", "state",
              "unique"),
@@ -219,9 +218,9 @@ class ContactTable:
 
     @property
     def _more(self) -> str:
-        """How many rows are not shown, if any."""
-        more = len(self) - SHOWN
-        return f"... {more} more" if more > 0 else ""
+        """Number of rows that are not shown, as text; empty without any."""
+        hidden = len(self) - SHOWN
+        return f"... {hidden} more" if hidden > 0 else ""
 
     def __str__(self) -> str:
         lines = self._shown()
@@ -230,18 +229,18 @@ class ContactTable:
         return "\n".join([f"contact forces, {len(self)} rows", *text, *([self._more] if self._more else [])])
 
     def _repr_html_(self) -> str:
-        """The table in notebooks."""
+        """Return the HTML representation for notebooks."""
         return notebook_table(self._shown(), f"contact forces, {len(self)} rows", self._more)
 
 
 def notebook_table(lines: Sequence[Sequence[str]], title: str, note: str = "") -> str:
-    """A table for notebooks: headings and rows of text."""
-    # The room that draws is above this one, and is imported when something is drawn.
+    """Return a table for notebooks as HTML, from headings and rows of text."""
+    # `view` is above this room in the import ladder, and is imported on use.
     return str(import_module("stickslip.view.notebook").table_html(lines, title, note))
 
 
 def contact_table(run: "Trajectory", body: int | None) -> ContactTable:
-    """The forces of the contacts of a run on every body, or on that of a number."""
+    """Return the table of contact forces of a run on every body, or on one body by number."""
     contacts = run.contacts
     force, moment = contacts.force(run.h)
     states = run.contact_states
@@ -265,4 +264,5 @@ def contact_table(run: "Trajectory", body: int | None) -> ContactTable:
 
 
 def _largest(x: Array) -> float:
+    """Return the largest finite magnitude; 0 for none."""
     return float(np.max(np.abs(x), initial=0.0, where=np.isfinite(x)))

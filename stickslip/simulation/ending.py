@@ -1,4 +1,4 @@
-"""However a run ends, it leaves what was done: one rule for systems and for worlds."""
+"""End of a run, by completion, an error or a signal: the records so far are always returned or attached."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,10 +12,11 @@ Run = TypeVar("Run")
 
 
 def kept(work: Callable[[Interrupts], None], so_far: Callable[[], Run | None]) -> Run:
-    """The run after `work`. Whatever ends it, an error or a signal, carries what was done as `.trajectory`.
+    """Do `work`, and return the run. An error or a signal that ends it has the records so far as its
+    attribute `trajectory`.
 
-    `so_far` gives that; None before the first record. Signals are held back (`interrupts.py`): one that is
-    to end the run does, whatever becomes of its exception on the way.
+    `so_far` returns the records, or None before the first one. Signals are deferred (`interrupts.py`), and
+    end the run even if their exception is suppressed on the way.
     """
     done: Run | None = None
     try:
@@ -23,9 +24,9 @@ def kept(work: Callable[[Interrupts], None], so_far: Callable[[], Run | None]) -
             try:
                 work(interrupts)
             finally:
-                done = so_far()  # here, where a signal does no harm
-        # Python looks for signals where functions begin, after calls of C and in loops; not on the way from
-        # here to where the caller has the run, as long as that is `return` of calls of Python functions.
+                done = so_far()  # signals are still deferred here
+        # Python handles signals at the start of functions, after calls of C and in loops. It does not between
+        # here and the caller's assignment, as long as there are only `return`s of Python functions.
         assert done is not None
         return done
     except BaseException as error:
@@ -34,11 +35,11 @@ def kept(work: Callable[[Interrupts], None], so_far: Callable[[], Run | None]) -
 
 
 def _attach(error: BaseException, done: Any) -> None:
-    """Give an error the run so far, and say where that ended, unless its message or a note of it does."""
-    if done is None:  # an error of the end itself may carry the run
+    """Attach the run so far to an error, and a note of its end time unless the message or a note has it."""
+    if done is None:  # an error at the end of the run may have it already
         done = getattr(error, "trajectory", None)
-    with suppress(Exception):  # of an exception that cannot be written to
+    with suppress(Exception):  # exceptions without attributes
         error.trajectory = done  # type: ignore[attr-defined]
-    said = isinstance(error, ModelError | SimulationFailure) or getattr(error, "__notes__", None)
-    if done is not None and not said:
+    has_time = isinstance(error, ModelError | SimulationFailure) or getattr(error, "__notes__", None)
+    if done is not None and not has_time:
         error.add_note(f"the run ended at t = {done.t[-1]:.9g} s; .trajectory contains the steps before")

@@ -7,7 +7,7 @@ from stickslip.systems.system import NonsmoothSystem
 
 
 def kinetic(system: NonsmoothSystem, t: Array, q: Array, v: Array, z: Array) -> Array:
-    """½ v' M(q) v of all second-order systems at n instants [J], shape (n,)."""
+    """Return ½ v' M(q) v of all second-order systems at n instants [J], shape (n,)."""
     total = np.zeros(t.size)
     for body, place in system.mechanical:
         speed = v[:, place.v]
@@ -22,7 +22,7 @@ def kinetic(system: NonsmoothSystem, t: Array, q: Array, v: Array, z: Array) -> 
 
 
 def potential(system: NonsmoothSystem, t: Array, q: Array, z: Array) -> Array:
-    """Potential energies of all second-order systems at n instants [J], shape (n,)."""
+    """Return the potential energy of all second-order systems at n instants [J], shape (n,)."""
     total = np.zeros(t.size)
     for body, place in system.mechanical:
         for k in range(t.size):

@@ -1,4 +1,4 @@
-"""What may be set between the steps of a live run, by name."""
+"""Inputs of a live run by name, which can be set between steps."""
 
 from collections.abc import Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Inputs(MutableMapping[str, Any]):
-    """The inputs of a live run, by name."""
+    """Inputs of a live run, by name."""
 
     def __init__(self, live: "Live"):
         self._live = live

@@ -1,4 +1,4 @@
-"""One joint of a run by name: its coordinates over time, and what it does to its first body."""
+"""View of one joint of a run: its coordinates over time, and its forces on its first body."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -26,16 +26,16 @@ from stickslip.state import Array, ModelError, State, UnknownNameError
 
 
 class JointState(NamedTuple):
-    """Where the coordinate of a joint is."""
+    """Position and speed of the coordinate of a joint."""
 
     position: float
-    """[m], or the angle from -π to π [rad]."""
+    """Slide or length [m], or angle from -π to π [rad]."""
     speed: float
-    """[m/s, rad/s]."""
+    """Rate of the coordinate [m/s, rad/s]."""
 
 
 def joint_state(model: Any, kept: Any, state: State, name: str, turn: bool) -> JointState:
-    """That of a joint by name; kept: what a trajectory keeps of a robot. See `Live.joint`."""
+    """Return the state of a joint by name; kept: the `RobotModel` of a robot. See `Live.joint`."""
     if isinstance(model, Robot):
         _, q, v = kept.coordinate(name)
         if q.stop - q.start != 1:
@@ -52,18 +52,20 @@ class JointView:
     """Motion and forces of one joint in a run: the first body relative to the second, along or about its
     axis.
 
-    `speed` and `effort` belong to the coordinate of the joint; for a cylindrical joint to its sliding, while
-    `turn_speed` and `turn_effort` belong to its rotation. Quantities that the joint constrains are None.
+    `speed` and `effort` belong to the coordinate of the joint. For a cylindrical joint they belong to its
+    slide, and `turn_speed` and `turn_effort` to its rotation. Quantities that the joint constrains are None.
     """
 
     name: str
+    """Name of the joint."""
     kind: JointKind
+    """Kind of the joint."""
     position: Array | None
-    """Sliding of sliders and cylindrical joints, length of distance joints [m], shape (n,)."""
+    """Slide of sliders and cylindrical joints, length of distance joints [m], shape (n,)."""
     angle: Array | None
-    """Of hinges and cylindrical joints, continuous over turns [rad], shape (n,): of angles that differ by
-    whole turns each record has the one to which the mean of both speeds leads from the record before. It is
-    the right one unless the mean speed between two records is off by half a turn in the time between."""
+    """Angle of hinges and cylindrical joints, continuous over full turns [rad], shape (n,). The number of
+    turns follows from the mean speed between records; it is right unless this mean is wrong by half a turn
+    per interval."""
     speed: Array | None
     """Rate of the coordinate [m/s, rad/s], shape (n,)."""
     turn_speed: Array | None
@@ -72,9 +74,9 @@ class JointView:
     """Total force of the joint on the first body, inertial frame, mean over the last step of each record [N],
     shape (n, 3); 0 at the start."""
     moment: Array
-    """With it, about the joint's point on the first body [N m], shape (n, 3)."""
+    """Total moment of the joint on the first body, about its point on this body [N m], shape (n, 3)."""
     effort: Array | None
-    """Part of these that stops and dry friction do along or about the coordinate [N, N m], shape (n,)."""
+    """Effort of stops and dry friction along or about the coordinate [N, N m], shape (n,)."""
     turn_effort: Array | None
     """Effort about the angle of a cylindrical joint [N m], shape (n,)."""
 
@@ -82,7 +84,7 @@ class JointView:
 def joint_view(
     model: WorldModel, name: str, t: Array, h: Array, q: Array, v: Array, impulses: JointTable
 ) -> JointView:
-    """The joint of that name over the n records of a trajectory, whose columns the arguments are."""
+    """Return the view of a joint by name; the other arguments are columns of the trajectory."""
     if name not in model.joints:
         known = alternatives(name, model.joints, most=LISTED) if model.joints else "there are no joints"
         raise UnknownNameError(f"unknown joint {name!r}; {known}")
@@ -111,14 +113,14 @@ def joint_view(
 
 
 def _unwrapped(t: Array, angle: Array, speed: Array) -> Array:
-    """The same angles, each in the turn that the speeds lead to from the one before [rad], shape (n,)."""
+    """Return continuous angles, with the number of turns by the speeds [rad], shape (n,)."""
     ahead = 0.5 * np.diff(t) * (speed[1:] + speed[:-1])
     turns = np.rint((ahead - np.diff(angle)) / TURN)
     return angle + TURN * np.concatenate(([0.0], np.cumsum(turns)))
 
 
 def _arrays(model: WorldModel) -> JointArrays:
-    """The joints as kernels take them; views need neither friction nor restitution."""
+    """Return the joints as arrays for the kernels, without friction and restitution."""
     none = np.zeros_like(model.joint_lower)
     return JointArrays(
         model.joint_kind, model.joint_body, model.joint_point, model.joint_frame, model.joint_length,

@@ -1,4 +1,4 @@
-"""A run that goes on step by step: one object for every model, of which `simulate` is a loop.
+"""Live runs, which advance step by step: one class for every model; `simulate` is a loop of it.
 
     live = ss.live(world, h=1e-3)
     while live.t < 2.0:
@@ -6,7 +6,7 @@
         live.step()
     run = live.run()
 
-Signals may cut steps and users' functions short, never what keeps the steps.
+Signals may interrupt steps and users' functions, but not the bookkeeping of finished steps.
 """
 
 import math
@@ -56,9 +56,7 @@ from stickslip.systems.system import NonsmoothSystem
 
 
 class Live:
-    """Run that advances on request by `step`; its properties describe the current state. `ss.live` makes
-    it.
-    """
+    """Run that advances by `step`; its properties describe the current state. `ss.live` returns one."""
 
     def __init__(
         self, model: NonsmoothSystem | World | Robot, *, solver: Solver, h: Stride | None = None,
@@ -67,7 +65,7 @@ class Live:
         select: Selector | None = None, sink: Sink | None = None, flush: float = FLUSH,
         control: Callable[[Any], Any] | None = None,
     ):  # fmt: skip
-        """See `stickslip.live`, which knows solvers by name."""
+        """See `stickslip.live`, which accepts names of solvers."""
         if isinstance(solver, type) or not callable(getattr(solver, "solve", None)):
             raise ModelError(f"solver is {solver!r}; expected a name, such as 'auto', or a solver")
         if watch is not None and not callable(watch):
@@ -87,15 +85,16 @@ class Live:
         self._write(now=True)
 
     def _begin(self, start: Any) -> None:
-        how = self._h, self._scheme, start, self._solver, self._select, self._control
-        begun, steps = begun_steps(self._prepared, *how)
+        """Start the run at `start`, or at the model's start for None."""
+        options = self._h, self._scheme, start, self._solver, self._select, self._control
+        begun, steps = begun_steps(self._prepared, *options)
         _require_steps(self._solver, steps.scheme)
         steps.every = self._record
         self._steps: Any = steps
         self._edges: Edges | None = getattr(steps, "edges", None)
         self.state = begun.state
         self._recall: Callable[[], Memory] = lambda: begun.memory
-        """Gives the scheme's memory: dictionaries of steps made together are made when they are asked for."""
+        """Returns the scheme's memory; after a compiled call, memories are built only when they are used."""
         self.clock = replace(begun.clock, index=0)
         self.index = begun.clock.index
         """Steps since the clock's origin."""
@@ -104,16 +103,17 @@ class Live:
         self._recorder = Recorder(steps, first, begun.memory, begun.clock.index, reduction)
         self._residual = self._worst = 0.0
         self._again: Callable[[], Any] | None = None
-        """Makes the last step once more."""
+        """Repeats the last step and returns it as data."""
         self._step: Any = None
+        """The last step as data, if it is known."""
         self._lane: Lane | None = None
-        """Makes one more step and nothing else; None where there is more to do."""
+        """Fast path for single steps, without bookkeeping; None if it cannot be used."""
         self._due, self._tidying = False, 0
         """Whether bookkeeping is due, and the number of its parts that are done."""
         self._settled = self.index
-        """The clock's at the last step that is taken in: the lane may have made more."""
+        """Index of the clock up to which steps are recorded; the fast path may be ahead of it."""
 
-    # 1. Where it is.
+    # 1. Current state.
 
     @property
     def t(self) -> float:
@@ -132,8 +132,8 @@ class Live:
 
     @property
     def last_step(self) -> Any:
-        """The last step as data, with its problems and solutions; None before the first. A step that was made
-        in compiled code is made once more: of a world with the same bits, of systems to rounding."""
+        """The last step as data, with its problems and solutions; None before the first step. A step from
+        compiled code is repeated: for worlds with the same bits, for systems to rounding."""
         self._settle()
         if self._step is None and self._again is not None:
             self._step = self._again()
@@ -147,8 +147,8 @@ class Live:
 
     @property
     def inputs(self) -> Inputs:
-        """Inputs by name, to be set between steps: for a world efforts of actuators, forces and prescribed
-        motions, for systems their discrete parameters z."""
+        """Inputs by name, which can be set between steps. Worlds: efforts of actuators, forces and prescribed
+        motions; systems: discrete parameters z."""
         return Inputs(self)
 
     def set_inputs(self, values: Mapping[str, ArrayLike]) -> None:
@@ -159,8 +159,8 @@ class Live:
             self.state = state
 
     def joint(self, name: str, turn: bool = False) -> JointState:
-        """Return position and speed of the coordinate of a joint of a world; turn: that of turning, where a
-        cylindrical joint has two."""
+        """Return position and speed of the coordinate of a joint of a world. turn: the rotation of a
+        cylindrical joint, which has two coordinates."""
         return joint_state(self.model, self._steps.model, self.state, name, turn)
 
     @property
@@ -175,7 +175,7 @@ class Live:
 
     @property
     def contacts(self) -> WorldContacts:
-        """Contacts of the last step of a world, as those of one record."""
+        """Contacts of the last step of a world, as a table with one record."""
         self._settle()
         if self._step is None and self._recorder.index == self.index and self.index >= 0:
             part = self._tail()
@@ -186,8 +186,8 @@ class Live:
         return WorldContacts.of(step)
 
     def problem(self) -> Any:
-        """The problem of the last step, to be saved, converted, or given to another solver; None where it had
-        none. Of several the first."""
+        """Return the problem of the last step, which can be saved, converted, or passed to another solver:
+        the first one if there are several, None if there is none."""
         step = self.last_step
         return step.solves[0].problem if step is not None and step.solves else None
 
@@ -203,7 +203,7 @@ class Live:
         )  # fmt: skip
 
     def _world_inputs(self) -> dict[str, Any]:
-        """Inputs of a world, by itself or around a robot, which its states do not have."""
+        """Return the inputs of a world, also of one around a robot; states do not contain them."""
         if isinstance(self._prepared, PreparedWorld):
             return dict(self.inputs)
         return dict(getattr(self._steps, "world_inputs", {}))
@@ -215,10 +215,11 @@ class Live:
         self._write(now=True)
         return self._writer.sink.read()
 
-    # 2. What goes on.
+    # 2. Stepping.
 
     def step(self, n: int = 1) -> State:
-        """Make n steps, of adaptive ones n pairs; the state at their end."""
+        """Make n steps (adaptive: n pairs of steps) and return the state at their end."""
+        # 1. The fast path for a single step.
         lane, writer = self._lane, self._writer
         if lane is not None and type(n) is int and n == 1 and (writer is None or not writer.is_late):
             index = self.index + 1
@@ -226,11 +227,12 @@ class Live:
             if state is None and self._renew() and self._lane is not None:
                 state = self._lane(self.state, self.index, self._record, self.clock.at(index))
             if state is not None:
-                # Nothing is called between the end of the step and here: a signal comes before or after.
+                # No calls between the end of the step and here, so that a signal interrupts before or after.
                 self.state, self.index = state, index
                 if self._due or index - self._settled >= HELD:
                     self._tidy()
                 return state
+        # 2. All other steps.
         if (type(n) is not int and not isinstance(n, Integral)) or isinstance(n, bool) or n < 1:
             raise ModelError(f"n is {n!r}; the number of steps must be a whole number from 1")
         try:
@@ -242,8 +244,8 @@ class Live:
         return self.state
 
     def _renew(self, interrupts: Interrupts | None = None) -> bool:
-        """Let the lane go on in other memory, if its own is nearly full; whether it does. Otherwise the next
-        step would take many times as long as others."""
+        """Give the fast path a new buffer if its own is nearly full, and return whether it has one. Without
+        this the next step would take many times as long as others."""
         renew = getattr(self._steps, "renew", None)
         if renew is None:
             return False
@@ -254,7 +256,7 @@ class Live:
         return True
 
     def _tidy(self) -> None:
-        """Do one part of the bookkeeping of hundreds of steps of the lane. All of it at once would take many
+        """Do one part of the bookkeeping of the steps of the fast path. All of it at once would take many
         times as long as a step."""
         with Interrupts() as interrupts:
             if self._tidying == 0:
@@ -267,6 +269,7 @@ class Live:
             self._tidying = self._tidying + 1 if self._due else 0
 
     def _advance(self, n: int, interrupts: Interrupts) -> None:
+        """Make n steps of the clock, or n adaptive pairs."""
         if self.clock.adaptive is not None:
             for _ in range(n):
                 self._pair(math.inf, interrupts)
@@ -277,7 +280,7 @@ class Live:
         self._go(self.index + 1, OFF_CLOCK, interrupts, None)
 
     def reset(self, start: Checkpoint | State | None = None) -> None:
-        """Go back to the start, or to a checkpoint, with the inputs of then; what was recorded is let go."""
+        """Return to the start, or to a checkpoint, with the inputs of that time; records are discarded."""
         if self._writer is not None:
             raise ModelError(
                 "this run is written to a file and cannot be reset; start another one with live(...)"
@@ -287,14 +290,14 @@ class Live:
     def to(
         self, until: float, last: int, rest: float, progress: Progress | None, interrupts: Interrupts
     ) -> None:
-        """Full steps up to number `last` of the clock, and a shortened one of length `rest` [s] if any;
-        adaptive ones up to `until` [s]."""
-        told = progress is not None and takes_status(progress)
+        """Make full steps up to index `last` of the clock, and a last step of length `rest` [s] if it is not
+        0; adaptive steps up to `until` [s]."""
+        status_aware = progress is not None and takes_status(progress)
 
         def report(t: float) -> None:
             if progress is not None:
                 call = progress
-                if told:
+                if status_aware:
                     contacts = int(self._steps.contacts(self._recall(), self._step))
                     call = partial(progress, status=RunStatus(t, self.steps, contacts, self._worst))
                 interrupts.run(called, "the run", "progress", call, (t, until), t)
@@ -310,7 +313,7 @@ class Live:
     def _go(
         self, last: int, end: int, interrupts: Interrupts, report: Callable[[float], None] | None
     ) -> None:
-        """Full steps up to number `last` of the clock; that of number `end` is recorded in any case."""
+        """Make full steps up to index `last` of the clock; the step to index `end` is always recorded."""
         while self.index < last:
             if not self._together(last, end, interrupts):
                 to = self.index + 1
@@ -321,9 +324,10 @@ class Live:
             self._write()
 
     def _together(self, last: int, end: int, interrupts: Interrupts) -> bool:
-        """Whether several steps were made in one compiled call."""
+        """Make steps up to index `last` in one compiled call; return False if that is not possible."""
         if self._watch is not None and not getattr(self._steps, "marches_watched", False):
             return False
+        # 1. Number of steps of equal length without an edge of a guard.
         steps, clock, index, every = self._steps, self.clock, self.index, self._record
         again = steps.again(self.state, self._recall, clock.length(index + 1))
         most = clock.alike(index, last) if self._watch is None else 1
@@ -331,9 +335,11 @@ class Live:
             most = self._edges.clear(self.state.t, clock.length(index + 1), most)
             if not most:
                 return False
+        # 2. The compiled call.
         march = steps.march(self.state, self._recall, clock, index, most, every, end, interrupts)
         if march is None:
             return False
+        # 3. Records, errors of users' functions, watcher, signals.
         ends = recorded(index, march.steps, every, end)
         self._take(march, index, ends, again if march.steps == 1 else None)
         if march.steps > 1 and self._due:
@@ -348,7 +354,7 @@ class Live:
         return True
 
     def _take(self, march: Marched, index: int, ends: list[int], again: Callable[[], Any] | None) -> None:
-        """Take in steps made together from an index of the clock on."""
+        """Record the steps of a compiled call, which begin at an index of the clock."""
         self._recorder.extend(march, index, ends)
         self.state, self._recall = march.state, partial(march.memory, march.steps - 1)
         self.index = self._settled = index + march.steps
@@ -360,55 +366,56 @@ class Live:
         self._lane = getattr(self._steps, "lane", None) if alike else None
 
     def _settle(self, interrupts: Interrupts | None = None) -> None:
-        """Take in the steps that the lane made."""
+        """Record the steps of the fast path."""
         n, index = self.index - self._settled, self._settled
         if not n:
             return
         if interrupts is None:
-            with Interrupts() as own:
-                return self._settle(own)
+            with Interrupts() as new:
+                return self._settle(new)
         march, again = self._steps.followed(n, index, self._record)
         self._take(march, index, recorded(index, n, self._record, OFF_CLOCK), again)
 
     def _one(self, h: float, t: float, index: int, closes: bool, interrupts: Interrupts) -> None:
-        """One step of the clock, which ends at t, cut at edges: steps as they are, or what `on_failure` makes
-        of them."""
-        how = self._on_failure, self._good, interrupts.run
-        taken = steps_to(t, h, self._steps, self.state, self._recall, *how)
+        """Make one step of the clock that ends at t. It is divided at edges, and replaced as `on_failure`
+        says if it fails."""
+        options = self._on_failure, self._good, interrupts.run
+        taken = steps_to(t, h, self._steps, self.state, self._recall, *options)
         self._keep(taken, t, index, closes, interrupts)
 
     def _pair(self, until: float, interrupts: Interrupts) -> None:
-        """The next two adaptive steps, not beyond `until` [s]."""
+        """Make the next two adaptive steps, at most to `until` [s]."""
         options = self.clock.adaptive
         assert options is not None
         end = until if self._edges is None else min(until, self._edges.after(self.state.t))
-        given = self._steps, self.state, self._recall(), options, end, self._good
-        found = interrupts.run(paces.pair, *given)
-        if found.failed is not None and self._on_failure != "accept":
-            more = self._steps.explain(self.state, found.failed, True)
-            raise Missed(self.state.t, found.failed, f"{more}, and it is the shortest")
-        index = self.index + len(found.steps)
-        closes = (index // 2) % self._record == 0 or found.end == until
-        self._keep(found.steps, found.end, index, closes, interrupts)
+        arguments = self._steps, self.state, self._recall(), options, end, self._good
+        pair = interrupts.run(paces.pair, *arguments)
+        if pair.failed is not None and self._on_failure != "accept":
+            explanation = self._steps.explain(self.state, pair.failed, True)
+            raise Missed(self.state.t, pair.failed, f"{explanation}, and it is the shortest")
+        index = self.index + len(pair.steps)
+        closes = (index // 2) % self._record == 0 or pair.end == until
+        self._keep(pair.steps, pair.end, index, closes, interrupts)
         self._write()
 
     def _keep(
         self, steps: tuple[Any, ...], t: float, index: int, closes: bool, interrupts: Interrupts
     ) -> None:
-        """Take in steps that end at t, number `index` of the clock."""
+        """Record steps whose last one ends at t, at index `index` of the clock. closes: whether that end is a
+        record."""
         self._lane = None
-        for k, one in enumerate(steps, 1):
+        for k, step in enumerate(steps, 1):
             final = k == len(steps)
-            # Time is the clock's, not a sum of steps.
-            end = State(t if final else one.state.t, one.state.q, one.state.v, one.state.z)
-            self._steps.check(one, end)
-            # Steps that are not the clock's are not made again from the record before.
-            told = self._watch is not None or len(steps) > 1 or index == OFF_CLOCK
-            kept = interrupts.run(self._steps.keep, one, self.state, end, index, closes and final, told)
-            self._recorder.add(one, kept, one.memory, index, closes and final)
-            self._again, self._step = None, one
-            self._worst = max(self._worst, one.natural_scaled)
-            self.state, self._recall = end, partial(attrgetter("memory"), one)
+            # The time is that of the clock, not a sum of step lengths.
+            end = State(t if final else step.state.t, step.state.q, step.state.v, step.state.z)
+            self._steps.check(step, end)
+            # Steps that differ from those of the clock cannot be repeated from the previous record later.
+            complete = self._watch is not None or len(steps) > 1 or index == OFF_CLOCK
+            kept = interrupts.run(self._steps.keep, step, self.state, end, index, closes and final, complete)
+            self._recorder.add(step, kept, step.memory, index, closes and final)
+            self._again, self._step = None, step
+            self._worst = max(self._worst, step.natural_scaled)
+            self.state, self._recall = end, partial(attrgetter("memory"), step)
         self.index = self._settled = index
         if self._recorder.is_due:
             self._recorder.tidy()
@@ -416,20 +423,20 @@ class Live:
             interrupts.run(self.show)
 
     def _good(self, step: Any) -> bool:
-        """Whether a step solved what scheme and solver were told to solve."""
+        """Whether a step solved the law of its scheme and solver."""
         return step.solved or (self._other_law and step.verdict is Verdict.RELAXED)
 
-    # 3. What it leaves.
+    # 3. Records.
 
     def show(self) -> None:
-        """Show the last record to whoever watches."""
+        """Pass the last record to the `watch` function."""
         if self._watch is not None:
             part = replace(self._tail(), choose=None)
             last = Record.of(part[len(part) - 1 :], 0)
             called("the run", "watch", self._watch, (last,), self.state.t)
 
     def _tail(self) -> Trajectory:
-        """The records that are in memory: all, or with a file those since the last that is in it."""
+        """Return the records in memory: all, or with a file those from the last record in the file on."""
         self._settle()
         recorder = self._recorder
         recorder.flush()
@@ -442,27 +449,28 @@ class Live:
         )  # fmt: skip
 
     def _write(self, now: bool = False) -> None:
-        """Write what was recorded to the file, where it is time to."""
+        """Write the records to the file if they are due, or `now`."""
         writer = self._writer
         if writer is not None and (now or writer.is_due(self._recorder)):
             writer.write(self._tail(), self._steps, self._recorder, now)
 
     def end(self, complete: bool) -> Trajectory:
-        """The run, which does not go on: with a file all of it is there, or an OSError carries it."""
+        """End the run and return it. With a file, all of it is written, or an OSError has it as an
+        attribute."""
         if self._writer is None:
             return self._tail()
         return self._writer.end(complete, partial(self._write, now=True), self._tail)
 
 
 def _require_steps(solver: Any, scheme: Any) -> None:
-    """Refuse a solver of whole steps where the scheme makes none."""
+    """Raise ModelError for a solver of whole steps with a scheme that does not pass such problems."""
     if getattr(solver, "takes_tangents", True) or getattr(scheme, "makes_steps", False):
         return
     kappa = float(getattr(solver, "kappa", 0.0))
-    asked = f"{type(solver).__name__} with kappa = {kappa:g}" if kappa else type(solver).__name__
+    label = f"{type(solver).__name__} with kappa = {kappa:g}" if kappa else type(solver).__name__
     name, _ = registry.described(scheme)
     raise ModelError(
-        f"{asked} solves whole steps, which scheme='variational' makes of worlds; {name} makes contact"
+        f"{label} solves whole steps, which scheme='variational' makes of worlds; {name} makes contact"
         f" problems: give a world and scheme='variational', or another solver"
         + (", or leave kappa out" if kappa else "")
     )

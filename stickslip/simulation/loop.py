@@ -1,4 +1,4 @@
-"""`simulate`: a live run carried to its end."""
+"""`simulate`: a live run up to its end time."""
 
 from dataclasses import replace
 from typing import Any
@@ -15,10 +15,10 @@ from stickslip.state import ModelError
 
 
 def simulate(
-    model: Any, *, until: float | None = None, progress: Progress | None = None, **how: Any
+    model: Any, *, until: float | None = None, progress: Progress | None = None, **kwargs: Any
 ) -> Trajectory:  # fmt: skip
-    """Carry `model` to time `until` [s]; see `stickslip.simulate`, which knows solvers by name, and `Live`
-    for the other arguments."""
+    """Simulate `model` to time `until` [s]; see `stickslip.simulate`, which accepts names of solvers, and
+    `Live` for the other arguments."""
     if progress is not None and not callable(progress):
         raise ModelError(f"progress is {progress!r}; expected a function of the time reached and the end")
     live: Live | None = None
@@ -28,10 +28,10 @@ def simulate(
         return None if live is None else live.end(complete)
 
     def begin() -> tuple[Live, float, int, float]:
-        made = Live(model, **how)
-        clock = replace(made.clock, index=made.index)
-        end = checked_end(until, made.t, clock)
-        return made, end, *((made.index, 0.0) if clock.adaptive else ends(clock, made.t, end))
+        run = Live(model, **kwargs)
+        clock = replace(run.clock, index=run.index)
+        end = checked_end(until, run.t, clock)
+        return run, end, *((run.index, 0.0) if clock.adaptive else ends(clock, run.t, end))
 
     def work(interrupts: Interrupts) -> None:
         nonlocal live, complete
@@ -41,9 +41,9 @@ def simulate(
             live.to(end, last, rest, progress, interrupts)
             complete = True
         except (KeyError, IndexError) as error:
-            if not isinstance(how.get("start"), Checkpoint) or live.steps:
+            if not isinstance(kwargs.get("start"), Checkpoint) or live.steps:
                 raise
-            # A memory from a file may be anything; the scheme met what it never leaves there.
+            # The memory comes from a file, and has entries that this scheme does not write.
             name = registry.described(live.scheme)[0]
             raise ModelError(f"the memory of the start does not come from {name}: {error}") from None
         except Missed as missed:

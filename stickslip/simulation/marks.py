@@ -1,4 +1,4 @@
-"""Where joints and sensors of a world or a robot are drawn: points and axes in the frames of bodies."""
+"""Points and axes, in the frames of bodies, at which viewers draw joints and sensors of worlds and robots."""
 
 from contextlib import suppress
 from typing import Any
@@ -14,14 +14,15 @@ from stickslip.simulation.world_model import WorldModel
 from stickslip.state import ModelError
 
 MOST = 2000
-"""Joints, and sensors, that are drawn at most."""
+"""Largest number of joints, and of sensors, that are drawn."""
 NAMES = {"slide": "slider"}
-"""Kinds of joints of robots that are called otherwise in worlds."""
+"""Kinds of joints of robots with another name in worlds."""
 
 
 def joints_of(model: WorldModel) -> list[dict[str, Any]]:
-    """Name, kind, both bodies (-1: inertial frame), the point in each [m], and the axis in the first [-]."""
-    found = [
+    """Return name, kind, both bodies (-1: inertial frame), the point in each [m], and the axis in the first
+    [-], of each joint."""
+    joints = [
         {
             "name": name, "kind": JointKind(int(model.joint_kind[j])).name.lower(),
             "body": model.joint_body[j].tolist(), "point": model.joint_point[j].tolist(),
@@ -30,30 +31,33 @@ def joints_of(model: WorldModel) -> list[dict[str, Any]]:
         for j, name in enumerate(model.joints[:MOST])
     ]  # fmt: skip
     if isinstance(model, RobotModel) and (robot := _source(model)) is not None:
-        found += _robot_joints(robot)
-    return found[:MOST]
+        joints += _robot_joints(robot)
+    return joints[:MOST]
 
 
 def sensors_of(model: WorldModel) -> list[dict[str, Any]]:
-    """Name of each sensor that has a place, and its points: bodies (-1: inertial frame) and places in them
-    [m]."""
+    """Return the name of each sensor with a position, and its points: bodies (-1: inertial frame) and
+    positions in them [m]."""
     source = _source(model)
     if isinstance(source, World):
         return _world_sensors(source, source.names, model)
     if isinstance(source, Robot):
-        own = _robot_sensors(source)
-        return own + ([] if source.world is None else _world_sensors(source.world, source.world.names, model))
+        marks = _robot_sensors(source)
+        return marks + (
+            [] if source.world is None else _world_sensors(source.world, source.world.names, model)
+        )
     return []
 
 
 def _source(model: WorldModel) -> Any:
-    """The world or robot itself; None of a file that does not have it."""
+    """Return the world or robot; None for a file without it."""
     with suppress(ModelError, OSError, ValueError):
         return model.source() if callable(model.source) else model.source
     return None
 
 
 def _world_sensors(world: World, names: tuple[str, ...], model: WorldModel) -> list[dict[str, Any]]:
+    """Return the sensors of a world with positions; bodies are numbered as in `model`."""
     number = {name: k for k, name in enumerate(model.names)}
     return [
         {
@@ -66,36 +70,37 @@ def _world_sensors(world: World, names: tuple[str, ...], model: WorldModel) -> l
 
 
 def _robot_joints(robot: Robot) -> list[dict[str, Any]]:
-    """Those of MuJoCo's model but free ones; a body's frame here has its origin in the centre of mass."""
-    m, found = robot.model, []
+    """Return the joints of MuJoCo's model, without free joints; frames of bodies have their origin in the
+    centre of mass."""
+    m, joints = robot.model, []
     for j, name in enumerate(robot.names("joint")[:MOST]):
         kind, body = KINDS[int(m.jnt_type[j])], int(m.jnt_bodyid[j])
         if kind == "free":
             continue
         point = (m.jnt_pos[j] - m.body_ipos[body]).tolist()
         kind = NAMES.get(kind, kind)
-        found.append(
+        joints.append(
             {"name": name, "kind": kind, "body": [body, -1], "point": [point, point],
              "axis": m.jnt_axis[j].tolist()}
         )  # fmt: skip
-    return found
+    return joints
 
 
 def _robot_sensors(robot: Robot) -> list[dict[str, Any]]:
-    """Those at sites, bodies, geoms and joints."""
+    """Return the sensors at sites, bodies, geoms and joints."""
     m, kinds = robot.model, load_mujoco().mjtObj
-    found = []
+    sensors = []
     for k, name in enumerate(robot.names("sensor")[:MOST]):
-        what, number = int(m.sensor_objtype[k]), int(m.sensor_objid[k])
-        if what == int(kinds.mjOBJ_SITE):
+        kind, number = int(m.sensor_objtype[k]), int(m.sensor_objid[k])
+        if kind == int(kinds.mjOBJ_SITE):
             body, place = int(m.site_bodyid[number]), m.site_pos[number]
-        elif what == int(kinds.mjOBJ_GEOM):
+        elif kind == int(kinds.mjOBJ_GEOM):
             body, place = int(m.geom_bodyid[number]), m.geom_pos[number]
-        elif what == int(kinds.mjOBJ_JOINT):
+        elif kind == int(kinds.mjOBJ_JOINT):
             body, place = int(m.jnt_bodyid[number]), m.jnt_pos[number]
-        elif what in (int(kinds.mjOBJ_BODY), int(kinds.mjOBJ_XBODY)):
+        elif kind in (int(kinds.mjOBJ_BODY), int(kinds.mjOBJ_XBODY)):
             body, place = number, m.body_ipos[number]
         else:
             continue
-        found.append({"name": name, "body": [body], "point": [(place - m.body_ipos[body]).tolist()]})
-    return found
+        sensors.append({"name": name, "body": [body], "point": [(place - m.body_ipos[body]).tolist()]})
+    return sensors

@@ -1,4 +1,4 @@
-"""What was simulated, in so far as a trajectory must know it to be read without the system."""
+"""Description of a simulated system, with which a trajectory can be read without the system itself."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from stickslip.systems.system import NonsmoothSystem
 
 @dataclass(frozen=True)
 class SystemPart:
-    """One dynamical system: where its numbers stand in the flat arrays."""
+    """One dynamical system: its name, kind and sizes in the flat arrays."""
 
     name: str
     kind: str
@@ -38,12 +38,12 @@ class SystemPart:
 
     @property
     def integrated(self) -> bool:
-        """Whether it is of first order among second-order ones: v is its x."""
+        """Whether it is a first-order system among second-order ones; its x is stored as v."""
         return self.kind == Integrated.__name__
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What must agree when a run goes on."""
+        """Properties that must agree when a run continues from a checkpoint."""
         return {
             "order": "first" if self.first_order else "second", "number of coordinates": self.nq,
             "number of velocities": self.nv, "number of discrete parameters": self.nz,
@@ -52,7 +52,7 @@ class SystemPart:
 
 @dataclass(frozen=True, eq=False)
 class InteractionPart:
-    """One interaction: its law, and where its numbers stand in the flat arrays."""
+    """One interaction: its name, systems, law and multipliers."""
 
     name: str
     systems: tuple[str, ...]
@@ -64,11 +64,11 @@ class InteractionPart:
     first_order: bool
     """Whether its multipliers are values lam rather than impulses."""
     level: Level
-    """Which derivative of y its law was stated on."""
+    """The derivative of y on which its law was stated."""
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What must agree when a run goes on."""
+        """Properties that must agree when a run continues from a checkpoint."""
         return {"systems": ", ".join(self.systems), "law": self.law, "number of components": self.K.size}
 
 
@@ -79,11 +79,11 @@ class Model:
     systems: tuple[SystemPart, ...]
     interactions: tuple[InteractionPart, ...]
     source: Any = field(default=None, repr=False)
-    """The `NonsmoothSystem` itself, or a function that gives it, of a file; None of a file without it."""
+    """The `NonsmoothSystem`, or for a file a function that returns it; None for a file without it."""
 
     @classmethod
     def of(cls, system: NonsmoothSystem, levels: tuple[Level, ...]) -> "Model":
-        """What a trajectory keeps of a system."""
+        """Return the description of a system whose laws are stated on these levels."""
         parts = tuple(
             SystemPart(
                 name, type(one.dynamics).__name__, isinstance(one.dynamics, FirstOrderDynamics),
@@ -110,7 +110,7 @@ class Model:
         return nq, nv, nz, sum(i.K.size for i in self.interactions), sum(len(i.K) for i in self.interactions)
 
     def system(self, name: str) -> tuple[SystemPart, slice, slice, slice]:
-        """A system, and its slices of q, v and z; an UnknownNameError otherwise."""
+        """Return a system by name with its slices of q, v and z; raise UnknownNameError without one."""
         q = v = z = 0
         for part in self.systems:
             if part.name == name:
@@ -120,7 +120,8 @@ class Model:
         raise UnknownNameError(f"unknown system {name!r}; {known}")
 
     def interaction(self, name: str) -> tuple[InteractionPart, slice, slice]:
-        """An interaction, and its slices of components and of blocks; an UnknownNameError otherwise."""
+        """Return an interaction by name with its slices of components and blocks; raise UnknownNameError
+        without one."""
         for part, components, blocks in self.places:
             if part.name == name:
                 return part, components, blocks
@@ -130,21 +131,22 @@ class Model:
     @cached_property
     def places(self) -> tuple[tuple[InteractionPart, slice, slice], ...]:
         """Every interaction with its slices of components and of blocks."""
-        found, component, block = [], 0, 0
+        places, component, block = [], 0, 0
         for part in self.interactions:
             ends = component + part.K.size, block + len(part.K)
-            found.append((part, slice(component, ends[0]), slice(block, ends[1])))
+            places.append((part, slice(component, ends[0]), slice(block, ends[1])))
             component, block = ends
-        return tuple(found)
+        return tuple(places)
 
     @cached_property
     def values(self) -> np.ndarray:
-        """Which components of r are values (first order) and not impulses [-], shape (size,), bool."""
+        """Whether a component of r is a value (first order) and not an impulse [-], shape (size,), bool."""
         sizes = [part.K.size for part in self.interactions]
         return np.repeat(np.array([part.first_order for part in self.interactions], bool), sizes)
 
     def penetration(self, y: Array) -> Array:
-        """Deepest penetration of the unilateral contacts of mechanics in n records of y [m], shape (n,)."""
+        """Return the deepest penetration of mechanical unilateral contacts in n records of y [m], shape
+        (n,)."""
         deepest = np.zeros(len(y))
         for part, components, _ in self.places:
             if not part.first_order:
@@ -154,7 +156,8 @@ class Model:
         return deepest
 
     def opening(self, y: Array) -> Array:
-        """Largest |y| of the bilateral constraints of mechanics in n records [m, rad], shape (n,)."""
+        """Return the largest |y| of mechanical bilateral constraints in n records of y [m, rad], shape
+        (n,)."""
         largest = np.zeros(len(y))
         for part, components, _ in self.places:
             if not part.first_order:
@@ -163,29 +166,31 @@ class Model:
         return largest
 
     def check_same(self, other: "Model") -> None:
-        """Refuse, naming the first difference, to carry `other` on from a state of this one."""
-        for what, ours, theirs in (
+        """Raise ModelError with the first difference if `other` cannot continue a run of this model."""
+        for label, ours, theirs in (
             ("systems", _facts(self.systems), _facts(other.systems)),
             ("interactions", _facts(self.interactions), _facts(other.interactions)),
         ):
             if list(ours) != list(theirs):
                 raise ModelError(
-                    f"the start belongs to another model: its {what} are {', '.join(ours) or 'none'};"
+                    f"the start belongs to another model: its {label} are {', '.join(ours) or 'none'};"
                     f" here they are {', '.join(theirs) or 'none'}"
                 )
             for name, facts in ours.items():
                 for key, value in facts.items():
                     if value != theirs[name][key]:
                         raise ModelError(
-                            f"the start belongs to another model: the {key} of {what[:-1]} {name!r}"
+                            f"the start belongs to another model: the {key} of {label[:-1]} {name!r}"
                             f" is {value};"
                             f" here it is {theirs[name][key]}"
                         )
 
 
 def _potential_known(system: Dynamics) -> bool:
+    """Whether the potential energy of a system is known; true in first order, which has none."""
     return isinstance(system, FirstOrderDynamics) or system.potential_known
 
 
 def _facts(parts: Iterable[SystemPart | InteractionPart]) -> dict[str, dict[str, Any]]:
+    """Return the facts of all parts, by name."""
     return {part.name: part.facts for part in parts}

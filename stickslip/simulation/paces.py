@@ -1,7 +1,7 @@
-"""Adaptive steps of a run: pairs of steps, tried until their error is allowed.
+"""Adaptive steps of a run: pairs of steps, repeated until their error is within the tolerance.
 
-What the next pair begins with is kept beside the scheme's memory, so that records and files have it and a run
-goes on as if it had not been interrupted.
+The length of the next pair is stored with the scheme's memory, so that records and files contain it and a run
+continues as if it had not been interrupted.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ from stickslip.simulation.clock import SAME, Clock
 from stickslip.state import ModelError, State
 
 PACE = "pace of adaptive steps"
-"""Name in a memory of what the next pair begins with."""
+"""Name of the memory entry with the length of the next step and the statistics."""
 
 UNFIT = {
     "event-driven": "controls its own error by rtol and atol",
@@ -26,44 +26,45 @@ UNFIT = {
         " error does not show",
     ),
 }
-"""Schemes whose steps are not compared, and why."""
+"""Schemes without adaptive steps, and the reasons."""
 
 
 class Pace(NamedTuple):
     """Statistics of adaptive steps."""
 
     h: float
-    """Length of the next step, unless the end comes first [s]."""
+    """Length of the next step, unless the run ends before [s]."""
     rejected: int
-    """Pairs of steps that were tried and not kept, their error being too large."""
+    """Number of rejected pairs, whose error was too large."""
     coarse: int
-    """Pairs of the shortest steps, kept although their error is too large."""
+    """Number of pairs of the shortest steps that were accepted with too large an error."""
 
 
 class Pair(NamedTuple):
-    """Two steps that are kept, one after the other; one where that failed."""
+    """Two accepted steps; one if it failed."""
 
     steps: tuple[Any, ...]
+    """The steps."""
     end: float
-    """When they end [s]."""
+    """Time of their end [s]."""
     failed: Any
-    """The first step that missed its tolerance with the shortest h; None where none did."""
+    """The first step that missed its tolerance with the shortest h; None without one."""
 
 
 def begun(memory: Memory, clock: Clock) -> Memory:
-    """A scheme's memory at the start of a run, with what adaptive steps begin with."""
-    return memory if clock.adaptive is None else memory | _kept(Pace(clock.h, 0, 0))
+    """Return the memory at the start of a run, with the entry of adaptive steps."""
+    return memory if clock.adaptive is None else memory | _entry(Pace(clock.h, 0, 0))
 
 
 def check_scheme(name: str, options: Mapping[str, Any]) -> None:
-    """Refuse a scheme whose steps are not compared, by name and options as `registry.described` has them."""
+    """Raise ModelError for a scheme without adaptive steps, by name and options of `registry.described`."""
     for one in (name, *(x.get("scheme") for x in options.values() if isinstance(x, Mapping))):
         if one in UNFIT:
             raise ModelError(f"adaptive: the scheme {one} {UNFIT[one]}; give h or grid")
 
 
 def checked(memory: Memory, clock: Clock) -> None:
-    """Refuse a memory without what adaptive steps need."""
+    """Raise ModelError for a memory without a valid entry of adaptive steps."""
     if clock.adaptive is None:
         return
     found = memory.get(PACE)
@@ -72,65 +73,70 @@ def checked(memory: Memory, clock: Clock) -> None:
 
 
 def read(memory: Memory) -> Pace | None:
-    """How adaptive steps went so far; None where there are none."""
+    """Return the statistics of adaptive steps in a memory; None without any."""
     found = memory.get(PACE)
     return None if found is None else Pace(float(found[0]), int(found[1]), int(found[2]))
 
 
 class Steps(Protocol):
-    """What makes steps."""
+    """Protocol of steppers."""
 
     def step(self, state: State, memory: Memory, h: float) -> Any:
-        """The step of length h that begins at `state`."""
+        """Return the step of length h that begins at `state`."""
 
     def depth(self, state: State) -> float:
-        """Deepest overlap of what must not overlap [m]."""
+        """Return the deepest overlap of contacts [m]."""
 
 
 def pair(
     steps: Steps, state: State, memory: Memory, options: Adaptive, until: float, good: Callable[[Any], bool]
 ) -> Pair:
-    """The next two steps, of one length, that do not go beyond `until` [s]; good: whether one is solved."""
+    """Return the next two steps, of equal length, at most to `until` [s]; good: whether a step is solved."""
     pace = read(memory)
     assert pace is not None
     depth = steps.depth(state)
     h, rejected, coarse = pace
     while True:
-        left = until - state.t
-        last = 2.0 * h >= (1.0 - SAME) * left
-        # No sliver is left before the end.
-        tried = 0.5 * left if last else 0.25 * left if 4.0 * h > left else h
+        # 1. Step length: the pairs before the end have equal lengths, so that no short one remains.
+        rest = until - state.t
+        last = 2.0 * h >= (1.0 - SAME) * rest
+        tried = 0.5 * rest if last else 0.25 * rest if 4.0 * h > rest else h
         shortest = tried <= options.h_min
-        made: tuple[Any, ...] = ()
+        # 2. Two steps, one step of twice the length, and their difference.
+        fine: tuple[Any, ...] = ()
         error = np.inf
         try:
-            made = _made(steps, state, memory, tried, good)
-            if all(map(good, made)):
-                whole, end = steps.step(state, memory, 2.0 * tried), made[-1].state
-                if good(whole):
-                    error = options.error(end.q, whole.state.q, steps.depth(end) - depth)
-        except ModelError:  # of a step that is too long, or of the model itself
+            fine = _two_steps(steps, state, memory, tried, good)
+            if all(map(good, fine)):
+                coarse_step, end = steps.step(state, memory, 2.0 * tried), fine[-1].state
+                if good(coarse_step):
+                    error = options.error(end.q, coarse_step.state.q, steps.depth(end) - depth)
+        except ModelError:  # the step is too long, or the model has an error
             if shortest:
                 raise
+        # 3. Accept, or repeat with shorter steps.
         if error <= 1.0 or shortest:
             coarse += error > 1.0
             following = options.longer(tried, error) if error <= 1.0 else h
-            if tried < h:  # shortened by the end, and not by its error
+            if tried < h:  # shortened because of the end
                 following = max(following, h)
-            t = until if last and len(made) == 2 else state.t + len(made) * tried
-            now, failed = _kept(Pace(following, rejected, coarse)), [one for one in made if not good(one)]
-            return Pair(tuple(replace(one, memory=one.memory | now) for one in made), t, (*failed, None)[0])
+            t = until if last and len(fine) == 2 else state.t + len(fine) * tried
+            now, failed = _entry(Pace(following, rejected, coarse)), [step for step in fine if not good(step)]
+            return Pair(
+                tuple(replace(step, memory=step.memory | now) for step in fine), t, (*failed, None)[0]
+            )
         rejected += 1
         h = options.shorter(tried, error)
 
 
-def _made(
+def _two_steps(
     steps: Steps, state: State, memory: Memory, h: float, good: Callable[[Any], bool]
 ) -> tuple[Any, ...]:
-    """Two steps; one where that missed its tolerance."""
+    """Return two steps; one if it missed its tolerance."""
     first = steps.step(state, memory, h)
     return (first, steps.step(first.state, first.memory, h)) if good(first) else (first,)
 
 
-def _kept(pace: Pace) -> Memory:
+def _entry(pace: Pace) -> Memory:
+    """Return the memory entry of adaptive steps."""
     return {PACE: np.array(pace, float)}

@@ -1,4 +1,4 @@
-"""One recorded instant: what a viewer draws, of a run that is over or of one that goes on."""
+"""One record of a run, for viewers and functions that watch a run."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """One row of a `Trajectory`. Residual and penetration are the worst since the record before."""
+    """One record of a `Trajectory`. Residuals and penetration are the largest since the previous record."""
 
     t: float
     """Time [s]."""
     h: float
-    """Length of the step that ended there [s]; 0 at the start."""
+    """Length of the step that ends at the record [s]; 0 at the start."""
     q: Array
-    """Coordinates, of a world (x, p) of all bodies [m, -], shape (nq,); see `State`."""
+    """Coordinates; for a world (x, p) of all bodies [m, -], shape (nq,); see `State`."""
     v: Array
-    """Velocities, of a world (ẋ, Ω) of all bodies [m/s, rad/s], shape (nv,); see `State`."""
+    """Velocities; for a world (ẋ, Ω) of all bodies [m/s, rad/s], shape (nv,); see `State`."""
     verdict: Verdict
-    """The worst of the steps since the record before: certified, relaxed or missed."""
+    """Worst verdict of the steps since the previous record: certified, relaxed or missed."""
     natural: float
     """Largest natural residual [-]."""
     natural_scaled: float
@@ -36,15 +36,16 @@ class Record:
     penetration: float
     """Deepest overlap [m]."""
     tell: Callable[[str], Any]
-    """Gives what takes longer when it is first asked for."""
+    """Function that returns other quantities by name, computed on access."""
     poses: Array
     """Centres of mass and unit quaternions of all bodies [m, -], shape (7 nb,): `q` of a world."""
     twists: Array
-    """Their velocities, and spins in the frames of the bodies [m/s, rad/s], shape (6 nb,): `v` of a world."""
+    """Velocities of the centres of mass, and spins in the frames of the bodies [m/s, rad/s], shape (6 nb,):
+    `v` of a world."""
 
     @classmethod
     def of(cls, run: "Trajectory", k: int) -> "Record":
-        """Record k of a run."""
+        """Return record k of a run."""
 
         def tell(name: str) -> Any:
             if name == "contacts":
@@ -61,11 +62,11 @@ class Record:
 
     @property
     def ok(self) -> bool:
-        """Whether all steps since the record before are certified under the exact law."""
+        """Whether all steps since the previous record are certified under the exact law."""
         return self.verdict is Verdict.CERTIFIED
 
     def _repr_html_(self) -> str:
-        """The record in notebooks."""
+        """Return the HTML representation for notebooks."""
         rows = (
             ("", ""),
             ("t", f"{self.t:.6g} s"),
@@ -90,9 +91,9 @@ class Record:
 
     @cached_property
     def contacts(self) -> WorldContacts:
-        """Contacts of the last step of a world, as those of one record."""
-        found: WorldContacts = self.tell("contacts")
-        return found
+        """Contacts of the last step of a world, as a table with one record."""
+        contacts: WorldContacts = self.tell("contacts")
+        return contacts
 
     @cached_property
     def states(self) -> np.ndarray:
@@ -101,4 +102,4 @@ class Record:
 
 
 Watch = Callable[[Record], None]
-"""Called with the start of a run and with every record, while the run goes on."""
+"""Function that is called during a run with its start and every record."""

@@ -1,8 +1,8 @@
-"""Keeps the steps of a run while it goes on, as rows of records.
+"""Recorder of a run: stores its steps as rows of records.
 
-Steps made one by one are held as their stepper kept them, and become rows by the hundred, which is several
-times faster than one by one. Steps made together come as rows. To make rows of hundreds of steps takes as
-long as twenty fast steps; `tidy` does it in parts, so that no single step waits for all of it.
+Single steps are held as the data that their stepper returned, and converted to rows by the hundred, which is
+several times faster than one by one. Steps of compiled calls are rows already. The conversion of hundreds of
+steps takes as long as twenty fast steps; `tidy` does it in parts, so that no single step waits for all of it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,38 +19,39 @@ from stickslip.simulation.store import MemoryStore
 from stickslip.state import State
 
 HELD = 256
-"""So many steps are held before they become rows."""
+"""Number of steps that are held before they are converted to rows."""
 COPIED = 2**16
-"""Bytes that one part of `Recorder.tidy` copies, about: it takes as long as a fast step."""
+"""Approximate amount of data that one part of `Recorder.tidy` copies [bytes]; it takes as long as a fast
+step."""
 
 
 Lane = Callable[[State, int, int, float], State | None]
-"""Makes one more step after those made together last: from a state to a time [s], given the clock's index
-before it and every how many steps are recorded. It gives the state there, and keeps the step where the others
-are; None where the step is to be made otherwise. What signals raise comes before a step or after it."""
+"""Fast path: function (state, index of the clock, steps between records, time [s] of the end) that adds one
+step to the last compiled ones and returns the state at its end. It returns None if the step has to be made
+otherwise. Signals interrupt before or after a step."""
 
 
 class Marched(NamedTuple):
-    """Steps that one compiled call made, all of them certified."""
+    """Steps of one compiled call, all of them certified."""
 
     kept: Any
-    """What rows need of them; None where what was kept last has them, too."""
+    """Data for their rows; None if they are part of the data that were returned last."""
     steps: int
-    """How many."""
+    """Number of steps."""
     state: State
-    """At the end of the last."""
+    """State at the end of the last step."""
     memory: Callable[[int], Memory]
-    """Gives the scheme's after step k of them, which is recorded or the last."""
+    """Function that returns the scheme's memory after step k, which must be recorded or the last."""
     residual: float
-    """Largest unit-free natural residual of the last [-]."""
+    """Largest unit-free natural residual of the last step [-]."""
     worst: float
-    """Largest of all [-]."""
+    """Largest unit-free natural residual of all steps [-]."""
     error: BaseException | None = None
-    """What is to be raised once these steps are kept."""
+    """Exception to be raised after these steps are recorded."""
 
 
 def recorded(index: int, steps: int, every: int, end: int) -> list[int]:
-    """Which of so many steps after an index of the clock are recorded: those that end at a multiple of
+    """Return which of `steps` steps after an index of the clock are recorded: those that end at a multiple of
     `every`, or at `end`."""
     if steps == 1:
         return [0] if (index + 1) % every == 0 or index + 1 == end else []
@@ -62,33 +63,33 @@ def recorded(index: int, steps: int, every: int, end: int) -> list[int]:
 
 
 class Rower(Protocol):
-    """What turns kept steps into rows."""
+    """Protocol of steppers: conversion of steps to rows."""
 
     def rows(self, kept: Sequence[Any]) -> Rows:
-        """One row per step, of what `keep` or `march` gave, all of one kind. Tables have entries of the
-        recorded steps alone."""
+        """Return one row per step, from data that `keep` or `march` returned, all of one kind. Tables have
+        entries of recorded steps only."""
 
 
 class Recorder:
-    """The records of a run while it is being made."""
+    """Records of a run in progress."""
 
     def __init__(self, rower: Rower, start: Rows, memory: Memory, index: int, reduction: Reduction):
         self.store = MemoryStore(start)
-        """The records; with a file those that are not in it yet, after the last that is."""
+        """The records; with a file, the last record in the file and those that are not in it yet."""
         self.steps = self.missed = 0
         self.relaxation = ""
-        """What stood in the place of the exact law in the first step that had it replaced."""
+        """Law that replaced the exact one in the first such step; empty without any."""
         self.events: list[Event] = []
         self.index = index
-        """The clock's at the last record."""
+        """Index of the clock at the last record."""
         self._recall: Callable[[], Memory] = lambda: memory
         self._rower, self._reduction = rower, reduction
         self._held: list[Any] = []
         self._ends: list[int] = []
         self._count = 0
-        """Steps that are held."""
+        """Number of steps that are held."""
         self._work: Iterator[None] | None = None
-        """Turns steps that were held into rows, part by part; None if nothing is under way."""
+        """Conversion of held steps to rows in progress; None without one."""
 
     @property
     def totals(self) -> dict[str, float]:
@@ -98,16 +99,17 @@ class Recorder:
 
     @property
     def memory(self) -> Memory:
-        """The scheme's at the last record."""
+        """The scheme's memory at the last record."""
         return self._recall()
 
     @property
     def work_since(self) -> float:
-        """Of the contacts of systems since the last record [J]."""
+        """Work of the contacts of systems since the last record [J]."""
         return self._reduction.carried("work_done")
 
     def add(self, step: Step, kept: Any, memory: Memory, index: int, closes: bool) -> None:
-        """Take in a step as its stepper kept it, the clock's index at its end, and whether it is recorded."""
+        """Add a step with the data of its stepper; index: that of the clock at its end; closes: whether it is
+        recorded."""
         self.steps += 1
         if not step.ok:
             self.missed += step.verdict is Verdict.MISSED
@@ -119,7 +121,8 @@ class Recorder:
         self._hold(kept, 1)
 
     def extend(self, march: Marched, index: int, ends: Sequence[int]) -> None:
-        """Take in steps made together; index: the clock's before the first; ends: which are recorded."""
+        """Add the steps of a compiled call; index: that of the clock before the first; ends: numbers of the
+        recorded steps."""
         self.steps += march.steps
         if ends:
             self._ends.extend([end + self._count for end in ends])
@@ -127,45 +130,46 @@ class Recorder:
         self._hold(march.kept, march.steps)
 
     def _hold(self, kept: Any, steps: int) -> None:
+        """Hold data of steps for their conversion to rows."""
         if kept is not None:
             self._held.append(kept)
         self._count += steps
 
     @property
     def is_due(self) -> bool:
-        """Whether HELD steps wait to become rows, or some are becoming rows."""
+        """Whether HELD steps wait for their conversion to rows, or a conversion is in progress."""
         return self._count >= HELD or self._work is not None
 
     def flush(self) -> None:
-        """Turn the steps that are held into rows."""
+        """Convert all held steps to rows."""
         while self._held or self._work is not None:
             self.tidy()
 
     def tidy(self) -> None:
-        """Do one part of what turns the steps that are held into rows."""
+        """Do one part of the conversion of held steps to rows."""
         if self._work is None:
             self._work = self._turned()
         if next(self._work, self) is self:
             self._work = None
 
     def _turned(self) -> Iterator[None]:
-        """Turn the steps that are held into rows."""
+        """Convert the held steps to rows; a generator of the parts of this work."""
         held, ends, first = self._held, np.array(self._ends, np.int64), 0
         self._held, self._ends, self._count = [], [], 0
         for _, group in groupby(held, type):
             rows = self._rower.rows(list(group))
             yield
-            own = ends[(ends >= first) & (ends < first + len(rows))] - first
+            of_rows = ends[(ends >= first) & (ends < first + len(rows))] - first
             first += len(rows)
-            found = yield from self._reduction.parts(rows, own)
-            while len(own) and not found.own(COPIED):
+            records = yield from self._reduction.parts(rows, of_rows)
+            while len(of_rows) and not records.own(COPIED):
                 yield
-            if len(own):
-                self.store.append(found)
+            if len(of_rows):
+                self.store.append(records)
             yield
 
     def forget(self) -> None:
-        """Let go of all records but the last: they are in a file."""
+        """Discard all records but the last, because they are in a file."""
         n = len(self.store)
         last = self.store.rows(n - 1, n)
         self.store = MemoryStore(Rows({name: np.array(x) for name, x in last.columns.items()}, last.tables))

@@ -1,4 +1,4 @@
-"""What a robot was, in so far as a trajectory must know it to be read and drawn without it."""
+"""Description of a simulated robot, with which a trajectory can be read and drawn without the robot."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,9 +16,9 @@ from stickslip.simulation.world_model import ShapeRecord, WorldModel
 from stickslip.state import Array, IntArray, UnknownNameError
 
 KINDS = ("free", "ball", "slide", "hinge")
-"""Of joints, in MuJoCo's order."""
+"""Kinds of joints, in MuJoCo's order."""
 SIZES = {"free": (7, 6), "ball": (4, 3), "slide": (1, 1), "hinge": (1, 1)}
-"""Coordinates and velocities of each."""
+"""Number of coordinates and of velocities of each kind."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,22 +28,23 @@ class RobotModel(WorldModel):
     coordinates: tuple[str, ...] = ()
     """Names of the joints."""
     coordinate_kind: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
-    """Of `KINDS` [-], shape (nj,)."""
+    """Index in `KINDS` of each joint [-], shape (nj,)."""
     coordinate_place: IntArray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
-    """Where the coordinates and velocities of each begin [-], shape (nj, 2)."""
+    """Index of the first coordinate and of the first velocity of each joint [-], shape (nj, 2)."""
     sensor_names: tuple[str, ...] = ()
+    """Names of MuJoCo's sensors."""
     sensor_place: IntArray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
-    """Where the numbers of each begin, and how many there are [-], shape (ns, 2)."""
+    """Index of the first number of each sensor, and their number [-], shape (ns, 2)."""
     input_names: tuple[str, ...] = ()
-    """Of actuators, and of mocap bodies that the user moves."""
+    """Names of actuators, and of mocap bodies that the user moves."""
     input_place: IntArray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
-    """Where the numbers of each begin in z, and how many there are [-], shape (ni, 2)."""
+    """Index in z of the first number of each input, and their number [-], shape (ni, 2)."""
     sizes: tuple[int, int, int] = (0, 0, 0)
-    """Of q, v and z."""
+    """Sizes of q, v and z."""
 
     @classmethod
     def of_robot(cls, robot: Robot) -> "RobotModel":
-        """What a trajectory keeps of a robot."""
+        """Return the description of a robot."""
         m = robot.model
         turn = matrices(np.array(m.body_iquat))
         inertia = np.einsum("bij,bj,bkj->bik", turn, m.body_inertia, turn)
@@ -80,15 +81,15 @@ class RobotModel(WorldModel):
         )  # fmt: skip
 
     def inputs(self, z: Array) -> dict[str, Array]:
-        """Controls [any], shape (n,), and poses of mocap bodies [m, -], shape (n, 7), by name; z: that of n
-        records."""
+        """Return controls [any], shape (n,), and poses of mocap bodies [m, -], shape (n, 7), by name; z: that
+        of n records."""
         return {
             name: z[:, k] if count == 1 else z[:, k : k + count]
             for name, (k, count) in zip(self.input_names, self.input_place.tolist(), strict=True)
         }
 
     def coordinate(self, name: str) -> tuple[str, slice, slice]:
-        """Kind of the joint of that name, its coordinates and its velocities."""
+        """Return the kind of a joint by name, and the slices of its coordinates and velocities."""
         if name not in self.coordinates:
             known = alternatives(name, self.coordinates, most=LISTED)
             raise UnknownNameError(f"unknown joint {name!r}; {known}")
@@ -99,7 +100,7 @@ class RobotModel(WorldModel):
 
 
 def _shape(m: Any, k: int) -> ShapeRecord | None:
-    """A geom as viewers draw it; None for kinds that they do not."""
+    """Return the record of a geom for viewers; None for other kinds."""
     kinds = load_mujoco().mjtGeom
     size, kind = m.geom_size[k], int(m.geom_type[k])
     if kind == int(kinds.mjGEOM_PLANE):
@@ -135,33 +136,33 @@ class CoordinateView:
     kind: str
     """free, ball, slide or hinge."""
     position: Array
-    """Its coordinates: of slide and hinge joints [m, rad], shape (n,); of others position and quaternion
+    """Coordinates: for slide and hinge joints [m, rad], shape (n,); for others position and quaternion
     [m, -], shape (n, 4 or 7)."""
     speed: Array
-    """Its velocities [m/s, rad/s], shape (n,), or (n, 3 or 6)."""
+    """Velocities [m/s, rad/s], shape (n,), or (n, 3 or 6)."""
     effort: Array
-    """What its limits and dry friction did over the last step of each record [N, N m], shape (n,)."""
+    """Mean effort of its limits and dry friction over the last step of each record [N, N m], shape (n,)."""
 
     @property
     def angle(self) -> Array:
-        """Of a hinge [rad], shape (n,)."""
+        """Angle of a hinge [rad], shape (n,)."""
         if self.kind != "hinge":
             raise AttributeError(f"joint {self.name!r} is of kind {self.kind}, which has no angle")
         return self.position
 
     @property
     def velocity(self) -> Array:
-        """The same as `speed`."""
+        """Velocities, an alias of `speed`."""
         return self.speed
 
 
 def coordinate_view(
     model: RobotModel, name: str, h: Array, q: Array, v: Array, impulses: JointTable
 ) -> CoordinateView:
-    """The joint of that name over the n records of a trajectory, whose columns the arguments are."""
+    """Return the view of a joint by name; the other arguments are columns of the trajectory."""
     kind, of_q, of_v = model.coordinate(name)
     number, single = model.coordinates.index(name), of_q.stop - of_q.start == 1
-    # Names of blocks, as `kernels/robots/rows.py` makes them: of limits of this joint, and of its friction.
+    # Blocks of the limits and of the friction of this joint, by their names (`kernels/robots/rows.py`).
     what, key = impulses.id % 4, impulses.id // 4
     own = np.zeros(impulses.id.shape)
     own[(what == LIMIT) & (key // 4 == number) & (key % 4 == 0)] = -1.0

@@ -1,12 +1,12 @@
-"""Forces of joints of a world around a robot, from the balance of momentum of what they carry.
+"""Reactions of joints of a world around a robot, from the balance of momentum of the bodies that they carry.
 
-The impulse problem of a robot has no impulses for joints that are coordinates. What such a joint carries has
-the change of momentum that gravity, forces, contacts, other joints and this one make:
+A joint that is a coordinate of the robot has no impulses in the contact problem. The momentum of the bodies
+that it carries is changed by gravity, forces f, moments m, contacts, other joints and its reaction F, M:
 
     h F = Δ(Σ m v) - h Σ f,    h M = Δ(Σ I ω) - h Σ m + Σ (x - p) × (Δ(m v) - h f)
 
-about the point p of the joint. Joints that close loops, and the welds between the parts of a body that is
-cut, are equality constraints and tendons, whose impulses are known.
+about the point p of the joint. Joints that close loops, and the welds between the parts of a divided body,
+are equality constraints and tendons, whose impulses are known.
 """
 
 from dataclasses import replace
@@ -29,37 +29,37 @@ from stickslip.state import Array, IntArray
 
 
 class RobotStep(NamedTuple):
-    """What a step of a robot tells beside a `Reading` of the world around it."""
+    """Results of a step of a robot beside the `Reading` of the world around it."""
 
     world: World
-    """With the inputs of the step."""
+    """World with the inputs of the step."""
     controls: Array
     """Efforts of actuators that are inputs of the world, as `input_values` lists them [N, N m]."""
     r: Array
-    """Impulses that are none of contacts [N s, N m s], shape (p,)."""
+    """Impulses other than those of contacts [N s, N m s], shape (p,)."""
     id: IntArray
-    """Whose each of them is, as `write_contacts` has it [-], shape (p,)."""
+    """Identifier of the block of each impulse, as `write_contacts` makes it [-], shape (p,)."""
     applied: Array
-    """Forces and moments that the user applies to MuJoCo's bodies [N, N m], shape (nbody, 6)."""
+    """Forces and moments that the user applies to the bodies of the model [N, N m], shape (nbody, 6)."""
 
 
 class _Node(NamedTuple):
     """A body of the world, or a part of one."""
 
     body: int
-    """Of the world."""
+    """Number of the body in the world."""
     number: int
-    """Of MuJoCo."""
+    """Number of the body in the model."""
     share: float
-    """Of the mass of the body [-]."""
+    """Share of the mass of the body [-]."""
     carries: list[int]
-    """Nodes, itself among them, that move with the joint that carries it."""
+    """Nodes that the joint of this node carries, itself included."""
     whole: bool
     """Whether contacts and forces of the body act on it."""
 
 
 class JointReactions:
-    """What joints of a world around a robot do to their first bodies."""
+    """Reactions of the joints of a world around a robot."""
 
     def __init__(self, model: Any, world: World):
         tree, joints = tree_of(world), world.joints
@@ -78,7 +78,7 @@ class JointReactions:
             for k, (name, b) in enumerate(zip(names, owner, strict=True))
         ]
         self._node_of = {int(j): k for k, j in enumerate(tree.joint) if j >= 0}
-        """Of joints that carry something."""
+        """Node that each joint with coordinates carries."""
         self._node_of |= {j: n + k for k, (_, _, j) in enumerate(tree.cuts)}
         self._dynamic = world.kind == BodyKind.DYNAMIC
         self._welds = [
@@ -87,28 +87,28 @@ class JointReactions:
         ]
         self._closing = tree.closing
         self._equality, self._tendon = _constraints(model, joints, tree.closing)
-        # MuJoCo's tendons are implicit: they pull as they do at the end of the step.
+        # Springs that are tendons are implicit: their forces are those at the end of the step.
         springs = chosen_springs(world.forces.springs, still_springs(world))
         self._at_end = Forces(springs, bodies=world.forces.bodies)
 
     def __call__(self, reading: Reading, step: RobotStep) -> Array:
-        """Forces on the first bodies and moments about the points of the joints [N, N m], shape (nj, 6)."""
+        """Return forces on the first bodies and moments about the joints' points [N, N m], shape (nj, 6)."""
         found = np.zeros((len(self.world.joints), 6))
         if reading.h == 0.0:
             return found
         points = np.stack([_middle(reading, Point(b, x)) for b, x in _first_points(self.world.joints)])
-        # 1. Joints that close loops, and the parts of bodies: their impulses, on both sides.
+        # 1. Joints that close loops, and welds of divided bodies, act on both sides with their impulses.
         missing, centres = self._momenta(reading, step), self._centres(reading)
         for j in self._closing:
             found[j] = self._closed(j, reading, step, points[j])
             for b, sign in zip(self.world.joints.body[j].tolist(), (1.0, -1.0), strict=True):
                 if b >= 0:
                     missing[b] -= sign * _about(found[j], points[j], centres[b])
-        for part, body, equality in self._welds:  # on the body itself
+        for part, body, equality in self._welds:  # the impulse acts on the body, its opposite on the part
             wrench = _weld(_impulses(step, 4 * equality + EQUALITY), reading, body, body) / reading.h
             missing[body] -= wrench
             missing[part] += wrench
-        # 2. Joints that carry bodies give what is missing to these.
+        # 2. A joint that carries nodes has their remaining change of momentum.
         for j, node in self._node_of.items():
             sign = 1.0 if self.world.joints.body[j, 0] == self._nodes[node].body else -1.0
             for k in self._nodes[node].carries:
@@ -116,12 +116,12 @@ class JointReactions:
         return found
 
     def _centres(self, reading: Reading) -> Array:
-        """Of the nodes in the middle of the step [m], shape (k, 3)."""
+        """Return the centres of mass of the nodes at the middle of the step [m], shape (k, 3)."""
         return np.stack([_middle(reading, Point(one.body, np.zeros(3))) for one in self._nodes])
 
     def _momenta(self, reading: Reading, step: RobotStep) -> Array:
-        """Change of the momenta of the nodes about their centres of mass, over h, that gravity, forces and
-        contacts do not make [N, N m], shape (k, 6)."""
+        """Return the change of momentum of each node about its centre of mass over h, without the share of
+        gravity, forces and contacts [N, N m], shape (k, 6)."""
         world, h, end, start = self.world, reading.h, reading.state, reading.before
         pushed, out = self._forces(reading, step), np.zeros((len(self._nodes), 6))
         v, before = end.v.reshape(-1, 6), start.v.reshape(-1, 6)
@@ -138,7 +138,8 @@ class JointReactions:
         return out
 
     def _forces(self, reading: Reading, step: RobotStep) -> Array:
-        """Of the forces of the world on its bodies, inertial [N, N m], shape (n, 6)."""
+        """Return forces and moments of the world's force elements on its bodies, inertial [N, N m], shape
+        (n, 6)."""
         world, n = step.world, len(self.world.names)
         controls = dict(zip(input_values(world), step.controls, strict=True))
         world = with_inputs(world, controls) if controls else world
@@ -152,7 +153,7 @@ class JointReactions:
         return out
 
     def _closed(self, j: int, reading: Reading, step: RobotStep, point: Array) -> Array:
-        """Force and moment of a joint that carries nothing, about a point [N, N m], shape (6,)."""
+        """Return force and moment of a joint that closes a loop, about a point [N, N m], shape (6,)."""
         joints, h = self.world.joints, reading.h
         first, second = joints.body[j].tolist()
         ends = [_middle(reading, Point(b, x)) for b, x in zip((first, second), joints.point[j], strict=True)]
@@ -174,13 +175,13 @@ class JointReactions:
         return out
 
     def _stopped(self, j: int, length: float, step: RobotStep) -> float:
-        """Impulse of the stops of a distance joint along the line to its first point [N s]."""
+        """Return the impulse of the stops of a distance joint along the line to its first point [N s]."""
         if j not in self._tendon:
             return 0.0
         own = (step.id % 4 == LIMIT) & (step.id // 4 // 4 == self._tendon[j]) & (step.id // 4 % 4 >= 2)
         lower, upper = max(float(self.world.joints.lower[j, 0]), 0.0), float(self.world.joints.upper[j, 0])
         impulses = step.r[own]
-        if impulses.size == 2:  # MuJoCo has the lower one first
+        if impulses.size == 2:  # the lower stop comes first
             return float(impulses[0] - impulses[1])
         return float(impulses.sum()) * (1.0 if length - lower < upper - length else -1.0)
 
@@ -192,7 +193,7 @@ def _first_points(joints: Joints) -> list[tuple[int, Array]]:
 def _constraints(
     model: Any, joints: Joints, closing: tuple[int, ...]
 ) -> tuple[dict[int, list[int]], dict[int, int]]:
-    """Numbers of the equality constraints and of the tendons with limits that stand for joints."""
+    """Return the numbers of the equality constraints and of the limited tendons that represent joints."""
     equality: dict[int, list[int]] = {}
     tendon: dict[int, int] = {}
     for j in closing:
@@ -206,13 +207,13 @@ def _constraints(
 
 
 def _impulses(step: RobotStep, key: int) -> Array:
-    """Of the block of that name."""
+    """Return the impulses of the block with this identifier."""
     return step.r[step.id == key]
 
 
 def _weld(r: Array, reading: Reading, first: int, second: int) -> Array:
-    """Impulse and angular impulse of the rows of a weld on its first body [N s, N m s], shape (6,): along the
-    inertial axes, and half of the turn in the frame of the second body."""
+    """Return impulse and angular impulse of a weld on its first body [N s, N m s], shape (6,). Its rows are
+    the inertial axes, and half of the relative spin in the frame of the second body."""
     if second < 0:
         return np.concatenate([r[:3], 0.5 * r[3:]])
     R = matrices(reading.before.q[7 * second + 3 : 7 * second + 7])
@@ -220,11 +221,11 @@ def _weld(r: Array, reading: Reading, first: int, second: int) -> Array:
 
 
 def _middle(reading: Reading, point: Point) -> Array:
-    """Where a point is in the middle of a step [m], shape (3,)."""
+    """Return the position of a point at the middle of a step [m], shape (3,)."""
     return 0.5 * (point.position(reading.before.q) + point.position(reading.state.q))
 
 
 def _about(wrench: Array, point: Array, other: Array) -> Array:
-    """Force and moment about one point as those about another, shape (6,)."""
+    """Return force and moment about `other` for those about `point`, shape (6,)."""
     moment = wrench[3:] + cross(point - other, wrench[:3])
     return np.concatenate([wrench[:3], moment])

@@ -1,7 +1,7 @@
-"""Sensors of a world around a robot, read from what steps of the robot leave.
+"""Sensors of a world around a robot, read from the results of the robot's steps.
 
-They see the bodies of the world as in a world alone. In contacts with the robot its bodies have the number
--1. Joints have no impulses here, but forces and moments (`robot_reactions.py`).
+Their readings have the bodies of the world, as in a world without a robot. In contacts with the robot its
+bodies have the number -1. Joints have no impulses, but forces and moments (`robot_reactions.py`).
 """
 
 from functools import cache, partial
@@ -21,12 +21,12 @@ from stickslip.state import Array, IntArray, State
 
 
 class RobotSensors:
-    """Reads the sensors of the world around a robot; without a world there are none."""
+    """Reads the sensors of the world around a robot; false without sensors."""
 
     def __init__(self, prepared: PreparedRobot):
         world, model = prepared.robot.world, prepared.model
         self.rows = SensorRows(() if world is None else world.sensors)
-        """What the sensors show, as columns."""
+        """Values of the sensors as columns."""
         self._world, self._robot, self._drive = world, prepared.robot, prepared.drive
         names = () if world is None else world.names
         self._body: IntArray = np.array([int(model.body(name).id) for name in names], np.int64)
@@ -35,15 +35,15 @@ class RobotSensors:
         self._reactions = None if world is None or not self else JointReactions(model, world)
         self._controls = 0 if world is None else len(input_values(world))
         self._place = slice(model.na + model.nu - self._controls, model.na + model.nu)
-        """Of the controls that are inputs of the world, in z."""
+        """Place in z of the controls that are inputs of the world."""
         self._spare: PreparedRobot | None = None
-        """Data of its own, for states that no other data is at."""
+        """Additional data, for states other than that of the run's data."""
 
     def __bool__(self) -> bool:
         return bool(self.rows.sensors)
 
     def at_start(self, state: State, poses: Array, twists: Array) -> dict[str, Array]:
-        """Columns at a state to which no step led; poses, twists: of all bodies, shapes (nbody, 7 and 6)."""
+        """Return the columns at the start; poses (nbody, 7) and twists (nbody, 6) of all bodies."""
         if not self:
             return {}
         assert self._world is not None
@@ -53,8 +53,8 @@ class RobotSensors:
     def of_step(
         self, step: Step, before: State, state: State, poses: Array, twists: Array, applied: Array | None
     ) -> Any:
-        """Columns at the end of a step that is recorded; poses and twists as those of `at_start`; applied: by
-        the user to bodies [N, N m], shape (nbody, 6), None for nothing."""
+        """Return the columns at the end of a recorded step; poses and twists as in `at_start`; applied: the
+        user's forces and moments on bodies [N, N m], shape (nbody, 6), None for none."""
         if not self:
             return {}
         c, ends = step.contacts, (self._bodies_at(before), self._state(state.t, poses, twists))
@@ -63,12 +63,12 @@ class RobotSensors:
         return self.rows.columns(self._read(*ends, step.h, (c.body, c.point, c.frame, step.r), told))
 
     def of_strip(self, strip: RobotStrip, end: int) -> tuple[Array, ...]:
-        """What they show at the end of a step of a strip, counted from 1."""
+        """Return the values at the end of a step of a strip, counted from 1."""
         room, table = strip.room, strip.room.contacts
         own = slice(*table.offset[end - 1 : end + 1].tolist())
         if end > 1:
             first = self._state(float(strip.times[end - 1]), room.poses[end - 1], room.twists[end - 1])
-        else:  # nothing is written of the bodies at the start of a strip
+        else:  # a strip does not have the bodies at its start
             first = self._bodies_at(strip.state_after(0))
         last = self._state(float(strip.times[end]), room.poses[end], room.twists[end])
         given = table.body[own], table.point[own], table.frame[own], table.r[own]
@@ -78,7 +78,7 @@ class RobotSensors:
         return self._read(first, last, strip.h, given, told)
 
     def _bodies_at(self, state: State) -> State:
-        """The bodies of the world at a state of the robot."""
+        """Return the state of the world's bodies at a state of the robot."""
         if self._spare is None:
             self._spare = PreparedRobot(self._robot)
         m = self._spare.model
@@ -88,14 +88,14 @@ class RobotSensors:
         return self._state(state.t, poses, twists)
 
     def _state(self, t: float, poses: Array, twists: Array) -> State:
-        """Of the bodies of the world."""
+        """Return the state of the world's bodies, from poses and twists of all bodies."""
         if self._drive is not None:
             twists = self._drive.tell_twists(np.array([t]), poses.reshape(1, -1), twists.reshape(1, -1))[0]
         q, v = poses[self._body], twists.reshape(-1, 6)[self._body]
         return State(t, q.reshape(-1), v.reshape(-1))
 
     def _told(self, z: Array, r: Array, id: IntArray, applied: Array | None) -> RobotStep:
-        """What a step tells beside bodies and contacts; z: of the state at its end [any], shape (nz,)."""
+        """Return the results of a step beside bodies and contacts; z: that of its end, shape (nz,)."""
         world = self._world if self._drive is None else self._drive.world
         assert world is not None
         given = np.zeros((self._number.size, 6)) if applied is None else applied

@@ -1,4 +1,4 @@
-"""Steps of a robot, as the run of any model makes and keeps them."""
+"""Stepper of runs of robots: makes steps, and converts them to rows of records."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,78 +47,82 @@ JUDGED = {
     "kinetic": at.KINETIC, "potential": at.POTENTIAL, "dissipated": at.DISSIPATED, "work": at.WORK,
     "lifted": at.LIFTED, "balance": at.BALANCE,
 }  # fmt: skip
-"""Columns of the numbers of steps made together."""
+"""Columns of the kernel's numbers of each step, by the name of the record's column."""
 APPLIED = "inputs/qfrc_applied", "inputs/xfrc_applied"
 """Columns of forces that a user applies: generalised ones, and those on bodies."""
 Control = Callable[[Any], Any]
-"""Given MuJoCo's data before each step, it returns the controls, or writes them to `data.ctrl` itself."""
+"""User's function of MuJoCo's data, called before each step: it returns the controls, or writes them to
+`data.ctrl`."""
 
 
 @dataclass(eq=False, slots=True)
 class _Together:
-    """What rows need of steps made together: those of a strip from one on."""
+    """Data of some steps of a strip for their rows."""
 
     strip: RobotStrip
+    """The strip."""
     first: int
+    """Number of steps of the strip before the first of these."""
     stop: int
-    """The first that is not one of them."""
+    """Number of steps of the strip up to the last of these."""
     ends: list[int]
-    """Which of them are recorded, counted from the first."""
+    """Numbers of the recorded steps, counted from the first of these."""
     shown: list[tuple[Array, ...]]
-    """What sensors of the world around the robot show at those."""
+    """Values of the sensors of the world around the robot at the recorded steps."""
     given: list[dict[str, Array]]
     """Inputs of that world in each of the steps."""
     read: bool = False
-    """Whether they are rows already; no more are added."""
+    """Whether the steps have been converted to rows, so that no step may be added."""
 
 
 class RobotSteps:
-    """Makes the steps of one run of a robot, and the rows of its records."""
+    """Stepper of one run of a robot."""
 
     notes: tuple[str, ...] = ()
     marches_watched = True
-    """Steps by themselves have other bits, and those of a run do not depend on who looks."""
+    """Whether watched runs use compiled calls: yes, because steps made one by one have other bits, and a run
+    must not depend on whether it is watched."""
 
     def __init__(
         self, prepared: PreparedRobot, model: RobotModel, begun: Begun, solver: Solver,
         control: Control | None, rows: int = ROWS,
     ):  # fmt: skip
-        """rows: steps that there is memory for at a time."""
+        """rows: number of steps in the buffer."""
         self.prepared, self.scheme, self.solver, self.model = prepared, begun.scheme, solver, model
         self.every = 1
-        """Every how many steps are recorded."""
+        """Number of steps between records."""
         self.control = control
         world = prepared.robot.world
         self._inputs = 0 if world is None else len(input_values(world))
-        """Controls that are inputs of the world."""
+        """Number of controls that are inputs of the world."""
         compiled = bool(getattr(solver, "compiled_steps", False))
         self._march = RobotMarch(prepared, solver, rows) if compiled else None
         self._growing: _Together | None = None
-        """The last steps made together, which more may follow."""
+        """Data of the last steps of compiled calls, to which more may be added."""
         self._sensors = RobotSensors(prepared)
         if prepared.drive is not None:
             prepared.drive.begin(begun.inputs)
 
     @property
     def world_inputs(self) -> dict[str, Array]:
-        """Inputs of the world around the robot that are forces or motions, by name [N, N m, m/s, rad/s]."""
+        """Inputs of forces and motions of the world around the robot, by name [N, N m, m/s, rad/s]."""
         return {} if self.prepared.drive is None else self.prepared.drive.inputs
 
-    # 1. The step.
+    # 1. Steps.
 
     @property
     def free(self) -> bool:
-        """Whether steps made together call nothing of Python: threads make them side by side."""
+        """Whether compiled calls do not use Python, so that threads can run them in parallel."""
         return self._march is not None and self.control is None and self.prepared.free
 
     def step(self, state: State, memory: Memory, h: float) -> Step:
-        """The step of length h that begins at `state`."""
+        """Return the step of length h that begins at `state`."""
         self._ask(state)
         made: Step = self.scheme.step(self.prepared, state, memory, h, self.solver)
         return made
 
     def again(self, state: State, recall: Callable[[], Memory], h: float) -> Callable[[], Step]:
-        """What makes a step once more, on data of its own."""
+        """Return a function that repeats a step, on separate data."""
         motion = self.prepared.motion
         given = np.concatenate([motion.ctrl, motion.mocap_pos.reshape(-1), motion.mocap_quat.reshape(-1)])
         data, inputs = self.prepared.data, self.world_inputs
@@ -129,8 +133,8 @@ class RobotSteps:
         self, state: State, recall: Callable[[], Memory], h: float, given: Array,
         applied: Mapping[str, Array], inputs: Mapping[str, Array],
     ) -> Step:  # fmt: skip
-        """The step with what the user gave it: controls and poses of mocap bodies [any, m, -], shape (nu + 7
-        nmocap,), forces, and inputs of the world."""
+        """Repeat a step with the user's controls and poses of mocap bodies [any, m, -], shape
+        (nu + 7 nmocap,), forces, and inputs of the world."""
         z, prepared = np.array(state.z), PreparedRobot(self.prepared.robot)
         if prepared.drive is not None:
             prepared.drive.begin(inputs)
@@ -144,32 +148,32 @@ class RobotSteps:
         return made
 
     def contacts(self, memory: Memory, step: Step | None) -> int:
-        """Blocks of the last step."""
+        """Return the number of blocks of the last step."""
         return int(memory["key"].size) if step is None else len(step.contacts)
 
     def check(self, step: Step, state: State) -> None:
-        """Refuse a state that is not finite."""
+        """Raise ModelError for a state that is not finite."""
         if not all(np.isfinite(one).all() for one in (state.q, state.v, state.z)):
             raise ModelError(f"at t = {state.t:.9g} s the state is not finite; use a smaller h")
 
     def depth(self, state: State) -> float:
-        """Deepest overlap of what must not overlap [m, rad]."""
+        """Return the deepest overlap of contacts and limits [m, rad]."""
         if self.prepared.at is not state:
             self.prepared.place(state)
         return float(deepest(self.prepared.engine)[0])
 
     def explain(self, state: State, step: Step, raised: bool) -> str:
-        """Between which bodies the answer of a step is worst, as part of a sentence."""
+        """Return the bodies of the contact with the largest residual, as part of a sentence."""
         return explain_contact(self.model.names, step, raised)
 
     def march(
         self, state: State, recall: Callable[[], Memory], clock: Clock, index: int, most: int, every: int,
         end: int, interrupts: Interrupts,
     ) -> Marched | None:  # fmt: skip
-        """Several steps in one compiled call; None where the next is made by itself."""
+        """Make several steps in one compiled call; return None if the next step has to be made by itself."""
         if self._march is None:
             return None
-        # The memory is known at the end of a call alone, and a record needs it.
+        # The user's function is called before each step.
         most = 1 if self.control is not None else most
         return interrupts.run(self._together, state, recall, clock, index, most, every, end)
 
@@ -177,6 +181,7 @@ class RobotSteps:
         self, state: State, recall: Callable[[], Memory], clock: Clock, index: int, most: int, every: int,
         end: int,
     ) -> Marched | None:  # fmt: skip
+        """Make steps in one compiled call; None if the next step has to be made by itself."""
         assert self._march is not None
         self._ask(state)
         made = self._march.make(state, recall, clock.length(index + 1), clock.at, index, most)
@@ -186,25 +191,26 @@ class RobotSteps:
 
     @property
     def strip(self) -> RobotStrip | None:
-        """The last steps made together."""
+        """The strip in use."""
         return None if self._march is None else self._march.strip
 
     def ready(self, state: State) -> RobotStrip | None:
-        """A strip that steps from `state` may follow in a call for several robots."""
+        """Return a strip to which a call for several robots can add steps from `state`; None without one."""
         return None if self._march is None or self.control is not None else self._march.ready(state)
 
     @property
     def lane(self) -> Callable[[State, int, int, float], State | None] | None:
-        """Makes one more step after those of the last strip, to be kept when `followed` is asked; None where
-        the user's function is asked before every step."""
+        """Function that adds one step to the strip in use, to be recorded by `followed`; None if a user's
+        function is called before every step."""
         return None if self._march is None or self.control is not None else self._march.lane
 
     def renew(self, state: State) -> bool:
-        """Whether the lane goes on from `state`, where its strip is full."""
+        """Begin another strip if that of the lane is nearly full; return whether one was begun."""
         return self._march is not None and self._march.renew(state)
 
     def followed(self, done: int, index: int, every: int) -> tuple[Marched, Callable[[], Step]]:
-        """So many steps that the lane made from an index of the clock on, and what makes the last again."""
+        """Return `done` steps that the lane made from an index of the clock on, and a function that repeats
+        the last of them."""
         strip = None if self._march is None else self._march.strip
         assert strip is not None
         stop, before = strip.steps, strip.state_after(strip.steps - 1)
@@ -217,7 +223,7 @@ class RobotSteps:
         return self._taken(strip, done, index, every, OFF_CLOCK), again
 
     def _taken(self, strip: RobotStrip, done: int, index: int, every: int, end: int) -> Marched:
-        """Keep the last so many steps of a strip."""
+        """Return the last `done` steps of a strip, as those of a compiled call."""
         stop, numbers = strip.steps, strip.room.numbers
         grown = self._growing
         new = grown is None or grown.strip is not strip or grown.read
@@ -236,22 +242,22 @@ class RobotSteps:
         return Marched(kept, done, strip.state, recall, residual, worst)
 
     def _active(self) -> Array:
-        """Which equality constraints hold now [-], shape (neq,)."""
+        """Return the flags of active equality constraints [-], shape (neq,)."""
         return np.array(self.prepared.motion.eq_active)
 
     def _memory(self, strip: RobotStrip, stop: int, active: Array, k: int) -> Memory:
-        """After `stop` steps of a strip, in the last of which some equality constraints hold."""
+        """Return the scheme's memory after `stop` steps of a strip, the last with these flags `active`."""
         return memory_of(strip.last_after(stop), self.prepared.reach, self._applied(strip, stop, active))
 
     def _applied(self, strip: RobotStrip, stop: int, active: Array) -> dict[str, Array]:
-        """The forces that the user applied in the last of so many steps of a strip, and what held."""
+        """Return the forces that the user applied in step `stop` of a strip, counted from 1, and `active`."""
         nv, forces = self.prepared.model.nv, strip.room.applied[stop]
         if not strip.room.pushed[stop]:
             forces = np.zeros(forces.size)
         return applied_to(forces[:nv], forces[nv:].reshape(-1, 6), active)
 
     def _ask(self, state: State) -> None:
-        """Ask the user's function for the controls of the next step."""
+        """Call the user's function for the controls of the next step, and check them."""
         if self.control is None:
             return
         data = self.prepared.data
@@ -263,7 +269,7 @@ class RobotSteps:
                 values = np.asarray(given, float).reshape(-1)
             except (TypeError, ValueError):
                 values = np.full(1, np.nan)
-            own = data.ctrl.size - self._inputs  # those of the world come last, and may be left out
+            own = data.ctrl.size - self._inputs  # controls of the world are the last, and may be omitted
             if values.size not in (own, data.ctrl.size) or not np.isfinite(values).all():
                 raise ModelError(
                     f"control: at t = {state.t:.9g} s it gives {given!r}; expected {own} finite"
@@ -272,8 +278,8 @@ class RobotSteps:
             data.ctrl[: values.size] = values
 
     def set_inputs(self, values: Mapping[str, ArrayLike], state: State) -> State:
-        """Give actuators other controls, mocap bodies other poses, and the world around the robot other
-        inputs; the state with them."""
+        """Set controls of actuators, poses of mocap bodies, and inputs of the world around the robot, by
+        name; return the state, which does not change."""
         if self.prepared.at is not state:
             self.prepared.place(state)
         data, model = self.prepared.data, self.prepared.model
@@ -304,8 +310,8 @@ class RobotSteps:
         return state
 
     def inputs(self, state: State) -> dict[str, Array]:
-        """Controls of actuators [any], poses of mocap bodies [m, -], shape (7,), and inputs of the world
-        around the robot [N, N m, m/s, rad/s], by name."""
+        """Return controls of actuators [any], poses of mocap bodies [m, -], shape (7,), and inputs of the
+        world around the robot [N, N m, m/s, rad/s], by name."""
         data, model = self.prepared.data, self.prepared.model
         found = {name: np.array(data.ctrl[k]) for k, name in enumerate(self.prepared.robot.names("actuator"))}
         for body in np.flatnonzero(model.body_mocapid >= 0).tolist():
@@ -316,14 +322,14 @@ class RobotSteps:
         return found | self.world_inputs
 
     def _mocap(self, body: int) -> int:
-        """Number of a mocap body that the user moves, -1 where a body is none."""
+        """Return the number of a mocap body that the user moves; -1 for other bodies."""
         k, drive = int(self.prepared.model.body_mocapid[body]), self.prepared.drive
         return -1 if drive is not None and k in drive.mocap else k
 
-    # 2. What is kept of it.
+    # 2. Rows of records.
 
     def keep(self, step: Step, before: State, state: State, index: int, closes: bool, told: bool) -> Kept:
-        """What rows need of a step that ended at `state`."""
+        """Return the data of a step that ended at `state` for its row."""
         arrays = self._arrays(state, before, step.h)
         of_bodies = arrays["poses"].reshape(-1, 7), arrays["twists"].reshape(-1, 6)
         if closes:
@@ -338,8 +344,8 @@ class RobotSteps:
         return kept._replace(contacts=contacts_of(step), joint_r=step.joint_r, joint_id=joint_id)
 
     def _arrays(self, state: State, before: State, h: float) -> dict[str, Array]:
-        """What the data says of bodies and sensors at a state, which it is at, a step of length h after
-        another."""
+        """Return the columns of bodies and sensors at the state of the data, at the end of a step of length h
+        from `before`."""
         nb, data = len(self.model), self.prepared.data
         poses, twists = np.empty((nb, 7)), np.empty((nb, 6))
         tell_bodies(self.prepared.motion, self.prepared.traits, poses, twists)
@@ -360,17 +366,17 @@ class RobotSteps:
         }  # fmt: skip
 
     def _twists(self, t: Array, poses: Array, twists: Array) -> Array:
-        """Velocities of all bodies, with those of motions of the world."""
+        """Return the velocities of all bodies, with those of the world's motions."""
         drive = self.prepared.drive
         return twists if drive is None else drive.tell_twists(t, poses, twists)
 
     def rows(self, kept: Sequence[Any]) -> Rows:
-        """One row per step."""
+        """Return one row per step."""
         if isinstance(kept[0], _Together):
             told = any(one.ends for one in kept)
             pushed = told and any(one.strip.room.pushed[one.first + 1 : one.stop + 1].any() for one in kept)
             return joined([self._marched(one, told, pushed) for one in kept])
-        # Forces that the user applies are told where there are any.
+        # Forces that the user applies are columns if there are any.
         given: dict[str, Array] = next((one.arrays for one in kept if APPLIED[0] in one.arrays), {})
         for name in APPLIED if given else ():
             for one in kept:
@@ -378,8 +384,8 @@ class RobotSteps:
         return rows_of(kept)
 
     def _marched(self, kept: _Together, told: bool, pushed: bool) -> Rows:
-        """Rows of steps made together; told: whether any are recorded, with all that records have; pushed:
-        with the forces that the user applies."""
+        """Return the rows of steps of a strip. told: whether any step is recorded, which needs all columns;
+        pushed: whether to include the forces that the user applies."""
         kept.read = True
         strip, a, b = kept.strip, kept.first, kept.stop
         room, n, after, place = strip.room, b - a, slice(a + 1, b + 1), self.model.sensor_place
@@ -404,7 +410,7 @@ class RobotSteps:
         return lent(columns, _tables(room, a, b, kept.ends))
 
     def first(self, state: State, memory: Memory, index: int, sums: dict[str, float]) -> Rows:
-        """The record of the start."""
+        """Return the record of the start."""
         restore(self.prepared, state, memory)
         motion, traits = self.prepared.motion, self.prepared.traits
         kinetic, potential = sums.get("kinetic"), sums.get("potential")
@@ -420,32 +426,33 @@ class RobotSteps:
         return self.rows([Kept(numbers, arrays | self._sensors.at_start(state, *of_bodies))])
 
     def reduction(self, sums: dict[str, float]) -> Reduction:
-        """How steps become records."""
+        """Return the reduction of steps to records."""
         return reduction(sums)
 
-    # 3. What is made of records when they are asked for.
+    # 3. Quantities computed from records on access.
 
     def parts(self) -> dict[str, Any]:
-        """What a trajectory of the records needs beside them."""
+        """Return further arguments of a `Trajectory` of the records."""
         return {"choose": None, "forces": "solver"}
 
     def sums(self, of: Trajectory, since: float) -> dict[str, float]:
-        """Energies beside those that add up over the steps: none."""
+        """Return energies from which a run continues, in addition to totals: none."""
         return {}
 
     def written(self, of: Trajectory) -> None:
-        """Take note that records are in a file."""
+        """Note that the records `of` have been written to a file."""
 
 
 def _input_columns(forces: Array, nv: int) -> dict[str, Array]:
-    """Columns of the forces that a user applies: generalised ones, and then those on bodies [N, N m], shape
-    (..., nv + 6 nbody)."""
+    """Return the columns of the forces that a user applies; forces: generalised ones, then those on bodies
+    [N, N m], shape (..., nv + 6 nbody)."""
     general, bodies = forces[..., :nv], forces[..., nv:]
     return dict(zip(APPLIED, (general, bodies.reshape(*bodies.shape[:-1], -1, 6)), strict=True))
 
 
 def _tables(room: Any, a: int, b: int, ends: list[int]) -> dict[str, Table]:
-    """Contacts and other impulses of steps a to b, of those that are recorded, counted from a."""
+    """Return the tables of contacts and joints of steps a to b; ends: numbers of the recorded steps, counted
+    from a."""
     made = {}
     for name, table in (("contacts", room.contacts), ("joints", room.joints)):
         first, stop = table.offset[a : b + 1 : b - a].tolist()
@@ -466,7 +473,7 @@ def _tables(room: Any, a: int, b: int, ends: list[int]) -> dict[str, Table]:
 def begun_robot(
     prepared: PreparedRobot, model: RobotModel, h: Stride | None, scheme: Any, start: Any
 ) -> Begun:
-    """The scheme, and the state, memory and clock that a run of a robot begins with."""
+    """Return the start of a run of a robot, from None (the robot's start), a State or a Checkpoint."""
     robot = prepared.robot
     if start is None or isinstance(start, State):
         found = registry.chosen_for_robots(scheme)

@@ -1,7 +1,7 @@
-"""Rows of a run: what steps leave, one row each, and what becomes of them between two records.
+"""Rows of a run: data of steps, one row per step, and their reduction to rows of records.
 
-Columns have one entry per row; tables (contacts, joints) have any number of entries per row. A run that keeps
-every tenth step keeps one row for ten: each column says by its rule what that row has.
+Columns have one entry per row; tables (contacts, joints) have any number of entries per row. If only every
+tenth step is recorded, ten rows are reduced to one, by the rule of each column.
 """
 
 import math
@@ -15,51 +15,53 @@ from stickslip.schemes.step import CONTACT_WORK
 from stickslip.state import IntArray
 
 LAST, SUM, MOST, ANY, TOTAL = "last", "sum", "most", "any", "total"
-"""What a record has of the steps since the record before: that of the last, the sum, the largest, whether
-any; or the sum over all steps since the start of the first run."""
+"""Rules of the reduction over the steps since the previous record: value of the last step, sum, largest, any;
+or the sum over all steps since the start of the first run."""
 RULES = {
     "verdicts": MOST, "natural": MOST, "natural_scaled": MOST, "penetration": MOST, "opening": MOST,
     "correction": MOST, "iterations": SUM, "newton": SUM, "work_done": SUM, "active": ANY,
     "dissipated": TOTAL, "work": TOTAL, "lifted": TOTAL, "balance": TOTAL,
     f"measures/{CONTACT_WORK}": SUM,
 }  # fmt: skip
-"""Columns whose rule is not `last`; other measures have the largest. Impulses of systems are summed, save
-values in first order (`Summed`)."""
+"""Rules of columns other than `last`; other measures have `most`. Impulses of systems are summed, except
+values in first order."""
 
 
 AT_ONCE = 4
-"""Columns that are reduced in one part of the work."""
+"""Number of columns that are reduced in one part of the work (heuristic)."""
 
 
 def rule(name: str) -> str:
-    """What a record has of a column."""
+    """Return the rule of a column."""
     return RULES.get(name, MOST if name.startswith("measures/") else LAST)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Table:
-    """Entries of rows, one row after another."""
+    """Entries of all rows, concatenated."""
 
     counts: IntArray
-    """How many each row has [-], shape (n,)."""
+    """Number of entries of each row [-], shape (n,)."""
     columns: dict[str, Any]
-    """By name, shape (counts.sum(), ...) each."""
+    """Columns by name, shape (counts.sum(), ...) each."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Rows:
-    """Rows by column: shape (n, ...) each; `t` is always among them."""
+    """Rows by column."""
 
     columns: dict[str, Any]
+    """Columns by name, shape (n, ...) each, `t` among them."""
     tables: dict[str, Table] = field(default_factory=dict)
+    """Tables by name."""
     lent: list[tuple[dict[str, Any], str]] = field(default_factory=list)
-    """Arrays whose memory will be used again, as pairs of a dictionary and a key in it."""
+    """Arrays whose memory will be reused, as pairs of a dictionary and a key in it."""
 
     def __len__(self) -> int:
         return len(self.columns["t"])
 
     def own(self, most: float = math.inf) -> bool:
-        """Copy lent arrays until about `most` bytes are copied; whether none is left."""
+        """Copy lent arrays up to about `most` bytes; return whether all are copied."""
         done = 0
         while self.lent and done < most:
             columns, name = self.lent.pop()
@@ -69,13 +71,13 @@ class Rows:
 
 
 def lent(columns: dict[str, Any], tables: dict[str, Table]) -> Rows:
-    """Rows whose arrays are all in memory that will be used again."""
+    """Return rows whose arrays are all in memory that will be reused."""
     parts = [columns, *(table.columns for table in tables.values())]
     return Rows(columns, tables, [(part, name) for part in parts for name in part])
 
 
 def joined(parts: Sequence[Rows]) -> Rows:
-    """Rows of the same columns and tables, one after another; those of one part are not copied."""
+    """Return the concatenation of rows with the same columns and tables; a single part is not copied."""
     if len(parts) == 1:
         return parts[0]
     columns = {name: np.concatenate([one.columns[name] for one in parts]) for name in parts[0].columns}
@@ -88,25 +90,26 @@ def joined(parts: Sequence[Rows]) -> Rows:
 
 
 class Reduction:
-    """Turns rows of steps into rows of records; what follows the last record is carried to the next rows."""
+    """Reduction of rows of steps to rows of records; values after the last record are carried over."""
 
     def __init__(self, totals: Mapping[str, float], values: Any = None):
-        """totals: of the columns of that rule before the first row; values: which components of `solver_r`
-        are values and not impulses [-], shape (size,), bool."""
+        """totals: sums before the first row, by column; values: whether a component of `solver_r` is a value
+        and not an impulse [-], shape (size,), bool."""
         self.totals = dict(totals)
         self._values = values
         self._carried: dict[str, Any] = {}
 
     def carried(self, name: str) -> float:
-        """Of a column that is summed: the sum since the last record [any]."""
+        """Return the sum of a column since the last record [any]."""
         return float(self._carried.get(name, 0.0))
 
     def parts(self, rows: Rows, ends: IntArray) -> Generator[None, None, Rows]:
-        """The rows of records: those at `ends`, with what counts since the record before. Tables of rows
-        that are not recorded are empty already. A generator, which does a few columns at a time."""
+        """Return the rows of records, at `ends`, by the rules of the columns. Tables have no entries for rows
+        that are not recorded. This is a generator, which does a few columns at a time."""
+        # 1. Totals.
         columns = rows.columns
         for name, before in self.totals.items():
-            # Sums in the order of the steps, as if each had been added by itself.
+            # Sums in the order of the steps, with the same rounding as one addition per step.
             total = np.array(columns[name])
             total[0] += before
             columns[name] = np.cumsum(total, out=total)
@@ -115,9 +118,10 @@ class Reduction:
         n = len(rows)
         if len(ends) == n and not self._carried:
             return rows
-        # Views where they will do.
+        # 2. Values of the last steps, as views if possible.
         which: Any = ends if len(ends) else slice(0, 0)
         found = {name: column[which] for name, column in columns.items()}
+        # 3. Sums, largest values and any.
         carried, self._carried = self._carried, {}
         kept = [name for name in columns if name == "solver_r" or rule(name) not in (LAST, TOTAL)]
         for k, name in enumerate(kept, 1):
@@ -126,7 +130,7 @@ class Reduction:
                 yield
             if name in carried:
                 column = np.concatenate([np.asarray(carried[name], column.dtype)[None], column])
-            if not len(ends) and how == MOST and column.ndim == 1:  # the case met most, in one call
+            if not len(ends) and how == MOST and column.ndim == 1:  # the most frequent case
                 most = np.fmax if name.startswith("measures/") else np.maximum
                 self._carried[name] = most.reduce(column)
                 continue
@@ -145,7 +149,7 @@ class Reduction:
 
 
 def _reduced(how: str, name: str, column: Any, starts: IntArray) -> Any:
-    """One entry for those of each part of a column, which begin at `starts`."""
+    """Return one entry for each part of a column; the parts begin at `starts`."""
     if how == ANY:
         return np.logical_or.reduceat(column, starts, axis=0)
     if how == MOST:
@@ -153,7 +157,7 @@ def _reduced(how: str, name: str, column: Any, starts: IntArray) -> Any:
         return reduce.reduceat(column, starts, axis=0)
     if column.dtype != np.float64:
         return np.add.reduceat(column, starts, axis=0)
-    # Floating-point sums in the order of the steps, which `reduceat` does not promise.
+    # Floating-point sums in the order of the steps, which `reduceat` does not guarantee.
     sums = np.empty((len(starts), *column.shape[1:]))
     lengths = np.diff(np.concatenate([starts, [len(column)]]))
     for length in np.unique(lengths).tolist():

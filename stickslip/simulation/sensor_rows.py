@@ -1,4 +1,4 @@
-"""What the sensors of a world show, as columns of a run."""
+"""Values of the sensors of a world as columns of a run."""
 
 from collections.abc import Sequence
 
@@ -8,19 +8,19 @@ from stickslip.mechanics.sensors import BoundSensor, Reading
 from stickslip.state import Array, ModelError
 
 MOST_AXES = 8
-"""Of what a sensor shows: as many as files keep."""
+"""Largest number of axes of a sensor's value, as supported by files."""
 
 
 class SensorRows:
-    """Reads the sensors of a world, and checks what they show."""
+    """Reads the sensors of a world, and checks their values."""
 
     def __init__(self, sensors: Sequence[BoundSensor]):
         self.sensors = tuple(sensors)
         self._shapes: list[tuple[int, ...]] = []
-        """Of what they showed first."""
+        """Shapes of the first values."""
 
     def read(self, reading: Reading) -> tuple[Array, ...]:
-        """What the sensors show; always of the same shape, and never NaN."""
+        """Return the values of the sensors; raise ModelError if a shape changes or a value is NaN."""
         shown, t = [], reading.state.t
         for k, sensor in enumerate(self.sensors):
             value = sensor.read(reading)
@@ -37,12 +37,12 @@ class SensorRows:
         return tuple(shown)
 
     def columns(self, shown: Sequence[Array] | None) -> dict[str, Array]:
-        """Entries of one row by column; None for a step that is not recorded, of which they were not read."""
+        """Return the values of one row by column; shown: None for a step that is not recorded."""
         values = map(np.zeros, self._shapes) if shown is None else shown
         return {f"sensors/{one.name}": value for one, value in zip(self.sensors, values, strict=True)}
 
     def rows(self, n: int, ends: Sequence[int], shown: Sequence[tuple[Array, ...]]) -> dict[str, Array]:
-        """Columns of n rows, of which those at `ends` are recorded."""
+        """Return the columns of n rows, of which those at `ends` are recorded with the values `shown`."""
         columns = {}
         for i, sensor in enumerate(self.sensors):
             column = columns[f"sensors/{sensor.name}"] = np.zeros((n, *self._shapes[i]))

@@ -1,4 +1,4 @@
-"""What every block of an interaction does at every recorded instant, by name.
+"""States of the blocks of an interaction at every record, by name.
 
 Unilateral contacts are separating or touching; with friction separating, sticking or slipping (with rolling
 friction sliding, rolling, or both). Bounds are held `at lower bound`, `inside bounds`, `at upper bound`;
@@ -13,13 +13,14 @@ from stickslip.problem.states import SEPARATING, friction_states
 from stickslip.simulation.model import InteractionPart
 
 ZERO = 1e-8
-"""Below this, relative to the largest of its kind in the trajectory, is zero."""
+"""Values that count as zero, relative to the largest of their kind in the trajectory [-]."""
 
 
 def state_names(part: InteractionPart, span: Array, r: Array, u: Array) -> np.ndarray:
-    """Names, shape (n, blocks), of n records of r and u of shape (n, m); `span` is the time of each [s]."""
+    """Return the names of states, shape (n, blocks), for n records of r and u (n, m); span: duration of each
+    record [s]."""
     K = part.K
-    with np.errstate(all="ignore"):  # a run that blew up has states all the same
+    with np.errstate(all="ignore"):  # values of diverged runs may overflow
         cut_r = ZERO * float(np.max(np.abs(r), initial=0.0, where=np.isfinite(r)))
         cut_u = ZERO * float(np.max(np.abs(u), initial=0.0, where=np.isfinite(u)))
     names = np.full((len(r), len(K)), "", object)
@@ -27,7 +28,7 @@ def state_names(part: InteractionPart, span: Array, r: Array, u: Array) -> np.nd
         for i in blocks.tolist():
             rows = slice(int(K.offset[i]), int(K.offset[i + 1]))
             if groups:
-                # Lengths, as the cut-offs are taken on: r and u in units of their own.
+                # The cut-offs apply to norms of r and u.
                 mu = np.broadcast_to(
                     K.coefficient[K.group_offset[i] : K.group_offset[i + 1]], (len(r), len(groups))
                 )
@@ -39,6 +40,7 @@ def state_names(part: InteractionPart, span: Array, r: Array, u: Array) -> np.nd
 
 
 def _bounded(part: InteractionPart, i: int, span: Array, r: Array, cut: float) -> np.ndarray:
+    """Return the states of a block without friction."""
     kind = part.K.kind[i]
     if kind == cones.FREE:
         return np.full(r.size, "bilateral", object)

@@ -1,4 +1,4 @@
-"""What makes the steps of a run, by the kind of its model."""
+"""Steppers of runs (`SystemSteps`, `WorldSteps`, `RobotSteps`), chosen by the kind of the model."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,17 +21,18 @@ from stickslip.state import State
 from stickslip.systems.system import NonsmoothSystem
 
 Steps = SystemSteps | WorldSteps | RobotSteps
+"""Any stepper."""
 
 
 def prepared_model(model: NonsmoothSystem | World | Robot) -> Any:
-    """A model as its steps take it."""
+    """Return a model prepared for its steps."""
     if isinstance(model, World):
         return PreparedWorld(model)
     return PreparedRobot(model) if isinstance(model, Robot) else PreparedSystem(model)
 
 
 def start_of(prepared: Any) -> State:
-    """Where a prepared model starts."""
+    """Return the initial state of a prepared model."""
     if isinstance(prepared, PreparedRobot):
         return prepared.robot.start
     return prepared.world.start if isinstance(prepared, PreparedWorld) else first_state(prepared.system)
@@ -41,8 +42,8 @@ def begun_steps(
     prepared: Any, h: Stride | None, scheme: Any, start: Any, solver: Solver, select: Selector | None,
     control: Callable[[Any], Any] | None, rows: int = ROWS,
 ) -> tuple[Begun, Steps]:  # fmt: skip
-    """Where a run of a prepared model begins, and what makes its steps; rows: of a robot, steps that there is
-    memory for at a time."""
+    """Return the start of a run of a prepared model, and its stepper; rows: number of steps in the buffer of
+    a robot."""
     if isinstance(prepared, PreparedRobot):
         robot = RobotModel.of_robot(prepared.robot)
         begun = begun_robot(prepared, robot, h, scheme, start)

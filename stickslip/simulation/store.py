@@ -1,6 +1,6 @@
-"""Where the rows of a run are: in memory, in a file, or part in a file and part still in memory.
+"""Stores of the rows of a run: in memory, in a file, or partly in both.
 
-A trajectory reads columns of its records from a store, whatever that is.
+A trajectory reads columns of its records from a store of any kind.
 """
 
 from abc import ABC, abstractmethod
@@ -12,7 +12,7 @@ from stickslip.simulation.rows import Rows, Table
 from stickslip.state import IntArray
 
 HELD = 64
-"""Parts of an array that are held before they are joined."""
+"""Number of parts of an array that are held before they are joined."""
 
 
 class Store(ABC):
@@ -25,11 +25,11 @@ class Store(ABC):
     @property
     @abstractmethod
     def names(self) -> tuple[str, ...]:
-        """Of the columns."""
+        """Names of the columns."""
 
     @abstractmethod
     def column(self, name: str, start: int, stop: int) -> np.ndarray:
-        """Rows `start` to `stop` of a column [any], shape (stop - start, ...)."""
+        """Return rows `start` to `stop` of a column [any], shape (stop - start, ...)."""
 
     @property
     @abstractmethod
@@ -38,18 +38,19 @@ class Store(ABC):
 
     @abstractmethod
     def offset(self, table: str) -> IntArray:
-        """Where the entries of each record begin, and the end of the last [-], shape (n + 1,)."""
+        """Return the index of the first entry of each record, and the number of all entries [-], shape
+        (n + 1,)."""
 
     @abstractmethod
     def entries(self, table: str, name: str, start: int, stop: int) -> np.ndarray:
-        """Entries `start` to `stop` of a column of a table [any], shape (stop - start, ...)."""
+        """Return entries `start` to `stop` of a column of a table [any], shape (stop - start, ...)."""
 
     def size(self, name: str) -> int:
-        """Of one row of a column [bytes]."""
+        """Return the size of one row of a column [bytes]."""
         return int(self.column(name, 0, 1).nbytes)
 
     def rows(self, start: int, stop: int) -> Rows:
-        """Rows `start` to `stop`, whole."""
+        """Return all data of rows `start` to `stop`."""
         columns = {name: self.column(name, start, stop) for name in self.names}
         tables = {}
         for name, parts in self.tables.items():
@@ -60,7 +61,7 @@ class Store(ABC):
 
 
 class _Growing:
-    """Arrays that are appended to: parts are held as they come, and joined when they are looked at."""
+    """Array that grows by appended parts, which are joined on access."""
 
     __slots__ = ("_parts", "_whole", "bytes", "count")
 
@@ -71,6 +72,7 @@ class _Growing:
         self.count = 0
 
     def append(self, part: np.ndarray) -> None:
+        """Append a part."""
         if not len(part) and (self._parts or self._whole is not None):
             return
         self._parts.append(part)
@@ -80,7 +82,7 @@ class _Growing:
             self.array()
 
     def array(self) -> np.ndarray:
-        """What was appended; later parts do not change it."""
+        """Return the array so far; later parts do not change it."""
         if self._parts:
             known = 0 if self._whole is None else self.count - sum(map(len, self._parts))
             room = 0 if self._whole is None else len(self._whole)
@@ -114,7 +116,7 @@ class MemoryStore(Store):
             self.append(rows)
 
     def append(self, rows: Rows) -> None:
-        """Add rows behind the others. A column that is new is NaN before, one that is missing is NaN here."""
+        """Append rows. Earlier rows of a new column, and new rows of a missing column, are NaN."""
         n = len(rows)
         for name, column in rows.columns.items():
             if name not in self._columns:
@@ -132,12 +134,12 @@ class MemoryStore(Store):
         self._count += n
 
     def snapshot(self) -> "MemoryStore":
-        """The rows so far, which later ones do not change."""
+        """Return a store of the rows so far, which later rows do not change."""
         return MemoryStore(self.rows(0, self._count))
 
     @property
     def bytes(self) -> int:
-        """Of all arrays, about [bytes]."""
+        """Approximate size of all arrays [bytes]."""
         tables = (columns for _, columns in self._tables.values())
         arrays = [*self._columns.values(), *(one for columns in tables for one in columns.values())]
         return sum(one.bytes for one in arrays)
@@ -173,7 +175,7 @@ class MemoryStore(Store):
 
 
 class JoinedStore(Store):
-    """The rows of several stores, one after another."""
+    """Store of the rows of several stores, concatenated."""
 
     def __init__(self, parts: Iterable[Store]):
         self._parts = [part for part in parts if len(part)]
@@ -221,9 +223,10 @@ class JoinedStore(Store):
 
 
 def _missing(like: np.ndarray, n: int) -> np.ndarray:
-    """n rows like those given: NaN where numbers are missing."""
+    """Return n rows of the same type and shape: NaN for real numbers, otherwise 0."""
     return np.full((n, *like.shape[1:]), np.nan if like.dtype == np.float64 else 0, like.dtype)
 
 
 def _empty(like: np.ndarray) -> np.ndarray:
+    """Return no rows, of the same type and shape."""
     return np.empty((0, *like.shape[1:]), like.dtype)

@@ -1,4 +1,4 @@
-"""A trajectory in a few lines."""
+"""Summary of a trajectory as text."""
 
 from collections import Counter
 from typing import Any
@@ -14,13 +14,13 @@ from stickslip.simulation.trajectory import Trajectory
 
 
 def summary(run: Trajectory) -> str:
-    """What was simulated, how, and how well."""
+    """Return a summary of the model, the method, the verdict and the measured quantities."""
     n, systems = len(run), isinstance(run.model, Model)
     options = ", ".join(f"{name}={value}" for name, value in unusual(run).items())
-    what, measured = _of_systems(run) if systems else _of_world(run)
+    model_lines, measured = _of_systems(run) if systems else _of_world(run)
     end = "" if run.complete else "; unfinished"
     lines = [
-        *what,
+        *model_lines,
         ("scheme", f"{run.scheme} ({options})" if options else run.scheme),
         ("solver", f"{run.solver}, tolerance {run.tolerance:g}"),
         ("time", f"{run.t[0]:g} to {run.t[-1]:g} s, {run.clock.told}{end}"),
@@ -34,7 +34,7 @@ def summary(run: Trajectory) -> str:
 
 
 def _pace(run: Trajectory) -> str:
-    """How adaptive steps went, as part of a sentence."""
+    """Return the statistics of adaptive steps, as part of a sentence."""
     if run.pace is None:
         return ""
     coarse = f", {run.pace.coarse} of the shortest kept with a larger error" if run.pace.coarse else ""
@@ -42,9 +42,9 @@ def _pace(run: Trajectory) -> str:
 
 
 def _of_systems(run: Trajectory) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """What is said of systems, and what was measured of them."""
+    """Return the lines on the model and on the measured quantities of a run of systems."""
     model, measured = run.model, []
-    what = [
+    model_lines = [
         ("systems", ", ".join(f"{s.name} ({s.kind})" for s in model.systems)),
         ("interactions", ", ".join(i.name for i in model.interactions) or "none"),
     ]
@@ -61,19 +61,19 @@ def _of_systems(run: Trajectory) -> tuple[list[tuple[str, str]], list[tuple[str,
         measured.append(("energy", f"{energy[0]:.6g} J to {energy[-1]:.6g} J{did}{unknown}"))
     counts = Counter(event.kind for event in run.events)
     measured.append(("events", ", ".join(f"{count} {kind}" for kind, count in counts.items()) or "none"))
-    return what, measured
+    return model_lines, measured
 
 
 def _of_world(run: Trajectory) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """What is said of a world, and what was measured of it."""
+    """Return the lines on the model and on the measured quantities of a run of a world."""
     model, energy = run.model, run.energy
-    what = [
+    model_lines = [
         ("bodies", bodies(run)),
         ("shapes", ", ".join(f"{count} {kind}" for kind, count in shapes(run).items()) or "none"),
     ]
     if model.joints:
         opening = f"open by {np.max(run.opening):.3g} at most [m, rad]"
-        what.append(("joints", f"{len(model.joints)}, {opening}"))
+        model_lines.append(("joints", f"{len(model.joints)}, {opening}"))
     counts = np.diff(run.store.offset("contacts"))
     did = [
         f"{name} {run.column(name)[-1]:.6g} J"
@@ -94,11 +94,11 @@ def _of_world(run: Trajectory) -> tuple[list[tuple[str, str]], list[tuple[str, s
     ]
     if run.sensors:
         measured.append(("sensors", ", ".join(run.sensors)))
-    return what, measured
+    return model_lines, measured
 
 
 def verdict(run: Trajectory) -> str:
-    """What the run proves, in one line."""
+    """Return the verdict of the run in one line."""
     if run.relaxed:
         missed = f"; {run.missed} steps missed their tolerance" if run.missed else ""
         return f"relaxed, {run.relaxation}: not certified by the exact law{missed}"
@@ -108,7 +108,7 @@ def verdict(run: Trajectory) -> str:
 
 
 def residuals(run: Trajectory) -> str:
-    """How well the problems of the steps were solved, in one line."""
+    """Return the largest residuals of the run in one line."""
     natural, scaled = np.max(run.natural), np.max(run.natural_scaled)
     if run.relaxed and not scaled > 0.0:
         return "none: nothing was solved that the judge measures"
@@ -117,7 +117,7 @@ def residuals(run: Trajectory) -> str:
 
 
 def unusual(run: Trajectory) -> dict[str, Any]:
-    """Options of the scheme that are not what they are by default."""
+    """Return the options of the scheme that differ from their defaults."""
     if run.scheme not in registry.names():
         return dict(run.scheme_options)
     _, defaults = registry.described(registry.make(run.scheme))
@@ -125,11 +125,11 @@ def unusual(run: Trajectory) -> dict[str, Any]:
 
 
 def bodies(run: Trajectory) -> str:
-    """How many bodies of which kind."""
+    """Return the number of bodies of each kind, as text."""
     kinds = Counter(run.model.kind.tolist())
     return ", ".join(f"{kinds[kind]} {kind.name.lower()}" for kind in BodyKind if kinds[kind]) or "none"
 
 
 def shapes(run: Trajectory) -> dict[str, int]:
-    """How many shapes of which kind."""
+    """Return the number of shapes of each kind."""
     return dict(sorted(Counter(shape.kind for shape in run.model.shapes).items()))

@@ -1,4 +1,4 @@
-"""Steps of a system of equations, as the run of any model makes and keeps them."""
+"""Stepper of runs of systems of equations: makes steps, and converts them to rows of records."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,52 +30,63 @@ from stickslip.state import Array, ModelError, State
 from stickslip.systems.relations import FirstOrderOutput
 
 TOGETHER = 8192
-"""Most steps in one compiled call."""
+"""Largest number of steps in one compiled call."""
 LEAST_ROWS = 64
-"""Of a strip where steps are asked for one by one."""
+"""Smallest number of rows of a strip, so that single steps share one."""
 MARCHED = (
     "t", "q", "v", "z", "u", "y", "active", "forecast", "natural", "natural_scaled", "iterations", "newton",
 )  # fmt: skip
-"""Columns that steps made together come with."""
+"""Columns that a march has."""
 
 
 class _Kept(NamedTuple):
-    """What rows need of a step."""
+    """Data of a single step for its row."""
 
     step: Step
+    """The step."""
     before: State
+    """State at its start."""
     state: State
+    """State at its end."""
     number: int
+    """Index of the clock at its end."""
 
 
 class _Together(NamedTuple):
-    """What rows need of steps made together."""
+    """Data of the steps of a compiled call for their rows."""
 
     march: March
+    """The steps."""
     before: State
+    """State at the start of the first."""
     h: float
+    """Length of the steps [s]."""
     number: int
+    """Index of the clock at the start of the first."""
 
 
 @dataclass(eq=False, slots=True)
 class _Growing:
-    """What rows need of steps of a strip, which more may follow."""
+    """Data of the steps of a strip for their rows; more steps may be added."""
 
     strip: Strip
+    """The strip."""
     h: float
+    """Length of the steps [s]."""
     number: int
+    """Index of the clock at the start of the first."""
     steps: int = 0
-    """How many of the strip are kept: the first ones."""
+    """Number of steps of the strip that are kept, from the first on."""
 
     def closed(self) -> _Together:
-        """These steps, which none may follow."""
+        """Close the strip, and return its steps."""
         strip = self.strip
         strip.closed, strip.steps = True, self.steps
         return _Together(strip.march(), strip.start, self.h, self.number)
 
 
 class SystemSteps:
-    """Makes the steps of one run of a system, and the rows of its records."""
+    """Stepper of one run of a system."""
 
     def __init__(self, prepared: PreparedSystem, begun: Begun, solver: Solver, select: Selector | None):
         self.prepared, self.system = prepared, prepared.system
@@ -84,48 +95,48 @@ class SystemSteps:
         self.model = Model.of(prepared.system, self.scheme.levels(prepared))
         self.notes: tuple[str, ...] = ()
         self.every = 1
-        """Every how many steps are recorded."""
+        """Number of steps between records."""
         self.edges = None if self.scheme_name == "event-driven" else self.system.edges
-        """At which steps are cut; the event-driven scheme lands on them by itself."""
+        """Edges at which steps are divided; the event-driven scheme stops at them itself."""
         self._select = select
         self._before = begun.sums.get("contact_work", 0.0)
         """Work of the contacts before the run [J]."""
         compiled = bool(getattr(solver, "compiled_steps", False))
         self._march = getattr(self.scheme, "march", None) if compiled else None
         self._strip: Any = getattr(self.scheme, "strip", None) if compiled else None
-        """Begins a strip of steps, where the scheme can go on with what it made before."""
+        """Returns an empty strip, for schemes whose compiled calls can continue one."""
         self._growing: _Growing | None = None
-        """The last of those, which more may follow."""
+        """The strip in use."""
         self._tolerance = float(getattr(solver, "tolerance", 0.0))
         self._h = begun.clock.h
 
-    # 1. The step.
+    # 1. Steps.
 
     @property
     def free(self) -> bool:
-        """Whether steps made together call nothing of Python: threads make them side by side."""
+        """Whether compiled calls do not use Python, so that threads can run them in parallel."""
         if self._strip is None or self.edges is not None:
             return False
         return is_free(self.scheme, self.prepared, self._h, self._tolerance)
 
     def step(self, state: State, memory: Memory, h: float) -> Step:
-        """The step of length h that begins at `state`."""
+        """Return the step of length h that begins at `state`."""
         if self.edges is None:
             return self.scheme.step(self.prepared, state, memory, h, self.solver)
         t, inner = self.edges.sides(state.t, h)
-        made = self.scheme.step(self.prepared, replace(state, t=t), memory, inner, self.solver)
-        return replace(made, state=replace(made.state, t=state.t + h), h=h)
+        step = self.scheme.step(self.prepared, replace(state, t=t), memory, inner, self.solver)
+        return replace(step, state=replace(step.state, t=state.t + h), h=h)
 
     def again(self, state: State, recall: Callable[[], Memory], h: float) -> Callable[[], Step]:
-        """What makes a step once more."""
+        """Return a function that repeats a step."""
         return lambda: self.step(state, recall(), h)
 
     def contacts(self, memory: Memory, step: Step | None) -> int:
-        """Blocks that were active in the last step; -1 where that is not known."""
+        """Return the number of active blocks in the last step; -1 if not known."""
         return -1 if step is None else int(step.active.sum())
 
     def depth(self, state: State) -> float:
-        """Deepest overlap of contacts, none where springs stand in their place [m]."""
+        """Return the deepest overlap of contacts; 0 for compliant contact [m]."""
         if self.scheme_name == "compliant":
             return 0.0
         y = np.zeros(self.system.size)
@@ -136,12 +147,12 @@ class SystemSteps:
         return float(self.model.penetration(y[None])[0])
 
     def check(self, step: Step, state: State) -> None:
-        """Refuse outputs that are not finite: a gap that is NaN neither opens nor closes."""
+        """Raise ModelError for outputs that are not finite; a NaN gap would neither open nor close."""
         self._check_outputs(state, step.y)
 
     def explain(self, state: State, step: Step, raised: bool) -> str:
-        """What is wrong with the model where a step missed its tolerance, if anything is; raises a ModelError
-        where that is so at its start."""
+        """Return a fault of the model at the end of a step that missed its tolerance, otherwise empty; raise
+        ModelError for a fault at its start."""
         self.system.explain(state.t, state.q, state.v, state.z)
         if not raised:
             return ""
@@ -156,37 +167,37 @@ class SystemSteps:
         self, state: State, recall: Callable[[], Memory], clock: Clock, index: int, most: int, every: int,
         end: int, interrupts: Interrupts,
     ) -> Marched | None:  # fmt: skip
-        """Many steps in one compiled call; None where the next is made by itself. recall: gives the scheme's
-        memory."""
+        """Make several steps in one compiled call; return None if the next step has to be made by itself.
+        recall: returns the scheme's memory."""
         if self._march is None:
             return None
         most, h = min(most, TOGETHER), clock.length(index + 1)
-        # Not within `run` of the interrupts: what ends a march is raised when its steps are kept.
+        # Not within `interrupts.run`: an exception that ends a march is raised after its steps are recorded.
         if self._strip is not None:
             return self._followed(state, recall, clock, index, most, h, interrupts)
         times = clock.times(index, index + most)
-        found = self._march(self.prepared, state, recall(), h, most, self._tolerance, times, interrupts)
-        if found is None:
+        march = self._march(self.prepared, state, recall(), h, most, self._tolerance, times, interrupts)
+        if march is None:
             self._march = None
             return None
-        n, error = len(found), getattr(found, "error", None)
+        n, error = len(march), getattr(march, "error", None)
         if not n:
             if error is not None:
                 raise error
             return None
         if error is None:
-            self._check_outputs(found.state, found.y[-1])
+            self._check_outputs(march.state, march.y[-1])
         return Marched(
-            _Together(found, state, h, index), n, found.state,
-            lambda k: {name: rows[k] for name, rows in found.memories.items()},
-            float(found.natural_scaled[-1]), float(found.natural_scaled.max()), error,
+            _Together(march, state, h, index), n, march.state,
+            lambda k: {name: rows[k] for name, rows in march.memories.items()},
+            float(march.natural_scaled[-1]), float(march.natural_scaled.max()), error,
         )  # fmt: skip
 
     def _followed(
         self, state: State, recall: Callable[[], Memory], clock: Clock, index: int, most: int, h: float,
         interrupts: Interrupts,
     ) -> Marched | None:  # fmt: skip
-        """Steps that follow those of a strip, or begin another."""
+        """Make steps in the strip in use, or in a new one."""
         grown, kept = self._growing, None
         if grown is None or not grown.strip.can_follow(state, h):
             times = clock.times(index, index + max(most, LEAST_ROWS))
@@ -208,13 +219,14 @@ class SystemSteps:
 
     @property
     def lane(self) -> Lane | None:
-        """Makes one more step after those of the last strip, to be kept when `followed` is asked; None where
-        functions in Python are called meanwhile."""
+        """Function that adds one step to the strip in use, to be recorded by `followed`; None if steps call
+        Python functions."""
         grown = self._growing
         return None if grown is None or grown.strip.calls_python else grown.strip.follow
 
     def followed(self, done: int, index: int, every: int) -> tuple[Marched, Callable[[], Step]]:
-        """So many steps that the lane made from an index of the clock on, and what makes the last again."""
+        """Return `done` steps that the lane made from an index of the clock on, and a function that repeats
+        the last of them."""
         assert self._growing is not None
         strip = self._growing.strip
         before = strip.steps - 1
@@ -222,7 +234,7 @@ class SystemSteps:
         return _taken(self._growing, strip.steps - done, None, None), again
 
     def set_inputs(self, values: Mapping[str, ArrayLike], state: State) -> State:
-        """Give systems other discrete parameters from here on, by name of the system; the state with them."""
+        """Set discrete parameters by name of the system, and return the state with them."""
         z = np.array(state.z)
         for name, value in values.items():
             _, _, _, place = self.model.system(name)
@@ -236,18 +248,18 @@ class SystemSteps:
         return frozen_state(state.t, state.q, state.v, z)
 
     def inputs(self, state: State) -> dict[str, Array]:
-        """Discrete parameters of the systems that have some, by name of the system [any], shape (nz,)."""
+        """Return the discrete parameters by name of the system [any], shape (nz,) each."""
         places = {part.name: self.model.system(part.name)[3] for part in self.model.systems}
         return {name: state.z[place] for name, place in places.items() if state.z[place].size}
 
-    # 2. What is kept of it.
+    # 2. Rows of records.
 
     def keep(self, step: Step, before: State, state: State, index: int, closes: bool, told: bool) -> _Kept:
-        """What rows need of a step that ended at `state`."""
+        """Return the data of a step that ended at `state` for its row."""
         return _Kept(step, before, state, index)
 
     def rows(self, kept: Sequence[Any]) -> Rows:
-        """One row per step."""
+        """Return one row per step."""
         if isinstance(kept[0], _Growing):
             kept = [one.closed() for one in kept]
         columns = _marched(kept) if isinstance(kept[0], _Together) else self._stepped(kept)
@@ -258,7 +270,7 @@ class SystemSteps:
         return Rows(columns)
 
     def _stepped(self, kept: Sequence[_Kept]) -> dict[str, Any]:
-        """Columns of steps made one by one."""
+        """Return the columns of single steps."""
         n, steps, states = len(kept), [one.step for one in kept], [one.state for one in kept]
         columns: dict[str, Any] = {
             "t": np.array([s.t for s in states]),
@@ -281,7 +293,7 @@ class SystemSteps:
         return columns
 
     def first(self, state: State, memory: Memory, index: int, sums: dict[str, float]) -> Rows:
-        """The record of the start: no impulse, nothing solved; u and y as they are there."""
+        """Return the record of the start, with u and y and without impulses."""
         size, blocks = self.system.size, self.system.blocks
         u, y = np.zeros(size), np.zeros(size)
         for one, part in zip(self.system.interactions, self.model.interactions, strict=True):
@@ -303,13 +315,13 @@ class SystemSteps:
         return Rows({name: np.asarray(value)[None] for name, value in row.items()})
 
     def reduction(self, sums: dict[str, float]) -> Reduction:
-        """How steps become records."""
+        """Return the reduction of steps to records."""
         return Reduction({}, self.model.values)
 
-    # 3. What is made of records when they are asked for.
+    # 3. Quantities computed from records on access.
 
     def parts(self) -> dict[str, Any]:
-        """What a trajectory of the records needs beside them."""
+        """Return further arguments of a `Trajectory` of the records."""
         select = self._select
         if select is None:
             return {"derive": self._derive, "choose": None, "forces": "solver"}
@@ -317,15 +329,15 @@ class SystemSteps:
         return {"derive": self._derive, "choose": WrittenForces(lambda: parts), "forces": "least"}
 
     def sums(self, of: Trajectory, since: float) -> dict[str, float]:
-        """Energies that a run goes on with, after the records `of` and the work since then [J]."""
+        """Return the energies from which a run continues, after the records `of` and the work since [J]."""
         return {"contact_work": float(of.contact_work[-1]) + since}
 
     def written(self, of: Trajectory) -> None:
-        """Take note that records are in a file; `of` ends with the last of them."""
+        """Note that the records `of` have been written to a file."""
         self._before = float(of.contact_work[-1])
 
     def _tell_work(self, columns: dict[str, Any], before: State) -> None:
-        """Fill in the work of the contacts in steps that are summed, where the scheme does not tell it."""
+        """Compute the work of contacts in steps that will be summed, if the scheme does not measure it."""
         at = {
             name: np.concatenate([np.asarray(getattr(before, name))[None], columns[name]])
             for name in ("t", "q", "v", "z")
@@ -333,19 +345,19 @@ class SystemSteps:
         columns["work_done"] = self._work(columns["work_done"], columns["h"], columns["solver_r"], **at)
 
     def _work(self, told: Array, h: Array, r: Array, *, t: Array, q: Array, v: Array, z: Array) -> Array:
-        """Work of the contacts in each step [J], shape (n,); `told` is NaN where it is to be computed; t, q,
-        v, z have the start of the first step, too."""
+        """Return the work of the contacts in each step [J], shape (n,): that of `told`, or computed where
+        `told` is NaN. t, q, v, z include the start of the first step."""
         missing = np.isnan(told)
         if not missing.any():
             return told
         if any(part.level is Level.ACCELERATION for part in self.model.interactions):
-            # Impacts lie within the steps, at velocities that their ends do not show.
+            # Impacts are within the steps, at velocities that are not recorded.
             return np.where(missing, np.where(r.any(axis=1), np.nan, 0.0), told)
-        found = contact_work(self.system, t, h, q, v, z, np.where(missing[:, None], r, 0.0))
-        return np.where(missing, found, told)
+        work = contact_work(self.system, t, h, q, v, z, np.where(missing[:, None], r, 0.0))
+        return np.where(missing, work, told)
 
     def _derive(self, name: str, of: Trajectory) -> Array:
-        """Energies of the records [J], shape (n,)."""
+        """Return an energy of the records by name: kinetic, potential or contact_work [J], shape (n,)."""
         if name == "kinetic":
             return energy.kinetic(self.system, of.t, of.q, of.v, of.z)
         if name == "potential":
@@ -355,17 +367,18 @@ class SystemSteps:
         return np.cumsum(np.concatenate([[self._before], steps]))
 
     def _check_outputs(self, state: State, y: Array) -> None:
+        """Raise ModelError for outputs that are not finite."""
         if all_finite(y):
             return
         self.system.explain(state.t, state.q, state.v, state.z)
         for one in self.system.interactions:
-            own = y[one.components]
-            if not np.isfinite(own).all():
-                raise ModelError(f"interaction {one.name!r}: at t = {state.t:.9g} s, y is not finite: {own}")
+            part = y[one.components]
+            if not np.isfinite(part).all():
+                raise ModelError(f"interaction {one.name!r}: at t = {state.t:.9g} s, y is not finite: {part}")
 
 
 def _taken(grown: _Growing, first: int, kept: _Growing | None, error: BaseException | None) -> Marched:
-    """Keep the steps of a strip from row `first` on."""
+    """Return the steps of a strip from row `first` on, as those of a compiled call."""
     strip, judged = grown.strip, grown.strip.record.natural_scaled
     n = grown.steps = strip.steps
     residual, worst = judged.item(n - 1), float(judged[first:n].max())
@@ -374,12 +387,12 @@ def _taken(grown: _Growing, first: int, kept: _Growing | None, error: BaseExcept
 
 
 def _memory(strip: Strip, first: int, k: int) -> Memory:
-    """The scheme's after step k of those of a strip from row `first` on."""
+    """Return the scheme's memory after step k of the steps of a strip from row `first` on."""
     return strip.memory_after(first + k + 1)
 
 
 def _marched(kept: Sequence[_Together]) -> dict[str, Any]:
-    """Columns of steps made together."""
+    """Return the columns of steps of compiled calls."""
     marches = [one.march for one in kept]
     counts = [len(march) for march in marches]
 
@@ -390,7 +403,7 @@ def _marched(kept: Sequence[_Together]) -> dict[str, Any]:
     columns["solver_r"] = joined([march.r for march in marches])
     columns["h"] = np.repeat([one.h for one in kept], counts)
     columns["index"] = joined([one.number + np.arange(1, n + 1) for one, n in zip(kept, counts, strict=True)])
-    # A march ends before it misses.
+    # A march ends before a step that misses its tolerance.
     columns["verdicts"] = np.full(sum(counts), Verdict.CERTIFIED.code, np.int8)
     for name in marches[0].memories:
         columns[f"memory/{name}"] = joined([march.memories[name] for march in marches])
@@ -400,12 +413,13 @@ def _marched(kept: Sequence[_Together]) -> dict[str, Any]:
 
 
 def _judged(step: Step) -> tuple[int, float, float, int]:
-    """Code of its verdict, residuals and iterations; most steps of a flight have nothing to judge."""
+    """Return the code of its verdict, residuals and iterations; fast for steps without problems."""
     if not step.solves and not step.reason:
         return (Verdict.RELAXED if step.relaxation else Verdict.CERTIFIED).code, 0.0, 0.0, 0
     return step.verdict.code, step.natural, step.natural_scaled, step.iterations
 
 
 def _stack(rows: Sequence[np.ndarray], n: int) -> np.ndarray:
-    # Joined as bytes of one kind, which is several times faster than np.array of many small arrays.
+    """Return n arrays of equal shape as one array."""
+    # np.concatenate is several times faster than np.array for many small arrays.
     return np.concatenate(rows).reshape(n, *rows[0].shape) if rows[0].ndim else np.array(rows)

@@ -1,8 +1,8 @@
-"""What a simulation leaves: every recorded step as columns, by system and interaction or by body and contact.
+"""Records of a simulation as columns, with views by system and interaction, or by body and contact.
 
-One class for every model. Its columns are in a store (`store.py`): in memory, or in a file that is read when
-a column is asked for. `run[a:b]` is a trajectory of those records, so that part of a run that is larger than
-the memory can be looked at.
+There is one class for every model. Its columns are in a store (`store.py`): in memory, or in a file, from
+which they are read on access. `run[a:b]` is the trajectory of those records, by which runs larger than the
+memory can be read in parts.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,7 +34,7 @@ from stickslip.simulation.world_model import WorldModel
 from stickslip.state import Array, ModelError
 
 CARRIED = ("contact_work", "dissipated", "work", "lifted", "balance", "kinetic", "potential")
-"""Energies that a run that goes on begins with."""
+"""Energies that a continued run starts from, by column."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,21 +87,21 @@ class Trajectory(Columns, RunVerdict):
     until: float | None = None
     """Planned end of an interrupted run [s], if its file contains it."""
     derive: "Callable[[str, Trajectory], Array] | None" = field(default=None, repr=False)
-    """Gives columns that are not in the store when they are first asked for: kinetic, potential and
-    contact_work of systems [J], shape (n,) each."""
+    """Returns columns that are not in the store, on first access: kinetic, potential and contact_work of
+    systems [J], shape (n,) each."""
     choose: "Callable[[Trajectory], Mapping[str, Any]] | None" = field(default=None, repr=False)
-    """Gives the impulses that are told when they are first asked for; None: as they were recorded."""
+    """Returns the selected impulses on first access; None: impulses as recorded."""
     records: range | None = field(default=None, repr=False)
-    """Which records of the store these are; None: all."""
+    """Range of records of the store; None: all."""
     given: dict[str, Any] = field(default_factory=dict, repr=False)
-    """Columns in the place of those of the store, by name [any], shape (n, ...) each."""
+    """Columns that replace those of the store, by name [any], shape (n, ...) each."""
     whole: "Trajectory | None" = field(default=None, repr=False)
-    """The run that this is part of, and that says what is chosen and told for all records together."""
+    """The complete run of which this is a part, which selects impulses for all records together."""
     _known: dict[str, Any] = field(default_factory=dict, repr=False, init=False)
-    """Columns that were read or made."""
+    """Cached columns."""
 
     def __getitem__(self, which: slice) -> "Trajectory":
-        """The trajectory of some records; its columns are read when they are asked for."""
+        """Return the trajectory of some records; its columns are read on access."""
         if not isinstance(which, slice):
             raise TypeError(f"run[{which!r}]: select records by a slice, or one record by run.at(k)")
         chosen = (range(len(self)) if self.records is None else self.records)[which]
@@ -126,23 +126,23 @@ class Trajectory(Columns, RunVerdict):
 
     @property
     def inputs(self) -> dict[str, Array]:
-        """Inputs by name: their values in the last step of each record; in row 0 those at the start [see the
-        input], shape (n, ...) each. Inputs of a world, discrete parameters z of systems, controls of a robot
-        and poses of its mocap bodies. If forces were written to the data of a robot, they are here as
-        `qfrc_applied`, shape (n, nv), and `xfrc_applied`, shape (n, nbody, 6)."""
+        """Inputs by name: values in the last step of each record, in row 0 at the start [see the input],
+        shape (n, ...) each. These are inputs of a world, discrete parameters z of systems, controls of a
+        robot and poses of its mocap bodies. Forces written to the data of a robot are `qfrc_applied`, shape
+        (n, nv), and `xfrc_applied`, shape (n, nbody, 6)."""
         if isinstance(self.model, RobotModel):
             # Records before the first force have no such column, and are read as NaN.
-            applied = {name: np.nan_to_num(one) for name, one in self._named("inputs/").items()}
+            applied = {name: np.nan_to_num(force) for name, force in self._named("inputs/").items()}
             return Named("inputs", self.model.inputs(self.column("z")) | applied)
         if isinstance(self.model, Model):
-            views = [self.system(one.name) for one in self.model.systems]
-            return Named("inputs", {one.name: one.z for one in views if one.z.shape[1]})
+            views = [self.system(part.name) for part in self.model.systems]
+            return Named("inputs", {view.name: view.z for view in views if view.z.shape[1]})
         return self._named("inputs/")
 
     @property
     def measures(self) -> dict[str, Array]:
-        """Other quantities measured by the scheme, by name with its unit [see the name], shape (n,) each; the
-        largest since the record before (contact work: the sum), NaN where it was not measured."""
+        """Other quantities measured by the scheme, by name with the unit [see the name], shape (n,) each: the
+        largest value since the previous record (contact work: the sum), NaN if it was not measured."""
         return self._named("measures/")
 
     @property
@@ -152,7 +152,8 @@ class Trajectory(Columns, RunVerdict):
 
     @property
     def pace(self) -> Pace | None:
-        """Statistics of adaptive steps: length of the next one, rejected pairs; None for other steps."""
+        """Statistics of adaptive steps: length of the next step, number of rejected pairs; None for constant
+        steps."""
         return read(self.memory)
 
     @property
@@ -162,36 +163,36 @@ class Trajectory(Columns, RunVerdict):
 
     @property
     def of_world(self) -> bool:
-        """Whether this is a run of bodies, not of systems of equations."""
+        """Whether this is a run of a world, not of systems of equations."""
         return isinstance(self.model, WorldModel)
 
     @property
     def source(self) -> Any:
-        """The `World` or `NonsmoothSystem` that was simulated, to be simulated or differentiated again.
+        """The simulated `World` or `NonsmoothSystem`, which can be simulated or differentiated again.
 
-        Of a run in a file it is made of what the file says; a ModelError says why there is none: the model
-        has functions of the user's, or the file is from before models were kept.
+        For a run from a file it is built from the model in the file. A ModelError is raised if the file has
+        none, because the model has users' functions or the file was written by an earlier version.
         """
-        found = self.model.source
-        if found is None:
+        source = self.model.source
+        if source is None:
             raise ModelError(
                 "the file of this run does not contain its model: it was written by an earlier version"
             )
-        return found() if callable(found) else found
+        return source() if callable(source) else source
 
     @property
     def relaxed(self) -> bool:
-        """Whether another law replaced the exact one, so that residuals certify nothing."""
+        """Whether another law replaced the exact one, so that residuals do not certify the exact law."""
         return bool(self.relaxation)
 
     def system(self, name: str) -> SystemView:
-        """One system by name: .q, .v, .z, or .x in first order."""
+        """Return one system by name: .q, .v, .z, or .x in first order."""
         self._must_be(Model, f"unknown system {name!r}: this is a run of a world; see body({name!r})")
         part, q, v, z = self.model.system(name)
         return SystemView(name, self.q[:, q], self.v[:, v], self.z[:, z], part.integrated)
 
     def interaction(self, name: str) -> InteractionView:
-        """One interaction by name: .r, .u, .y, .active, .states, .unique."""
+        """Return one interaction by name: .r, .u, .y, .active, .states, .unique."""
         self._must_be(Model, f"unknown interaction {name!r}: this is a run of a world; see contacts")
         part, components, blocks = self.model.interaction(name)
         u = self.u[:, components]
@@ -204,7 +205,7 @@ class Trajectory(Columns, RunVerdict):
         )  # fmt: skip
 
     def body(self, name: str) -> BodyView:
-        """One body by name: .position, .quaternion, .velocity, .spin, .centre, .centre_velocity."""
+        """Return one body by name: .position, .quaternion, .velocity, .spin, .centre, .centre_velocity."""
         self._must_be(WorldModel, f"unknown body {name!r}: this is a run of systems; see system({name!r})")
         k = self.model.body(name)
         q, v = self.poses, self.twists
@@ -225,8 +226,8 @@ class Trajectory(Columns, RunVerdict):
         return np.asarray(self.column("twists") if isinstance(self.model, RobotModel) else self.v)
 
     def joint(self, name: str) -> JointView | CoordinateView:
-        """One joint by name: .angle or .position, .speed, .force and .moment on the first body, .effort. Of a
-        robot .position, .speed and .effort."""
+        """Return one joint by name: .angle or .position, .speed, .force and .moment on the first body,
+        .effort. Joints of robots have .position, .speed and .effort."""
         impulses = JointTable(self.joint_offset, self.joint_id, self.joint_r)
         if isinstance(self.model, RobotModel):
             return coordinate_view(self.model, name, self.h, self.q, self.v, impulses)
@@ -236,7 +237,7 @@ class Trajectory(Columns, RunVerdict):
         return joint_view(self.model, name, self.t, self.h, self.q, self.v, impulses)
 
     def at(self, k: int) -> Record:
-        """Record k by itself; negative k count from the end."""
+        """Return record k; negative k count from the end."""
         n = len(self)
         if not -n <= k < n:
             raise IndexError(f"record {k} of a trajectory of {n} records")
@@ -244,17 +245,17 @@ class Trajectory(Columns, RunVerdict):
         return Record.of(self[k : k + 1], 0) if self._large or self.choose is not None else Record.of(self, k)
 
     def contact_table(self, body: str | None = None) -> ContactTable:
-        """The forces of the contacts, on every body or on the one of that name: two rows per contact, one
-        for either body, so that the forces of a body at a time add up to what contacts do to it: to rounding
-        where they are unique or the solver's, at least to the tolerance where they are the least of many.
+        """Return the forces of the contacts on every body, or on one body by name.
 
-        When only some steps are recorded the rows are those of the steps that were.
+        Each contact has two rows, one for each body, so that the forces on a body at one time sum to the
+        resultant of its contacts: to rounding for impulses that are unique or the solver's, to the tolerance
+        for selected impulses of least norm. The rows are those of recorded steps.
         """
         return contact_table(self, None if body is None else self.model.body(body))
 
     def forces_on(self, name: str) -> Array:
-        """All contact forces on one body together, inertial frame, over the last step of each record [N],
-        shape (n, 3)."""
+        """Return the resultant contact force on one body, in the inertial frame, over the last step of each
+        record [N], shape (n, 3)."""
         k, contacts = self.model.body(name), self.contacts
         force, _ = contacts.force(self.h)
         total = np.zeros((len(self), 3))
@@ -264,9 +265,9 @@ class Trajectory(Columns, RunVerdict):
         return total
 
     def checkpoint(self, k: int = -1) -> Checkpoint:
-        """Return the checkpoint of record k, from which `simulate(..., start=...)` continues bit for bit. Of
-        robots, of worlds by schemes of your own, and in older files the memory is kept at the end alone: k
-        must be the last."""
+        """Return the checkpoint of record k, from which `simulate(..., start=...)` continues bit for bit.
+        Runs of robots, of worlds with user-defined schemes, and in older files store only the last memory: k
+        must then be the last record."""
         n = len(self)
         if not -n <= k < n:
             raise IndexError(f"record {k} of a trajectory of {n} records")
@@ -288,41 +289,41 @@ class Trajectory(Columns, RunVerdict):
             {name: np.array(value) for name, value in memory.items()}, clock, self.model, self.scheme,
             self.scheme_options, self.solver, self.tolerance,
             {name: float(self.column(name)[k]) for name in CARRIED if self._has(name)},
-            {name: np.array(one[k]) for name, one in self._named("inputs/").items()},
+            {name: np.array(value[k]) for name, value in self._named("inputs/").items()},
         )  # fmt: skip
 
     def before(self, k: int) -> "Trajectory":
-        """Record k and the one before it in the run, with impulses as they were recorded."""
+        """Return record k and the previous record of the run, with impulses as recorded."""
         number = self.number(k)
         return replace(self, records=range(number - 1, number + 1), given={}, whole=None, choose=None)
 
     def as_world(self, world: World) -> "Trajectory":
         """Return the bodies of a run of the equations of a world, with or without other systems, as a run of
-        the world. Contacts, and where energy went, stay with the equations."""
+        the world, without contacts and energies."""
         from stickslip.simulation.world_replay import replayed
 
         return replayed(self, world)
 
     def to_frame(self, what: str = "states") -> Any:
-        """A table of the run as a pandas DataFrame: `states`, `contacts`, `interactions`, `sensors`,
+        """Return a table of the run as a pandas DataFrame: `states`, `contacts`, `interactions`, `sensors`,
         `inputs`, `joints` or `energies`."""
         from importlib import import_module
 
-        # The room of tables is above this one, and is looked at only when it is asked for.
+        # `export` is above this room in the import ladder, and is imported on use.
         return import_module("stickslip.export").frame(self, what)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write it to an HDF5 file, which `read_trajectory` reads back bit for bit."""
+        """Write the run to an HDF5 file, which `read_trajectory` reads back bit for bit."""
         from importlib import import_module
 
-        # Files look at trajectories, and a trajectory at files only when it is asked to.
+        # `files` is above this room in the import ladder, and is imported on use.
         import_module("stickslip.files.runs").write_trajectory(path, self)
 
     def _repr_html_(self) -> str:
-        """How notebooks show it."""
+        """Return the HTML representation for notebooks."""
         from importlib import import_module
 
-        # The room that draws is above this one, and is looked at only when there is something to be seen.
+        # `view` is above this room in the import ladder, and is imported on use.
         return str(import_module("stickslip.view.notebook").run_html(self))
 
     def __str__(self) -> str:
@@ -331,14 +332,15 @@ class Trajectory(Columns, RunVerdict):
         return summary(self)
 
     def sample(self, count: int) -> "Trajectory":
-        """The run itself; of one that is too large to be read whole about so many records, evenly chosen."""
+        """Return the run; if it is too large to be read at once, about `count` evenly spaced records."""
         return self[:: max(1, len(self) // count)] if self._large else self
 
     def _must_be(self, kind: type, otherwise: str) -> None:
+        """Raise AttributeError with the message `otherwise` if the model is of another kind."""
         if not isinstance(self.model, kind):
             raise AttributeError(otherwise)
 
 
 def _rows_of(value: Any, which: slice) -> Any:
-    """Rows of a column that was given in the place of another."""
+    """Return some rows of a column."""
     return value.of_records(which) if isinstance(value, WorldContacts) else value[which]

@@ -1,4 +1,4 @@
-"""Parts of a trajectory by name: one system, one interaction, one body."""
+"""Views of a trajectory by name: one system, one interaction, one body."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -20,7 +20,8 @@ class SystemView:
     z: Array
     """Discrete parameters [any], shape (n, nz)."""
     integrated: bool = False
-    """Whether it is of first order and a coupling joins it with others: v is its x, and q the integral."""
+    """Whether it is a first-order system that a coupling joins with others: v is its x, and q the
+    integral."""
 
     @property
     def x(self) -> Array:
@@ -34,25 +35,25 @@ class InteractionView:
 
     name: str
     u: Array
-    """What the law constrained: ẏ [m/s], or y [m] at position level, shape (n, m)."""
+    """Variable that the law constrains: ẏ [m/s], or y [m] at position level, shape (n, m)."""
     y: Array
     """Outputs: gaps [m] come first in a contact, shape (n, m)."""
     active: BoolArray
-    """Blocks that entered the problem [-], shape (n, blocks), bool."""
+    """Whether a block entered a problem [-], shape (n, blocks), bool."""
     states: np.ndarray
-    """What each block does, by name [-], shape (n, blocks), text."""
+    """State of each block, by name [-], shape (n, blocks), text."""
     tell: Callable[[], tuple[Array, IntArray]] = field(repr=False)
-    """Gives `r` and how it was chosen, when they are asked for."""
+    """Function that returns `r` and its choice, on access."""
 
     @property
     def r(self) -> Array:
-        """Impulses since the record before [N s], or values lam in first order, shape (n, m); of many with
-        the same motion those of least norm."""
+        """Impulses since the previous record [N s], or values lam in first order, shape (n, m); those of
+        least norm if they are not unique."""
         return self.tell()[0]
 
     @property
     def unique(self) -> BoolArray:
-        """Whether the impulse of a block is known to be the same in every certified answer [-], shape
+        """Whether the impulse of a block is known to be the same in every certified solution [-], shape
         (n, blocks), bool."""
         return np.asarray(self.tell()[1] == 1)
 
@@ -63,14 +64,14 @@ class BodyView:
 
     name: str
     position: Array
-    """Of the origin of the user's frame [m], shape (n, 3)."""
+    """Position of the origin of the user's frame [m], shape (n, 3)."""
     quaternion: Array
     """Orientation, scalar first [-], shape (n, 4)."""
     velocity: Array
-    """Of that origin, inertial frame [m/s], shape (n, 3)."""
+    """Velocity of the origin of the user's frame, inertial frame [m/s], shape (n, 3)."""
     spin: Array
     """Angular velocity, inertial frame [rad/s], shape (n, 3)."""
     centre: Array
-    """The centre of mass [m], shape (n, 3)."""
+    """Position of the centre of mass [m], shape (n, 3)."""
     centre_velocity: Array
-    """Of the centre of mass, inertial frame [m/s], shape (n, 3)."""
+    """Velocity of the centre of mass, inertial frame [m/s], shape (n, 3)."""

@@ -1,9 +1,9 @@
-"""The scheme's memory at every record of a run of a world: the run goes on from it, and steps are made again.
+"""The scheme's memory at every record of a run of a world, from which the run can continue or be repeated.
 
-It stands in tables `memories/NAME`, any number of rows a record. What semi-explicit Moreau-Jean remembers of
-contacts and joints stands in the tables of these, too, and is left out where both are the same: everywhere
-but at the start, and where a record tells other impulses than the solver's. `memories/pending` has a row for
-each record whose impulses are the solver's until somebody asks for those that it tells.
+It is stored in tables `memories/NAME`, with any number of rows per record. The memory of semi-explicit
+Moreau-Jean is partly that of the tables of contacts and joints, and only differences are stored: at the
+start, and for records with other impulses than the solver's. `memories/pending` has a row for each record
+whose reported impulses are not selected yet.
 """
 
 from collections.abc import Sequence
@@ -23,18 +23,20 @@ if TYPE_CHECKING:
     from stickslip.simulation.columns import Columns
 
 SHARING = "moreau-jean-semi-explicit"
-"""The scheme whose memory is in part that of tables of contacts and joints."""
+"""Scheme whose memory is partly that of the tables of contacts and joints."""
 PREFIX, VALUE = "memories/", "value"
-"""What names of these tables begin with, and the name of their one column."""
+"""Prefix of the names of these tables, and the name of their single column."""
 SHARED = ("id", "frame", "r", "joint_id", "joint_size", "joint_r")
-"""What it remembers and these tables have as well."""
+"""Entries of its memory that the tables of contacts and joints contain."""
 PENDING = f"{PREFIX}pending"
+"""Table of the records whose reported impulses are not selected yet."""
 MOST_NUMBERS = 4096
-"""A larger memory of a world's equations is kept at the end of a run alone."""
+"""Largest memory of a world's equations that is stored for every record; larger ones are stored only at the
+end (heuristic)."""
 
 
 class MemoryTables:
-    """Makes the tables of the memories of one run."""
+    """Tables of the memories of one run."""
 
     def __init__(self, scheme: Any, first: Memory):
         """first: the memory of the start."""
@@ -43,47 +45,47 @@ class MemoryTables:
         fixed = sum(one.size for one in first.values()) if isinstance(scheme, ByEquations) else 0
         kept = scheme_name in registry.names() and fixed <= MOST_NUMBERS
         self._none = {name: np.zeros((0, *one.shape[1:])) for name, one in first.items()} if kept else {}
-        """No rows, by name."""
+        """Empty tables, by name."""
         if kept:
             self._none["pending"] = np.zeros(0)
 
     @property
     def kept(self) -> bool:
-        """Whether the memory of every record is kept, so that its last step can be made again."""
+        """Whether the memory of every record is stored, so that its last step can be repeated."""
         return bool(self._none)
 
     def of_step(self, memory: Memory, told: bool, pending: bool) -> Memory:
-        """What is kept of a memory; told: the record may have other impulses than the solver's; pending: it
-        has the solver's until somebody asks."""
-        known = set(SHARED if self._shares else ()) - ({"r", "joint_r"} if told else set())
-        found = {name: one for name, one in memory.items() if name not in known and name in self._none}
-        return found | ({"pending": np.ones(1)} if pending else {})
+        """Return the stored part of a memory. told: whether the record may have other impulses than the
+        solver's; pending: whether its reported impulses are not selected yet."""
+        in_tables = set(SHARED if self._shares else ()) - ({"r", "joint_r"} if told else set())
+        stored = {name: one for name, one in memory.items() if name not in in_tables and name in self._none}
+        return stored | ({"pending": np.ones(1)} if pending else {})
 
     def of_steps(self, kept: Sequence[Memory]) -> dict[str, Table]:
-        """Tables of some steps, of which these are kept."""
-        found = {}
+        """Return the tables of single steps, from the stored parts of their memories."""
+        tables = {}
         for name, none in self._none.items():
             parts = [one.get(name, none) for one in kept]
             counts = np.array([len(one) for one in parts], np.int64)
-            found[PREFIX + name] = Table(counts, {VALUE: np.concatenate([none, *parts])})
-        return found
+            tables[PREFIX + name] = Table(counts, {VALUE: np.concatenate([none, *parts])})
+        return tables
 
     def of_strip(self, strip: Strip, n: int, ends: Sequence[int], pending: bool) -> dict[str, Table]:
-        """Tables of the first n steps of a strip, of which those at `ends` are recorded, with the solver's
-        impulses; pending: until somebody asks."""
+        """Return the tables of the first n steps of a strip, of which those at `ends` are recorded; pending:
+        whether their reported impulses are not selected yet."""
         room, offset = strip.room, strip.room.contacts.offset
         closes = np.zeros(n, np.int64)
         closes[ends] = 1
-        found = {name: Table(np.zeros_like(closes), {VALUE: none}) for name, none in self._none.items()}
-        found["point"] = Table(np.diff(offset[: n + 1]), {VALUE: room.local[: offset[n]]})
-        found["reserve"] = Table(closes, {VALUE: room.numbers[ends, kernels.RESERVE]})
+        tables = {name: Table(np.zeros_like(closes), {VALUE: none}) for name, none in self._none.items()}
+        tables["point"] = Table(np.diff(offset[: n + 1]), {VALUE: room.local[: offset[n]]})
+        tables["reserve"] = Table(closes, {VALUE: room.numbers[ends, kernels.RESERVE]})
         if pending:
-            found["pending"] = Table(closes, {VALUE: np.ones(len(ends))})
-        return {PREFIX + name: table for name, table in found.items()}
+            tables["pending"] = Table(closes, {VALUE: np.ones(len(ends))})
+        return {PREFIX + name: table for name, table in tables.items()}
 
 
 def memory_at(run: "Columns", k: int) -> Memory | None:
-    """The scheme's memory at record k; None where the run keeps that of its end alone."""
+    """Return the scheme's memory at record k; None if the run has only that of its end."""
     store, number = run.store, run.number(k)
     found = {
         table.removeprefix(PREFIX): _entries(run, table, VALUE, number)
@@ -91,7 +93,7 @@ def memory_at(run: "Columns", k: int) -> Memory | None:
         if table.startswith(PREFIX) and table != PENDING
     }
     if not any(map(len, found.values())):
-        return None  # of a file from before they were kept
+        return None  # a file of an earlier version
     if run.scheme != SHARING:
         return found
     shared = {name: _entries(run, "contacts", name, number) for name in ("id", "frame", "r")}
@@ -105,21 +107,20 @@ def memory_at(run: "Columns", k: int) -> Memory | None:
 
 
 def pending(run: "Columns") -> IntArray:
-    """Which records have the solver's impulses until somebody asks for those that they tell [-], shape
-    (any,)."""
+    """Return the records whose reported impulses are not selected yet [-], shape (any,)."""
     if PENDING not in run.store.tables:
         return np.zeros(0, np.int64)
     return np.flatnonzero(np.diff(run.entries_of(PENDING, ())["offset"]))
 
 
 def solver_impulses(run: "Columns") -> Array:
-    """Impulses of all contacts of a run as the solver found them [N s, N m s], shape (nc, 6)."""
+    """Return the solver's impulses of all contacts of a run [N s, N m s], shape (nc, 6)."""
     contacts = run.column("raw_contacts")
     return _solvers(run, "r", contacts.r, contacts.offset)[0]
 
 
 def stored_tables(run: "Columns", told: bool) -> dict[str, Table]:
-    """The tables of memories of a run in a file; told: whose records have their impulses chosen."""
+    """Return the tables of memories of a run for a file; told: whether its impulses have been selected."""
     found = {}
     for table in (name for name in run.store.tables if name.startswith(PREFIX)):
         one = run.entries_of(table, (VALUE,))
@@ -138,8 +139,8 @@ def stored_tables(run: "Columns", told: bool) -> dict[str, Table]:
 def _solvers(
     run: "Columns", name: str, told: Array, offset: IntArray, starts: bool = False
 ) -> tuple[Array, IntArray]:  # fmt: skip
-    """Impulses as the solver found them, of those that records tell, and how many each record has. starts:
-    with those that a run begins with."""
+    """Return the solver's impulses for the reported ones of records, and their number for each record;
+    starts: include those at the start of a run."""
     counts = np.diff(offset)
     if run.scheme != SHARING or PREFIX + name not in run.store.tables:
         return told, counts
@@ -154,6 +155,6 @@ def _solvers(
 
 
 def _entries(run: "Columns", table: str, name: str, number: int) -> Any:
-    """Those of one record of the store [any], shape (any, ...)."""
+    """Return the entries of a table for one record of the store [any], shape (any, ...)."""
     start, stop = run.store.offset(table)[number : number + 2].tolist()
     return run.store.entries(table, name, start, stop)

@@ -1,8 +1,8 @@
-"""What is noted while a run of a world goes on: bodies that are lost over the edge of the ground or below
-everything, and steps that were kept although bodies overlap slightly at their end.
+"""Notes on a run of a world: bodies that fall off the ground or below all fixed bodies, and accepted steps
+with a slight overlap of bodies at their end.
 
-Nothing stops a body that is lost, and every step is good: it falls in a free flight without end. That is
-noted by name, with the time, once for each body; the run goes on.
+A lost body falls freely without end, although every step is certified. It is noted once, with its name and
+the time, and the run continues.
 """
 
 import math
@@ -17,29 +17,30 @@ from stickslip.rotations import matrices
 from stickslip.state import Array, BoolArray, IntArray, State
 
 MOST = 20
-"""Bodies that are noted one by one; the others are counted."""
+"""Largest number of bodies that are noted by name; the others are counted."""
 UPWARDS = 1e-6
-"""Least rise of a plane's normal against gravity, as a cosine, with which it catches what falls."""
+"""Least cosine between a plane's normal and the upward direction with which it catches falling bodies [-]."""
 
 
 class Lookout:
-    """Looks at where dynamic bodies are after each step."""
+    """Checks the positions of dynamic bodies after each step."""
 
     def __init__(self, world: World, start: State):
         self._world, self._notes = world, dict[int, str]()
         strength = float(np.linalg.norm(world.gravity))
         self._up: Array = -world.gravity / strength if strength > 0.0 else np.zeros(3)
-        """Against gravity [-], shape (3,)."""
+        """Upward direction, against gravity [-], shape (3,)."""
         self._bodies: IntArray = np.flatnonzero((world.kind == BodyKind.DYNAMIC) & ~_tied(world))
         self._noted: BoolArray = np.zeros(self._bodies.size, bool)
         self._fields, caught = _ground(world, start, self._up)
         self._bottom = -math.inf if caught or not strength else _bottom(world, start, self._up)
-        """Height of the lowest fixed point [m]; -inf where something catches all that falls."""
+        """Height of the lowest fixed point [m]; -inf if a plane catches all falling bodies."""
         self._idle = not self._bodies.size or ((caught or not self._fields) and self._bottom == -math.inf)
         self._inside: BoolArray = np.ones(self._bodies.size, bool)
         self._start = start.t
         self._overlaps, self._deepest, self._first = 0, 0.0, math.inf
-        """Steps whose answers overlap slightly, how far at most [m], and the end of the first [s]."""
+        """Number of accepted steps with a slight overlap, the largest overlap [m], and the end of the first
+        of them [s]."""
         self.look(start)
 
     @property
@@ -49,19 +50,19 @@ class Lookout:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """One sentence for each body that was lost, in order of time; of many the first, and how many."""
-        told = list(self._notes.values())
-        if len(told) > MOST:
-            told = [*told[:MOST], f"and so did {len(told) - MOST} more bodies"]
+        """One sentence for each lost body, in order of time, up to `MOST`, and the number of others."""
+        sentences = list(self._notes.values())
+        if len(sentences) > MOST:
+            sentences = [*sentences[:MOST], f"and so did {len(sentences) - MOST} more bodies"]
         if self._overlaps:
-            told.append(
+            sentences.append(
                 f"bodies overlap by up to {self._deepest:.1e} m at the end of {self._overlaps} steps, the"
                 f" first at t = {self._first:.9g} s: with these contacts the step has no solution"
             )
-        return tuple(told)
+        return tuple(sentences)
 
     def look(self, state: State, overlap: float = 0.0) -> None:
-        """Note the bodies that are lost at `state` and were not before, and an overlap that was kept [m]."""
+        """Note the bodies that are lost at `state` for the first time, and an accepted overlap [m]."""
         if overlap > 0.0:
             self._overlaps, self._deepest = self._overlaps + 1, max(self._deepest, overlap)
             self._first = min(self._first, state.t)
@@ -70,30 +71,32 @@ class Lookout:
         x = state.q.reshape(-1, 7)[self._bodies, :3]
         if self._fields:
             inside = self._over_ground(state, x)
-            left = self._inside & ~inside & ~self._noted
+            fallen = self._inside & ~inside & ~self._noted
             self._inside = inside
-            if left.any():
-                self._note(left, state.t, self._edge(state.t))
+            if fallen.any():
+                self._note(fallen, state.t, self._edge(state.t))
         if self._bottom > -math.inf:
             speed = state.v.reshape(-1, 6)[self._bodies, :3] @ self._up
             below = (x @ self._up < self._bottom) & (speed < 0.0) & ~self._noted
             if below.any():
                 self._note(below, state.t, "fell below all fixed bodies")
 
-    def _note(self, rows: BoolArray, t: float, what: str) -> None:
+    def _note(self, rows: BoolArray, t: float, predicate: str) -> None:
+        """Note bodies with a sentence."""
         self._noted |= rows
         for k in np.flatnonzero(rows).tolist():
             body = int(self._bodies[k])
-            self._notes[body] = f"body {self._world.names[body]!r} {what} at t = {t:.9g} s"
+            self._notes[body] = f"body {self._world.names[body]!r} {predicate} at t = {t:.9g} s"
 
     def _edge(self, t: float) -> str:
-        whose = ", ".join(dict.fromkeys(repr(self._world.names[field.body]) for field in self._fields))
+        """Return the predicate of a body that is outside of the ground."""
+        names = ", ".join(dict.fromkeys(repr(self._world.names[field.body]) for field in self._fields))
         if t == self._start:
-            return f"is beside the ground of {whose}, with nothing below it,"
-        return f"left the ground of {whose} over its edge, with nothing below it,"
+            return f"is beside the ground of {names}, with nothing below it,"
+        return f"left the ground of {names} over its edge, with nothing below it,"
 
     def _over_ground(self, state: State, x: Array) -> BoolArray:
-        """Which bodies have their centres within the rectangle of a height field [-], shape (k,), bool."""
+        """Whether the centre of a body is above the rectangle of a height field [-], shape (k,), bool."""
         inside = np.zeros(x.shape[0], bool)
         for field in self._fields:
             place, axes = field.placed if field.placed is not None else field.at(state.q)
@@ -102,7 +105,7 @@ class Lookout:
 
 
 def _tied(world: World) -> BoolArray:
-    """Bodies that joints hold to what is not dynamic, directly or through others [-], shape (n,), bool."""
+    """Whether joints connect a body to one without dynamics, directly or indirectly [-], shape (n,), bool."""
     held = world.kind != BodyKind.DYNAMIC
     pairs = np.asarray(world.joints.body).reshape(-1, 2)
     while True:
@@ -154,7 +157,7 @@ def _ground(world: World, start: State, up: Array) -> tuple[list[_Field], bool]:
 
 
 def _bottom(world: World, start: State, up: Array) -> float:
-    """Height of the lowest point that fixed bodies may have [m]; -inf without any, or where some move."""
+    """Return a lower bound on the height of fixed bodies [m]; -inf without any, or with kinematic bodies."""
     lowest, shapes = math.inf, world.shapes
     if (world.kind == BodyKind.KINEMATIC).any():
         return -math.inf

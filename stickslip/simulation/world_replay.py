@@ -1,4 +1,4 @@
-"""The bodies of a world in a run of its equations, as a run of that world: to be drawn, and read by name."""
+"""Conversion of a run of the equations of a world to a run of the world, for viewers and views by name."""
 
 from typing import TYPE_CHECKING
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 SAME = (
     "t", "h", "index", "verdicts", "natural", "natural_scaled", "iterations", "penetration", "opening",
 )  # fmt: skip
-"""Columns that are those of the run of the equations."""
+"""Columns that are copied from the run of the equations."""
 
 
 def replayed(run: "Trajectory", world: World) -> "Trajectory":
-    """A run of the world with the places and velocities that its bodies have in `run`, and their energies;
-    without contacts, impulses and sensors, and without an account of where energy went."""
+    """Return a run of the world with the poses, velocities and energies of its bodies in `run`, without
+    contacts, impulses, sensors and energy balance."""
     if not isinstance(run.model, Model):
         raise ModelError("this is a run of a world already")
     n, count, paths = len(run), len(world.names), Paths(world)

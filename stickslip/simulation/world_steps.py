@@ -1,4 +1,4 @@
-"""Steps of a world, as the run of any model makes and keeps them."""
+"""Stepper of runs of worlds: makes steps, and converts them to rows of records."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -46,24 +46,25 @@ JUDGED = {
     "potential": kernels.POTENTIAL, "dissipated": kernels.DISSIPATED, "work": kernels.WORK,
     "lifted": kernels.LIFTED, "balance": kernels.BALANCE, "opening": kernels.OPENING,
 }  # fmt: skip
-"""Columns of the numbers of steps made together."""
+"""Columns of the kernel's numbers of each step, by the name of the record's column."""
 
 
 @dataclass(eq=False, slots=True)
 class _Together:
-    """What rows need of steps made together."""
+    """Data of the steps of a strip for their rows."""
 
     strip: Strip
+    """The strip."""
     steps: int = 0
-    """How many of the strip are kept: the first ones."""
+    """Number of steps of the strip that are kept, from the first on."""
     ends: list[int] = field(default_factory=list)
-    """Which of them are recorded."""
+    """Numbers of the recorded steps."""
     sensors: list[tuple[Array, ...]] = field(default_factory=list)
-    """What sensors show at their ends."""
+    """Values of the sensors at the ends of the recorded steps."""
 
 
 class WorldSteps:
-    """Makes the steps of one run of a world, and the rows of its records."""
+    """Stepper of one run of a world."""
 
     def __init__(
         self, prepared: PreparedWorld, model: WorldModel, begun: Begun, solver: Solver,
@@ -71,73 +72,74 @@ class WorldSteps:
     ):  # fmt: skip
         self.prepared, self.scheme, self.solver, self.model = prepared, begun.scheme, solver, model
         self.every = 1
-        """Every how many steps are recorded."""
+        """Number of steps between records."""
         self._select = select
-        """Chooses the impulses that records tell; None: those of the solver."""
+        """Selects the reported impulses; None: those of the solver."""
         self._given = prepared
-        """With the inputs as they are by default."""
+        """The world with the default values of its inputs."""
         self._alone = False
-        """Whether steps are made one by one up to the next record, which cannot be made again."""
+        """Whether steps are made one by one up to the next record, because it cannot be repeated later."""
         self._memories = MemoryTables(begun.scheme, begun.memory)
         self._lookout = Lookout(prepared.world, begun.state)
         self._inputs = {name: one.default for name, one in prepared.world.inputs.items()}
         """Values of the inputs of the world, by name [see `DeclaredInput`], any shape."""
         self._march = BodyMarch.of(prepared, begun.scheme, solver, self._flat_inputs())
-        """Makes several steps together; None where they are made one by one."""
+        """Makes several steps in one compiled call; None if steps have to be made one by one."""
         self._growing: _Together | None = None
-        """The last of those, which more may follow."""
+        """Data of the strip in use."""
         if begun.inputs:
             self.set_inputs(begun.inputs, begun.state)
         self._sensors = SensorRows(prepared.world.sensors)
         self._looks = bool(prepared.world.sensors) or not self._lookout.idle
-        """Whether anything is looked at after steps made together."""
+        """Whether sensors or lost bodies are checked after compiled calls."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What else happened, a sentence each."""
+        """Notes on the run, one sentence each."""
         return self._lookout.notes
 
-    # 1. The step.
+    # 1. Steps.
 
     @property
     def free(self) -> bool:
-        """Whether steps made together call nothing of the user's: threads make them side by side."""
+        """Whether compiled calls do not use users' functions, so that threads can run them in parallel."""
         return self._march is not None and not self._looks and not self.prepared.world.motions.written
 
     def step(self, state: State, memory: Memory, h: float) -> Step:
-        """The step of length h that begins at `state`."""
+        """Return the step of length h that begins at `state`."""
         return self.scheme.step(self.prepared, state, memory, h, self.solver)  # type: ignore[no-any-return]
 
     def again(
         self, state: State, recall: Callable[[], Memory], h: float, under: PreparedWorld | None = None
     ) -> Callable[[], Step]:
-        """What makes a step once more, whatever the inputs are by then; under: the world with its inputs."""
+        """Return a function that repeats a step with the present inputs; under: the world with other
+        inputs."""
         prepared = self.prepared if under is None else under
         return lambda: self.scheme.step(prepared, state, recall(), h, self.solver)
 
     def contacts(self, memory: Memory, step: Step | None) -> int:
-        """Of the last step; -1 where that is not known."""
+        """Return the number of contacts of the last step."""
         return int(memory["id"].size) if step is None else len(step.contacts)
 
     def depth(self, state: State) -> float:
-        """Deepest overlap of bodies [m]."""
+        """Return the deepest overlap of bodies [m]."""
         return max(0.0, -float(self.prepared.detector.find(state.q, 0.0).gap.min(initial=0.0)))
 
     def check(self, step: Step, state: State) -> None:
-        """Refuse a state that is not finite."""
+        """Raise ModelError for a state that is not finite."""
         if not (all_finite(state.q) and all_finite(state.v)):
             self.prepared.world.check_state(state)
 
     def explain(self, state: State, step: Step, raised: bool) -> str:
-        """Between which bodies the answer of a step is worst, as part of a sentence."""
+        """Return the bodies of the contact with the largest residual, as part of a sentence."""
         return explain_contact(self.model.names, step, raised)
 
     def march(
         self, state: State, recall: Callable[[], Memory], clock: Clock, index: int, most: int, every: int,
         end: int, interrupts: Interrupts,
     ) -> Marched | None:  # fmt: skip
-        """Several steps in one compiled call; None where the next is made by itself. recall: gives the
-        scheme's memory."""
+        """Make several steps in one compiled call; return None if the next step has to be made by itself.
+        recall: returns the scheme's memory."""
         self._alone = self._alone and index % every != 0
         if self._march is None or self._alone:
             return None
@@ -153,14 +155,15 @@ class WorldSteps:
 
     @property
     def lane(self) -> Lane | None:
-        """Makes one more step after those of the last strip, to be kept when `followed` is asked; None where
-        somebody looks at every step."""
+        """Function that adds one step to the strip in use, to be recorded by `followed`; None if each step
+        needs more than that."""
         if self._march is None or self._looks or (self._select is not None and self.every > 1):
             return None
         return self._march.follow
 
     def followed(self, done: int, index: int, every: int) -> tuple[Marched, Callable[[], Step]]:
-        """So many steps that the lane made from an index of the clock on, and what makes the last again."""
+        """Return `done` steps that the lane made from an index of the clock on, and a function that repeats
+        the last of them."""
         strip = None if self._march is None else self._march.strip
         assert strip is not None
         before, carried, under = strip.before
@@ -170,7 +173,8 @@ class WorldSteps:
         return self._taken(strip, first, ends, []), again
 
     def _taken(self, strip: Strip, first: int, ends: list[int], shown: list[tuple[Array, ...]]) -> Marched:
-        """Keep the steps of a strip from row `first` on; ends: those that are recorded."""
+        """Return the steps of a strip from row `first` on, as those of a compiled call; ends: rows of the
+        recorded steps; shown: values of the sensors there."""
         done, carried = strip.steps - first, strip.carried
         grown, kept = self._growing, None
         if grown is None or grown.strip is not strip:
@@ -188,14 +192,14 @@ class WorldSteps:
         return Marched(kept, done, strip.state, memory, residual, worst)
 
     def _look(self, strip: Strip, first: int, ends: list[int]) -> list[tuple[Array, ...]]:
-        """What sensors show at the ends of recorded steps, once lost bodies are noted."""
+        """Return the values of the sensors at the ends of recorded steps, and note lost bodies."""
         shown = [self._sensors.read(one) for one in self._readings(strip, ends)]
         for k in range(first + 1, strip.steps + 1):
             self._lookout.look(State(strip.times[k], strip.q[k], strip.v[k]))
         return shown
 
     def _marched(self, kept: _Together) -> Rows:
-        """Rows of steps made together."""
+        """Return the rows of the steps of a strip."""
         strip, n, ends = kept.strip, kept.steps, kept.ends
         strip.closed = True
         t, numbers = np.array(strip.times[1 : n + 1]), strip.room.numbers[:n]
@@ -216,10 +220,10 @@ class WorldSteps:
         })  # fmt: skip
 
     def set_inputs(self, values: Mapping[str, ArrayLike], state: State) -> State:
-        """Give inputs of the world other values from here on; the state, which stays as it is."""
+        """Set inputs of the world; return the state, which does not change."""
         self._alone = (
             self._select is not None and self.every > 1
-        )  # inputs of a record are those of all its steps
+        )  # a record is repeated with one set of inputs for all its steps
         self.prepared = self.prepared.with_inputs(values)
         self._inputs |= {name: frozen(np.array(value, float)) for name, value in values.items()}
         if self._march is not None:
@@ -227,39 +231,42 @@ class WorldSteps:
         return state
 
     def inputs(self, state: State) -> dict[str, Array]:
-        """Values of the inputs of the world, by name [N, N m, m/s, rad/s], any shape."""
+        """Return the values of the inputs of the world, by name [N, N m, m/s, rad/s], any shape."""
         return dict(self._inputs)
 
     def _flat_inputs(self) -> Array:
-        """Values of all inputs, one after another [N, N m, m/s, rad/s], shape (any,)."""
+        """Return the values of all inputs, concatenated [N, N m, m/s, rad/s], shape (any,)."""
         return np.concatenate([np.zeros(0), *(one.reshape(-1) for one in self._inputs.values())])
 
     def _input_columns(self, values: Array) -> dict[str, Array]:
-        """The inputs by column, from the values of all of them, shape (..., any)."""
-        found, end = {}, 0
+        """Return the inputs by column, from the values of all inputs, shape (..., any)."""
+        columns, end = {}, 0
         for name, one in self._inputs.items():
             end += one.size
             part = values[..., end - one.size : end]
-            found[f"inputs/{name}"] = part.reshape((*values.shape[:-1], *one.shape))
-        return found
+            columns[f"inputs/{name}"] = part.reshape((*values.shape[:-1], *one.shape))
+        return columns
 
-    # 2. What is kept of it.
+    # 2. Rows of records.
 
     def keep(self, step: Step, before: State, state: State, index: int, closes: bool, told: bool) -> Kept:
-        """What rows need of a step that ended at `state`; told: whether its impulses are chosen now: somebody
-        looks at the record, or the step cannot be made again from the record before."""
+        """Return the data of a step that ended at `state` for its row. told: whether impulses are selected
+        now, because the record is watched, or because the step cannot be repeated from the previous
+        record."""
+        # 1. Numbers, state and inputs.
         arrays = {"q": state.q, "v": state.v} | self._input_columns(self._flat_inputs())
         self._alone, alone = (self._alone or told) and not closes, self._alone
         self._lookout.look(state, step.measures.get(OVERLAP, 0.0))
         numbers = numbers_of(step, state, index)
         if not closes:
             return Kept(numbers, arrays | self._sensors.columns(None))
+        # 2. Sensors, which use the impulses of the solver.
         c, memory = step.contacts, step.memory
         joint_id = np.full(step.joint_r.size, -1) if step.joint_id is None else step.joint_id
-        # Of the solver's impulses, whichever are told.
         impulses = (step.r, step.joint_r, joint_id)
         reading = Reading(self.prepared.world, state, before, step.h, c.body, c.point, c.frame, *impulses)
         arrays |= self._sensors.columns(self._sensors.read(reading))
+        # 3. Selected impulses, and the memory.
         now = self._select is not None and (told or alone or not self._memories.kept)
         if self._select is not None and now:
             step = with_least_forces(step, self._select)
@@ -267,14 +274,14 @@ class WorldSteps:
         return Kept(numbers, arrays, contacts_of(step), step.joint_r, joint_id, memory)
 
     def rows(self, kept: Sequence[Any]) -> Rows:
-        """One row per step."""
+        """Return one row per step."""
         if isinstance(kept[0], _Together):
             return joined([self._marched(one) for one in kept])
         rows = rows_of(kept)
         return Rows(rows.columns, rows.tables | self._memories.of_steps([one.memory for one in kept]))
 
     def first(self, state: State, memory: Memory, index: int, sums: dict[str, float]) -> Rows:
-        """The record of the start."""
+        """Return the record of the start."""
         world = self.prepared.world
         kinetic, potential = sums.get("kinetic"), sums.get("potential")
         if kinetic is None or potential is None:
@@ -285,24 +292,24 @@ class WorldSteps:
         return self.rows([Kept(numbers, arrays, memory=memory)])
 
     def reduction(self, sums: dict[str, float]) -> Reduction:
-        """How steps become records."""
+        """Return the reduction of steps to records."""
         return reduction(sums)
 
     def _readings(self, strip: Strip, ends: list[int]) -> Iterator[Reading]:
-        """Those of recorded steps."""
+        """Yield the sensors' input at the ends of recorded steps."""
         table, joints = strip.room.contacts, strip.room.joints
         for end in ends if self.prepared.world.sensors else ():
             first, last = (State(strip.times[k], strip.q[k], strip.v[k]) for k in (end, end + 1))
-            own = slice(int(table.offset[end]), int(table.offset[end + 1]))
-            contacts = (table.body[own], table.point[own], table.frame[own], table.r[own])
-            own = slice(int(joints.offset[end]), int(joints.offset[end + 1]))
-            links = joints.r[own], joints.id[own]
+            rows = slice(int(table.offset[end]), int(table.offset[end + 1]))
+            contacts = (table.body[rows], table.point[rows], table.frame[rows], table.r[rows])
+            rows = slice(int(joints.offset[end]), int(joints.offset[end + 1]))
+            links = joints.r[rows], joints.id[rows]
             yield Reading(self.prepared.world, last, first, strip.settings.h, *contacts, *links)
 
-    # 3. What is made of records when they are asked for.
+    # 3. Quantities computed from records on access.
 
     def parts(self) -> dict[str, Any]:
-        """What a trajectory of the records needs beside them."""
+        """Return further arguments of a `Trajectory` of the records."""
         select = self._select
         if select is None:
             return {"choose": None, "forces": "solver"}
@@ -310,8 +317,8 @@ class WorldSteps:
         return {"choose": WorldForces(lambda: parts), "forces": "least"}
 
     def sums(self, of: Trajectory, since: float) -> dict[str, float]:
-        """Energies beside those that add up over the steps: none."""
+        """Return energies from which a run continues, in addition to totals: none."""
         return {}
 
     def written(self, of: Trajectory) -> None:
-        """Take note that records are in a file."""
+        """Note that the records `of` have been written to a file."""

@@ -1,4 +1,4 @@
-"""The file of a run, which its records are written to while it goes on."""
+"""Writing of a run's records to a file during the run."""
 
 import time
 from typing import Any, Protocol
@@ -7,30 +7,30 @@ from stickslip.simulation.recorder import Recorder
 from stickslip.simulation.trajectory import Trajectory
 
 FLUSH = 1.0
-"""Records are written to a file after so much time at the latest [s]."""
+"""Default of the longest time between two writes [s]."""
 MOST_PENDING = 2**24
-"""Or when so much of them is held [bytes]."""
+"""Size of the records in memory from which they are written before that time [bytes]."""
 
 
 class Sink(Protocol):
-    """A file that a run is written to while it goes on."""
+    """Protocol of files to which a run is written while it is in progress."""
 
     def append(self, tail: Trajectory) -> None:
-        """Write the records of `tail` behind those before; the first of them is in the file already, save
-        that of the start of a file."""
+        """Append the records of `tail`; the first of them is in the file already, except at the start of a
+        file."""
 
     def read(self) -> Trajectory:
-        """The run in the file so far."""
+        """Return the run in the file so far."""
 
     def with_tail(self, tail: Trajectory) -> Trajectory:
-        """The run in the file, followed by records that could not be written to it."""
+        """Return the run in the file, followed by records that could not be written."""
 
     def end(self, complete: bool) -> Trajectory:
-        """Close the file, which holds all that was appended; the run in it, opened."""
+        """Close the file, and return the run in it."""
 
 
 class Writer:
-    """Says when records are to be written to a file, and writes them."""
+    """Writes records to a file when they are due."""
 
     def __init__(self, sink: Sink, flush: float):
         self.sink = sink
@@ -39,15 +39,15 @@ class Writer:
 
     @property
     def is_late(self) -> bool:
-        """Whether the last time is long ago."""
+        """Whether the time since the last write exceeds the limit."""
         return time.monotonic() - self._flushed >= self._flush
 
     def is_due(self, recorder: Recorder) -> bool:
-        """Whether it is time to write."""
+        """Whether records should be written."""
         return self.is_late or recorder.store.bytes >= MOST_PENDING
 
     def write(self, tail: Trajectory, steps: Any, recorder: Recorder, now: bool) -> None:
-        """Write the records that are in memory; now: be there any or not."""
+        """Write the records in memory; now: even if there are no new ones."""
         if len(tail) > 1 or not self._written or now:
             self.sink.append(tail)
             self._written = True
@@ -56,8 +56,8 @@ class Writer:
         self._flushed = time.monotonic()
 
     def end(self, complete: bool, write: Any, tail: Any) -> Trajectory:
-        """Write what is left and close the file: the run in it, or an OSError carries it. write: writes the
-        records that are in memory; tail: gives them."""
+        """Write the remaining records, close the file, and return the run; an OSError has it as an attribute.
+        write: writes the records in memory; tail: returns them."""
         if self._ended is None:
             try:
                 write()

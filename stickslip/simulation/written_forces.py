@@ -1,8 +1,8 @@
-"""Impulses of a run of written equations, chosen when they are asked for: of many, those of least norm.
+"""Selection of the reported impulses of a run of systems, on access: those of least norm if not unique.
 
-Where the rows of the active blocks are linearly independent there is one set of impulses with the recorded
-motion, and it is the solver's. Elsewhere the steps of the record are made once more, from the record before,
-and each of their problems is asked for its certified impulses of least norm (`problem/impulses.py`).
+If the rows of the active blocks are linearly independent, the impulses of the recorded motion are unique, and
+they are the solver's. Otherwise the steps of the record are repeated from the previous record, and the
+certified impulses of least norm of each problem are selected (`problem/impulses.py`).
 """
 
 from collections.abc import Callable
@@ -24,41 +24,42 @@ from stickslip.systems.relations import FirstOrderOutput
 from stickslip.systems.system import Bound, NonsmoothSystem
 
 INDEPENDENT = 1e-9
-"""Least singular value, over the largest, of rows of length 1 that are independent [-]."""
+"""Least singular value of unit rows, relative to the largest, that counts as independent [-] (heuristic)."""
 SAME_STEP = 1e-9
-"""Largest relative difference of the end of a step made again from the recorded one [-]."""
+"""Largest relative difference between the end of a repeated step and the recorded one [-] (heuristic)."""
 
 
 @dataclass(eq=False)
 class WrittenForces:
-    """What chooses the impulses of a run."""
+    """Function that selects the impulses of the records of a run."""
 
     begin: Callable[[], tuple[PreparedSystem, Scheme, Solver, Selector]]
-    """Gives the system, the scheme, the solver, and what chooses."""
+    """Returns the system, the scheme, the solver, and the selector."""
 
     @cached_property
     def parts(self) -> tuple[PreparedSystem, Scheme, Solver, Selector]:
-        """What `begin` gives."""
+        """Result of `begin`."""
         return self.begin()
 
     @property
     def system(self) -> NonsmoothSystem:
-        """Whose run it is."""
+        """The simulated system."""
         return self.parts[0].system
 
     def __call__(self, of: Trajectory) -> dict[str, Any]:
-        """Impulses r [N s], shape (n, size), and the choice of those of each block [-], shape (n, blocks)."""
+        """Return impulses r [N s], shape (n, size), and their choice for each block [-], shape (n,
+        blocks)."""
         if of.records is None:
-            return self._told(of)
-        found = []
-        for k in range(len(of)):  # each from the record before it in the run
+            return self._selected(of)
+        rows = []
+        for k in range(len(of)):  # each from the previous record of the run
             start = of.number(k) == 0
-            told = self._told(replace(of[k : k + 1], choose=None) if start else of.before(k))
-            found.append({name: one[-1] for name, one in told.items()})
-        return {name: np.stack([one[name] for one in found]) for name in found[0]}
+            selected = self._selected(replace(of[k : k + 1], choose=None) if start else of.before(k))
+            rows.append({name: column[-1] for name, column in selected.items()})
+        return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
 
-    def _told(self, of: Trajectory) -> dict[str, Any]:
-        """Those of some records, of which the first keeps the solver's."""
+    def _selected(self, of: Trajectory) -> dict[str, Any]:
+        """Return the impulses of consecutive records, of which the first has the solver's."""
         r, choice = np.array(of.solver_r), np.zeros((len(of), self.system.blocks), np.int64)
         choice[0] = UNIQUE
         patterns, which = np.unique(of.active[1:], axis=0, return_inverse=True)
@@ -73,8 +74,8 @@ class WrittenForces:
         return {"r": r, "choice": choice}
 
     def _independent(self, of: Trajectory, active: BoolArray, records: IntArray) -> BoolArray:
-        """Of records with the same active blocks: whether the rows of these, since the record before, are
-        independent [-], shape (k,), bool."""
+        """Whether the rows of the active blocks are independent, for records with the same active blocks [-],
+        shape (k,), bool."""
         acting = [one for one in self.system.interactions if active[one.blocks].any()]
         if any(isinstance(one.output, FirstOrderOutput) for one in acting):
             return np.zeros(records.size, bool)
@@ -84,11 +85,11 @@ class WrittenForces:
             return np.ones(records.size, bool)
         if all(one.mechanical.constant for one in acting):
             return np.full(records.size, _independent(self._rows(of, active, acting, int(records[0]))))
-        found = [_independent(self._rows(of, active, acting, k)) for k in records.tolist()]
-        return np.array(found, bool)
+        independent = [_independent(self._rows(of, active, acting, k)) for k in records.tolist()]
+        return np.array(independent, bool)
 
     def _rows(self, of: Trajectory, active: BoolArray, acting: list[Bound], k: int) -> Array:
-        """Rows of the active blocks in the step that ends with record k [any], shape (m, nv)."""
+        """Return the rows of the active blocks in the step that ends with record k [any], shape (m, nv)."""
         rows = []
         for one in acting:
             on = np.repeat(active[one.blocks], np.diff(one.law.K.offset))
@@ -99,17 +100,20 @@ class WrittenForces:
         return np.concatenate(rows)
 
     def _again(self, of: Trajectory, k: int) -> tuple[Array, IntArray] | None:
-        """Impulses and choice of record k, from its steps made again; None where that does not lead there."""
+        """Return impulses and choice of record k, from its steps repeated; None if they do not lead to the
+        record."""
+        # 1. Lengths of the steps of the record.
         first, last, clock, lengths = int(of.index[k - 1]), int(of.index[k]), of.clock, [float(of.h[k])]
         if last != OFF_CLOCK and clock.adaptive is not None:
             lengths *= last - first
         elif last != OFF_CLOCK:
             lengths = [clock.length(i) for i in range(first + 1 if first >= 0 else last, last + 1)]
-            if of.h[k] != lengths[-1]:  # one that was halved
+            if of.h[k] != lengths[-1]:  # a halved step
                 return None
         state = State(float(of.t[k - 1]), *(np.array(x[k - 1]) for x in (of.q, of.v, of.z)))
-        if not all(np.isfinite(x[j]).all() for x in (of.q, of.v) for j in (k - 1, k)):  # a run that blew up
+        if not all(np.isfinite(x[j]).all() for x in (of.q, of.v) for j in (k - 1, k)):  # a diverged run
             return None
+        # 2. The steps, with the impulses of least norm.
         memory = of.checkpoint(k - 1).memory
         r, unique = np.zeros(self.system.size), np.ones(self.system.blocks, bool)
         values = of.model.values
@@ -119,11 +123,11 @@ class WrittenForces:
                 step = scheme.step(prepared, state, memory, h, solver)
             except ModelError:
                 return None
-            told = _least(self.system, step, select)
-            if told is None:
+            least = _least(self.system, step, select)
+            if least is None:
                 return None
-            r = np.where(values, told[0], r + told[0])
-            unique &= told[1]
+            r = np.where(values, least[0], r + least[0])
+            unique &= least[1]
             state, memory = step.state, step.memory
         size = float(np.abs(of.q[k]).max(initial=0.0) + of.h[k] * np.abs(of.v[k]).max(initial=0.0))
         if not np.abs(state.q - of.q[k]).max(initial=0.0) <= SAME_STEP * max(size, 1e-300):
@@ -143,7 +147,8 @@ def _independent(rows: Array) -> bool:
 
 
 def _least(system: NonsmoothSystem, step: Step, select: Selector) -> tuple[Array, BoolArray] | None:
-    """Impulses of least norm of a step, and which blocks have no others; None where they are none."""
+    """Return the impulses of least norm of a step, and whether those of each block are unique; None without
+    certified ones."""
     if not step.ok or len(step.components) != len(step.solves):
         return None
     r, owner = np.array(step.r), _owner(system)
@@ -158,12 +163,12 @@ def _least(system: NonsmoothSystem, step: Step, select: Selector) -> tuple[Array
         problem = solution.problem
         starts = problem.K.offset[:-1] if isinstance(problem, GlobalProblem | ContactProblem) else slice(None)
         unique[owner[components[starts][~same]]] = False
-        unique[owner[components[problem.size :]]] = False  # bilateral ones, of which it is not known
+        unique[owner[components[problem.size :]]] = False  # bilateral ones: uniqueness is not known
     return r, unique
 
 
 def _owner(system: NonsmoothSystem) -> IntArray:
-    """Number of the block of each component [-], shape (size,)."""
+    """Return the number of the block of each component [-], shape (size,)."""
     parts = [
         np.repeat(np.arange(one.blocks.start, one.blocks.stop), np.diff(one.law.K.offset))
         for one in system.interactions

@@ -1,17 +1,17 @@
 """Alternating direction method of multipliers (ADMM), on Coulomb's law or on convex problems.
 
-In units of the problem's own, u_hat = W r + q + s with s the shift. Split u_hat = h, h = W t + q + s:
+In dimensionless units (`unit_free`), u_hat = W r + q + s with the shift s. Split u_hat = h, h = W t + q + s:
 
     (I + rho W) t = r - rho (q + s - y)          W t by a factor of I + rho W
     h = alpha (W t + q + s) + (1 - alpha) y      over-relaxation (Eckstein & Bertsekas 1992)
     r <- P_K(r - rho h),  y <- h + (r_new - r_old) / rho        so that y in K*, y ⟂ r
 
-(Boyd et al. 2011, 3.1 and 3.4.3). Two forms of the first line,
-`solvers/factors.py`: in the impulses, and in the velocities of the bodies, delta = J't.
-Coulomb's law is the convex problem with s = sum_k mu_k |y_k|; s follows y from step to step.
-rho balances the two residuals (He, Yang & Wang 2000), at ever longer intervals, so that the method ends
-as one with fixed rho. In units of the problem's own r and u have the same size, so that both are measured
-against one length; relative to r and to u apart (Wohlberg 2017) they mislead where most contacts are open.
+(Boyd et al. 2011, 3.1 and 3.4.3). The first line is solved in the impulses, or in the velocities of the
+bodies, delta = J't (`solvers/factors.py`). Coulomb's law is the convex problem with s = sum_k mu_k |y_k|,
+where s is updated from y in every step. rho is adapted to balance the two residuals (He, Yang & Wang 2000),
+at longer and longer intervals, so that it finally stays fixed. In dimensionless units r and u have the same
+size, so both residuals are measured relative to one length. Residuals relative to r and to u separately
+(Wohlberg 2017) are misleading if most contacts are open.
 """
 
 from dataclasses import dataclass
@@ -29,21 +29,21 @@ from stickslip.solvers.first_order import FirstOrder
 from stickslip.solvers.watch import Watch
 
 SMALLEST, LARGEST = 1e-4, 1e4
-"""Bounds of rho, in units where W_ii is about 1: beyond, one residual drowns in rounding of the other."""
+"""Bounds of rho, in units where W_ii is about 1: beyond, rounding of one residual hides the other."""
 NOISE = 1e-14
-"""Residuals below this, for the dual one times rho, are rounding."""
+"""Residuals below this (the dual one times rho) are rounding errors."""
 FURTHEST = 10.0
-"""Largest factor of rho in one change."""
+"""Largest factor of rho in one update (heuristic)."""
 
 
 class Splitting:
-    """The iteration itself; a `ConvexMethod`, or with `exact` Coulomb's law."""
+    """The iteration: a `ConvexMethod`; with `exact`, for Coulomb's law."""
 
     def __init__(
         self, problem: ConvexProblem, *, exact: bool = False, form: str = "auto", rho: float = 10.0,
         alpha: float = 1.6, balance: float = 5.0,
     ):  # fmt: skip
-        """`balance`: rho changes when the residuals ask for a change by more than this factor."""
+        """`balance`: rho is updated if the residuals require a change by more than this factor."""
         n, nb = problem.K.size, len(problem.K)
         self.exact, self.rho, self.alpha, self.balance = exact, float(rho), float(alpha), float(balance)
         self._factor, self._factored_for = factor_of(problem.W, form), 0.0
@@ -53,9 +53,9 @@ class Splitting:
         self.start(problem, self.z)
 
     def start(self, problem: ConvexProblem, z: Array) -> None:
-        """Begin at `z`; rho and its factor are kept, and where it is where the last run ended, y too.
+        """Start at `z`; rho and its factor are kept, and also y if `z` is the result of the last run.
 
-        Without y a step from a half-converged z would be one of length rho along its velocity.
+        Without y, the first step from a half-converged z would be of length rho along its velocity.
         """
         again = self._made > 0 and np.array_equal(z, self.z)
         self.problem, self.z, self.error = problem, problem.project(z), np.inf
@@ -67,19 +67,19 @@ class Splitting:
         self._begun = False
 
     def advance(self, tolerance: float, count: int) -> int:
-        """At most `count` iterations; for tolerance > 0 until the convex residual is below it."""
+        """Make at most `count` iterations; with tolerance > 0, stop once the convex residual is below it."""
         p, state = self.problem, self._state
         if not self._begun:
             self._set_rho(self.rho)
             self._begun = True
-        for made in range(1, count + 1):
+        for iteration in range(1, count + 1):
             Wt = self._factor.product(self._b)
             kernels.step(p.C, self.exact, self.rho, self.alpha, p.q, self._at, Wt, state)
             self._made += 1
             if tolerance and max(state[kernels.PRIMAL], state[kernels.DUAL]) <= tolerance:
                 self.error = p.natural(self.z)
                 if self.error <= tolerance:
-                    return made
+                    return iteration
             if self._made >= self._next:
                 self._rebalance()
         if tolerance:
@@ -87,7 +87,7 @@ class Splitting:
         return count
 
     def _rebalance(self) -> None:
-        """rho <- rho sqrt(primal / dual), ever more seldom."""
+        """Update rho <- rho sqrt(primal / dual), at longer and longer intervals."""
         self._next = self._made + max(10, self._made // 2)
         primal, dual = float(self._state[kernels.PRIMAL]), float(self._state[kernels.DUAL])
         if not (primal < np.inf and dual < np.inf):
@@ -107,13 +107,13 @@ class Splitting:
 
     @property
     def _at(self) -> tuple[Array, ...]:
-        """The iterate as kernels take it."""
+        """Arrays of the iterate, as the kernels take them."""
         return self.z, self._y, self._s, self._b, self._x
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ADMM(FirstOrder):
-    """ADMM on the exact law: one factorisation per rho, then cheap steps; over-relaxed, balanced."""
+    """ADMM on the exact law: one factorisation per value of rho, over-relaxation, adaptive rho."""
 
     name, patience = "admm", 1_000
     max_iterations: int = iterations_option(10_000)

@@ -1,33 +1,34 @@
-"""`auto`: the method that fits, and the next one when it does not.
-
-Where joints (`free` blocks) couple bodies into chains, sweeps carry impulses one link at a time. There
-Newton comes first, with next to no proximal weight, which is one linear solve if nothing else bears (for
-bodies and up to 120 components in the same call as its sweeps); then the interior point to few digits and
-Newton from there.
+"""`auto`: the default solver, which selects methods by the problem and tries them in turn.
 
 Small dense problems and contacts between bodies are first tried in one compiled call (`one_call.py`).
-Otherwise, and where that did not do, the order, each stage starting from the best iterate of those before:
+If that call finds no solution, the stages below follow. Each starts from the best iterate of the stages
+before it.
 
-1. Gauss-Seidel sweeps (`nsgs`), as long as their rate promises an end sooner than Newton would come to
-   one; with Anderson's acceleration (`anderson`) where many are ahead, for Coulomb contacts in the same
-   call, for other blocks and matrix-free on larger problems as a stage of its own. What Newton would cost
-   is estimated from the elimination of the graph of contacts or bodies (`effort.py`); of hyperstatic
-   bodies, matrix-free, few sweeps are made, because most of them stall there;
-2. proximal Newton (`prox`), full steps, as long as they halve the residual;
-3. without friction: a certificate that there is no solution; complementary pivots (`lemke`); all bases
-   (`enumerate`) where they are few, which finds a solution or proves that there is none;
-4. with friction, proximal Newton with patience where it is near; from the centre of the relaxation's
-   solutions (`ipm`); from the end of the exact law's central path (`path`, both in
-   `cone_path.py`);
-5. without friction, the interior point (`ipm`), and proximal Newton from where it ends;
-6. proximal Newton with small changes of its weight, and much patience;
-7. a certificate that there is no solution, where one is found.
+1. Gauss-Seidel sweeps (`nsgs`), as long as their rate of convergence predicts less work than Newton's method.
+   Anderson's acceleration (`anderson`) is added if many sweeps are expected: in the same compiled call for
+   Coulomb contacts, as a separate stage for other blocks and for larger matrix-free problems. The cost of
+   Newton's method is estimated from the elimination of the graph of contacts or bodies (`effort.py`).
+   Hyperstatic matrix-free bodies get few sweeps, because sweeps mostly stall there.
+2. Proximal Newton (`prox`) with full steps, as long as they halve the residual.
+3. Without friction: a certificate of infeasibility; complementary pivots (`lemke`); enumeration of all bases
+   (`enumerate`) if they are few, which finds a solution or proves that there is none.
+4. With friction: proximal Newton with more patience if the error is small; proximal Newton from the centre
+   of the relaxation's solutions (`ipm`); proximal Newton from the end of the central path of the exact law
+   (`path`). Both starts are computed in `cone_path.py`.
+5. Without friction: the interior point (`ipm`), then proximal Newton from its last iterate.
+6. Proximal Newton with small changes of its weight and the largest patience.
+7. A certificate of infeasibility, if one can be found.
 
-Stages 4 to 6 are in `auto_stages.py`. Where a factor would be too large for memory, or take too long, by the
-graph of the problem, sweeps are all that is tried, and the reason says so.
+If joints (`free` blocks) couple bodies into chains, sweeps propagate impulses by one link at a time.
+Newton's method is then tried before the sweeps, with an almost vanishing proximal weight; it is a single
+linear solve if no contact is active. (Bodies and problems of up to 120 components do this in the same call
+as their sweeps.) If it fails, an interior point to low accuracy and Newton's method from its result follow.
 
-Decisions are made on counts of operations and on residuals, never on the clock: the same problem and
-the same guess give the same answer, bit for bit, whatever the number of BLAS threads.
+Stages 4 to 6 are in `auto_stages.py`. If the graph of the problem predicts a factor that exceeds the memory
+or takes too long, only sweeps are tried, and `Solution.reason` says so.
+
+Decisions depend on operation counts and residuals, never on measured time: the same problem and guess give
+the same answer, bit for bit, for any number of BLAS threads.
 """
 
 from dataclasses import dataclass
@@ -78,16 +79,16 @@ from stickslip.solvers.registry import Progress, Solver, make
 
 STATUS = {schedule.SOLVED: Status.SOLVED, schedule.NOT_FINITE: Status.NOT_FINITE}
 UNDECIDED = schedule.RUNNING, schedule.SLOW
-"""States of sweeps that end because they were allowed no more."""
+"""States of sweeps that ended because their budget was spent."""
 TANGENTS = 12
-"""Most tangent problems of a step that the interior point does not solve."""
+"""Largest number of tangent problems for a step that the interior point does not solve (heuristic)."""
 PIVOTED, FEW_BASES = 500, 1 << 14
-"""Most unknowns of problems that are given to pivots, and most bases that are examined, at the end."""
+"""Largest number of unknowns for Lemke's pivots, and of bases for the enumeration (heuristic)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Auto(Options):
-    """Default solver: tries several methods in turn, selected by the problem; for every kind of block."""
+    """Default solver: selects methods by the problem and tries them in turn; takes every kind of block."""
 
     takes_steps: ClassVar[bool] = True
     """Whether `solve` accepts a whole StepProblem."""
@@ -97,26 +98,26 @@ class Auto(Options):
 
     @property
     def compiled_steps(self) -> bool:
-        """Whether schemes may make steps in compiled code, which solves small problems by `one_call.py`."""
+        """Whether schemes may use their compiled steps, which solve small problems as `one_call.py` does."""
         return not self.kappa > 0.0
 
     @property
     def takes_tangents(self) -> bool:
-        """Whether it takes the tangent problems of a step, too."""
+        """Whether `solve` also accepts the tangent problems of a step."""
         return not self.kappa > 0.0
 
     @property
     def other_law(self) -> bool:
-        """Whether the law smoothed with kappa is asked for."""
+        """Whether the law smoothed with kappa is requested."""
         return self.kappa > 0.0
 
     def solve(
         self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
     ) -> Solution:
-        """Solve `problem` from `guess` (zero if none); any problem, through its contact form.
+        """Solve `problem` from `guess` (zero if None); any problem, through its contact form.
 
-        A StepProblem goes to `ipm-step`; where that does not come to an end, one tangent problem after the
-        other through the stages above. A ConeProgram goes to `clarabel`.
+        A StepProblem is solved by `ipm-step`; if that fails, by a sequence of tangent problems, each solved
+        by the stages above. A ConeProgram is solved by `clarabel`.
         """
         if isinstance(problem, StepProblem):
             return self._step(problem)
@@ -129,33 +130,35 @@ class Auto(Options):
         return first.solution or self.go_on(first, problem, progress)
 
     def begin(self, problem: Problem, guess: ArrayLike | None) -> FirstTry:
-        """What one compiled call makes of a problem that is data: the answer, or where to go on."""
+        """Try `problem` in one compiled call: return its solution, or the guess for the stages."""
         self._refuse_kappa(problem)
         return solve_in_one_call(problem, guess, self.tolerance, "auto")
 
     def _refuse_kappa(self, problem: object) -> None:
-        """An error for problems that are no whole steps, where the smoothed law is asked for."""
+        """Raise a ProblemError if the smoothed law is requested: only a StepProblem has it."""
         if self.kappa > 0.0:
             raise ProblemError(
-                f"kappa = {self.kappa:g} is of whole steps, which scheme='variational' makes of worlds, and"
-                f" this is a {type(problem).__name__}; leave kappa out"
+                f"kappa = {self.kappa:g} applies only to whole steps of worlds (scheme='variational'), not to"
+                f" a {type(problem).__name__}; leave kappa out"
             )
 
     def go_on(self, first: FirstTry, problem: Problem, progress: Progress | None = None) -> Solution:
-        """The stages, after a first try without an answer."""
-        few = problem.size <= MANY
-        reached = min((stage.error for stage in first.tried if few), default=np.inf)
+        """Solve by the stages, after a compiled call without a solution."""
+        is_small = problem.size <= MANY
+        reached = min((stage.error for stage in first.tried if is_small), default=np.inf)
         solution = self._by_stages(problem, first.guess, progress, reached)
         if not first.tried:
             return solution
-        vain = sum(stage.iterations for stage in first.tried)
-        return solution.with_(tried=(*first.tried, *solution.tried), iterations=solution.iterations + vain)
+        earlier = sum(stage.iterations for stage in first.tried)
+        return solution.with_(tried=(*first.tried, *solution.tried), iterations=solution.iterations + earlier)
 
     def _by_stages(
         self, problem: Problem, guess: ArrayLike | None, progress: Progress | None, reached: float = np.inf
     ) -> Solution:
-        """The stages, with pivots between them where these can decide; reached: error of the guess, where
-        sweeps have led to it."""
+        """Solve by the stages, with pivots between the first and the last ones if these can decide.
+
+        `reached` is the error of the guess if it is the result of sweeps, else infinite.
+        """
         if not _may_pivot(problem):
             return self._certified(problem, guess, progress, (*FIRST, *LAST), reached)
         solution = self._certified(problem, guess, progress, FIRST)
@@ -168,27 +171,29 @@ class Auto(Options):
         return solution
 
     def on_path(self, kappa: float) -> Solver:
-        """The solver of steps that stops on their central path at `kappa`."""
-        made: Solver = make(
+        """Return the solver of steps that stops on their central path at `kappa`."""
+        solver: Solver = make(
             "ipm-step", tolerance=self.tolerance, max_iterations=min(self.max_iterations, 200), kappa=kappa
         )
-        return made
+        return solver
 
     def _step(self, problem: StepProblem) -> Solution:
-        """A whole step; the answer is one of its tangent problem."""
+        """Solve a whole step; the solution is that of its tangent problem."""
+        # 1. Interior point on the step itself.
         first = self.on_path(self.kappa).solve(problem)  # type: ignore[arg-type]
         if first.ok or first.status is Status.APPROXIMATE or problem.model == "pyramid" or self.kappa > 0.0:
             return first.with_(solver="auto")
         best, v, r = first, first.v, first.r
         tried = [Stage("ipm-step", first.iterations, 0.0, first.residuals.error)]
+        # 2. Tangent problems: linearise at v, solve, judge the result on the tangent problem at the new v.
         for _ in range(TANGENTS):
-            found = self.solve(step_tangent(problem, v), guess=r)  # type: ignore[arg-type]
-            v, r = found.v, found.r
+            solution = self.solve(step_tangent(problem, v), guess=r)  # type: ignore[arg-type]
+            v, r = solution.v, solution.r
             if v is None or not np.isfinite(v).all():
                 break
             at_v = step_tangent(problem, v)
             residuals, u = examine(at_v, r, v, None)
-            tried.append(Stage("tangent", found.iterations, found.operations, residuals.error))
+            tried.append(Stage("tangent", solution.iterations, solution.operations, residuals.error))
             if shortfall(residuals, self.tolerance) < shortfall(best.residuals, self.tolerance):
                 solved = residuals.solved(self.tolerance)
                 status = Status.SOLVED if solved else Status.STALLED
@@ -203,7 +208,7 @@ class Auto(Options):
         self, problem: Problem, guess: ArrayLike | None, progress: Progress | None, stages: Stages,
         reached: float = np.inf,
     ) -> Solution:  # fmt: skip
-        """What these stages make of a problem, or the proof that there is no solution where one is found."""
+        """Solve by these stages and have the judge certify the result, or a proof of infeasibility."""
         method = partial(self.attempt, progress=progress, stages=stages, reached=reached)
         return certified("auto", method, problem, guess, self.tolerance, find_certificate)
 
@@ -211,18 +216,20 @@ class Auto(Options):
         self, problem: ContactProblem, guess: Array | None, tolerance: float,
         progress: Progress | None = None, stages: Stages | None = None, reached: float = np.inf,
     ) -> Attempt:  # fmt: skip
-        """Stage after stage on a contact problem, all if not said otherwise; what was found, uncertified.
+        """Try the stages (default: all) on a contact problem; the result is not yet certified.
 
-        reached: error of the guess, where sweeps have led to it: of hyperstatic bodies no more are made.
+        `reached` is the error of the guess if it is the result of sweeps: hyperstatic bodies get no more.
         """
         trail = Trail(problem, tolerance, self.max_iterations, progress)
-        none = stages is LAST or problem.K.family in COULOMB
-        chained = 0 if none else int(np.count_nonzero(problem.K.kind == cones.FREE))
+        # 1. Joints that couple the bodies into chains: Newton's method before the sweeps.
+        skip_joints = stages is LAST or problem.K.family in COULOMB
+        chained = 0 if skip_joints else int(np.count_nonzero(problem.K.kind == cones.FREE))
         if chained and is_jointed(problem.K.kind):
             joints(trail, guess)
             if not trail.goes_on:
                 return trail.attempt()
             guess, chained = frozen(trail.best) if trail.error < np.inf else guess, 0
+        # 2. Sweeps, unless they have already been made on hyperstatic bodies.
         if guess is not None and reached < np.inf and not chained and is_hyperstatic(problem):
             trail.begin(guess, reached)
             return self._staged(trail, stages)
@@ -230,17 +237,19 @@ class Auto(Options):
             first = _sweep_in_one_call(problem, guess, tolerance)
         else:
             first = _sweep(problem, guess, tolerance, progress)
-        if first.status.ok and not trail.whole.tried:
+        if first.status.ok and not trail.total.tried:
             return first
         trail.note(first, first.tried[0])
         trail.swept = first.r, trail.error
+        # 3. Other joints: Newton's method from the result of the sweeps.
         if chained and trail.goes_on:
             joints(trail, frozen(trail.best))
+        # 4. The stages of `auto_stages.py`.
         return self._staged(trail, stages)
 
     @staticmethod
     def _staged(trail: Trail, stages: Stages | None) -> Attempt:
-        """The attempt after one stage and the next."""
+        """Run the stages in turn until the problem is solved, and return the attempt."""
         for stage in (*FIRST, *LAST) if stages is None else stages:
             if trail.goes_on and (stage is accelerated or not trail.refusal):
                 stage(trail)
@@ -248,9 +257,10 @@ class Auto(Options):
 
 
 def _sweep_in_one_call(problem: ContactProblem, guess: Array | None, tolerance: float) -> Attempt:
-    """Gauss-Seidel while it is cheaper than Newton: small problems are mostly calls, so this is one.
+    """Run Gauss-Seidel sweeps on Coulomb contacts while they are expected to cost less than Newton's method.
 
-    On larger ones a second, where the rate promises an end sooner than Newton by what the graph says.
+    One compiled call, because the overhead of calls dominates small problems. Larger problems get a second
+    call if the rate of the first predicts fewer operations than Newton's method on the graph of the problem.
     """
     K, W = problem.K, problem.W.blocks(problem.K)
     n, nc = problem.u_free.size, K.coefficient.size
@@ -260,20 +270,20 @@ def _sweep_in_one_call(problem: ContactProblem, guess: Array | None, tolerance: 
         first = 0.0
         cones.project(K.arrays, guess, r)
     arguments = tuple(K.arrays), tuple(W.arrays), problem.u_free
-    found, control = _phase(*arguments, r, first, tolerance, allowed)
+    attempt, control = _phase(*arguments, r, first, tolerance, allowed)
     mixed = control[schedule.ERROR_THEN] > 0.0
     if n > COMPILED and control[schedule.STATE] in UNDECIDED:
-        more = accelerated_allowed(problem)[0] - found.iterations
-        if control[schedule.AHEAD] <= more:
-            later, control = _phase(*arguments, found.r, 0.0, tolerance, more)
-            found = after(found, later)
-    sweeps, best = found.iterations, float(control[schedule.BEST])
+        budget = accelerated_allowed(problem)[0] - attempt.iterations
+        if control[schedule.AHEAD] <= budget:
+            later, control = _phase(*arguments, attempt.r, 0.0, tolerance, budget)
+            attempt = after(attempt, later)
+    sweeps, best = attempt.iterations, float(control[schedule.BEST])
     stage = Stage("anderson" if mixed else "nsgs", sweeps, cost * sweeps, best)
-    return found._replace(tried=(stage,), operations=stage.operations)
+    return attempt._replace(tried=(stage,), operations=stage.operations)
 
 
 def _phase(*arguments: Any) -> tuple[Attempt, Array]:
-    """One call of sweeps as an attempt, and its control."""
+    """Make one compiled call of sweeps; return its attempt and its control array."""
     (r, control, history), seconds, compiling = timed(first_phase.sweep_coulomb, *arguments)
     status = STATUS.get(control[schedule.STATE], Status.MAX_ITERATIONS)
     return Attempt(r, status, int(control[schedule.SWEEPS]), seconds, compiling, history), control
@@ -282,15 +292,15 @@ def _phase(*arguments: Any) -> tuple[Attempt, Array]:
 def _sweep(
     problem: ContactProblem, guess: Array | None, tolerance: float, progress: Progress | None
 ) -> Attempt:
-    """The same for other blocks, and matrix-free."""
+    """Run plain sweeps on other blocks or a matrix-free problem while they are expected to pay."""
     allowed, cost = plain_allowed(problem)
-    found = NSGS(max_iterations=int(allowed)).attempt(problem, guess, tolerance, progress, hopeful=True)
-    stage = stage_of("nsgs", found, cost * found.iterations)
-    return found._replace(tried=(stage,), operations=stage.operations)
+    attempt = NSGS(max_iterations=int(allowed)).attempt(problem, guess, tolerance, progress, hopeful=True)
+    stage = stage_of("nsgs", attempt, cost * attempt.iterations)
+    return attempt._replace(tried=(stage,), operations=stage.operations)
 
 
 def _may_pivot(problem: Problem) -> bool:
-    """Whether pivots and bases can decide a problem: no friction, and not too large."""
+    """Whether pivots and enumeration can decide a problem: it has no friction and is not too large."""
     if not isinstance(problem, Problem):
         return False
     return problem.size <= PIVOTED and (isinstance(problem, BoxProblem) or not problem.K.group_size.size)
@@ -301,28 +311,28 @@ def _undecided(solution: Solution) -> bool:
 
 
 def _by_bases(solution: Solution) -> Solution:
-    """Pivots, and all bases where they are few, on a problem without friction."""
+    """Try pivots, and all bases if they are few, on a problem without friction."""
     problem, tolerance = solution.problem, solution.tolerance
     assert isinstance(problem, Problem)
     pivoted = Lemke(tolerance=tolerance).solve(problem)
     solution = _after(solution, pivoted, "lemke")
-    few = count_bases(problem) if isinstance(problem, BoxProblem) else 3 ** len(problem.K)
-    if _undecided(solution) and few <= FEW_BASES:
-        found = Enumeration(tolerance=tolerance, max_iterations=FEW_BASES).solve(problem)
-        solution = _after(solution, found, "enumerate")
+    bases = count_bases(problem) if isinstance(problem, BoxProblem) else 3 ** len(problem.K)
+    if _undecided(solution) and bases <= FEW_BASES:
+        enumerated = Enumeration(tolerance=tolerance, max_iterations=FEW_BASES).solve(problem)
+        solution = _after(solution, enumerated, "enumerate")
     return solution
 
 
-def _after(solution: Solution, found: Solution, name: str = "") -> Solution:
-    """The better of two answers, as one of `auto` that has tried both; `name` of a single method."""
-    more = (Stage(name, found.iterations, 0.0, found.residuals.error),) if name else found.tried
-    tried = (*solution.tried, *more)
-    decided = not _undecided(found)
-    best = found if decided or found.residuals.error < solution.residuals.error else solution
+def _after(solution: Solution, later: Solution, name: str = "") -> Solution:
+    """Return the better of two solutions with the work of both; `name` if the later is a single method's."""
+    stages = (Stage(name, later.iterations, 0.0, later.residuals.error),) if name else later.tried
+    tried = (*solution.tried, *stages)
+    decided = not _undecided(later)
+    best = later if decided or later.residuals.error < solution.residuals.error else solution
     return best.with_(
         solver="auto", tried=tried, history=solution.history if name else best.history,
-        reason=found.reason if decided else "tried " + ", ".join(map(str, tried)),
-        iterations=solution.iterations + found.iterations, seconds=solution.seconds + found.seconds,
-        compile_seconds=solution.compile_seconds + found.compile_seconds,
-        operations=solution.operations + found.operations,
+        reason=later.reason if decided else "tried " + ", ".join(map(str, tried)),
+        iterations=solution.iterations + later.iterations, seconds=solution.seconds + later.seconds,
+        compile_seconds=solution.compile_seconds + later.compile_seconds,
+        operations=solution.operations + later.operations,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The verb of solvers: a method on contact or box problems becomes one on any problem, before the judge."""
+"""Base classes of solvers: they turn a method for contact or box problems into a solver for any problem."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -22,19 +22,19 @@ from stickslip.solvers.watch import Watch
 
 
 def facets_option(default: int = 0, without: str = "0 keeps the cone") -> Any:
-    """The sides of pyramids, of solvers that can put them in the place of cones."""
+    """Return the option `facets` of solvers that can replace cones by pyramids."""
     doc = f"sides of the pyramid in place of each cone, 3 or more, even or odd; {without}"
     return option(default, doc, low=0)
 
 
 def check_pyramid(options: Any) -> None:
-    """Refuse a pyramid of one or two sides."""
+    """Raise a ValueError for a pyramid of one or two sides."""
     if 0 < options.facets < 3:
         raise ValueError(f"{type(options).__name__}: facets must be 0, or 3 or more, got {options.facets}")
 
 
 def as_box(name: str, problem: Problem, facets: int = 0) -> Conversion[Any] | None:
-    """Any problem without friction between bounds; with `facets` those with friction, on pyramids."""
+    """Convert a problem without friction to a box problem; with `facets`, friction cones become pyramids."""
     if isinstance(problem, BoxProblem):
         return None
     if facets and problem.K.group_size.size:
@@ -52,7 +52,7 @@ def as_box(name: str, problem: Problem, facets: int = 0) -> Conversion[Any] | No
 
 
 def _as_pyramids(name: str, problem: ContactProblem | GlobalProblem, facets: int) -> Conversion[BoxProblem]:
-    """Contacts as the linear complementarity problem of pyramids of so many sides."""
+    """Convert contacts to the linear complementarity problem of pyramids with this number of sides."""
     try:
         if isinstance(problem, ContactProblem):
             return pyramid_lcp(problem, facets)
@@ -62,8 +62,8 @@ def _as_pyramids(name: str, problem: ContactProblem | GlobalProblem, facets: int
         raise ProblemError(f"{name}: {error}") from None
 
     def certificate(claim: Certificate) -> Certificate | None:
-        found = None if claim.bases else box.certificate(claim)
-        return None if found is None else reduced.certificate(found)
+        of_contacts = None if claim.bases else box.certificate(claim)
+        return None if of_contacts is None else reduced.certificate(of_contacts)
 
     return Conversion(
         box.problem, lambda z: reduced.recover(box.recover(z).r), lambda r: box.guess(reduced.guess(r)),
@@ -73,7 +73,7 @@ def _as_pyramids(name: str, problem: ContactProblem | GlobalProblem, facets: int
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContactSolver(Options):
-    """Base of solvers that see contact problems: others come to them through their contact form."""
+    """Base of solvers for contact problems; other problems are converted to their contact form."""
 
     tolerance: float = tolerance_option()
     max_iterations: int = iterations_option(1_000)
@@ -81,43 +81,43 @@ class ContactSolver(Options):
     name: ClassVar[str]
     """Name in the registry."""
     patience: ClassVar[int] = 0
-    """Iterations without halving the error before the method counts as stalled; 0 for any."""
+    """Iterations without halving the error after which the method counts as stalled; 0 for no limit."""
     relaxed: ClassVar[bool] = False
     """Whether it solves the convex relaxation."""
 
     @property
     def other_law(self) -> bool:
-        """Whether its answers are those of another law, so that runs by it are relaxed."""
+        """Whether it solves another law than the exact one, so that runs with it are relaxed."""
         return self.relaxed
 
     def solve(
         self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
     ) -> Solution:
-        """Solve `problem` from `guess` (zero if none); any problem, through the form that the method sees."""
+        """Solve `problem` from `guess` (zero if None); any problem, converted to the form of the method."""
         method = partial(self.attempt, progress=progress)
         return certified(self.name, method, problem, guess, self.tolerance, form=as_contacts)
 
     def attempt(
         self, problem: Any, guess: Array | None, tolerance: float, progress: Progress | None = None
     ) -> Attempt:
-        """What the method finds on a problem in its form, not yet certified."""
+        """Run the method on a problem in its form; the result is not yet certified."""
         limit, patience = self.max_iterations, self.patience
         with Watch(problem, tolerance, limit, progress, patience, relaxed=self.relaxed) as watch:
             self.iterate(problem, guess, watch)
         return watch.attempt()
 
     def iterate(self, problem: Any, guess: Array | None, watch: Watch) -> None:
-        """The iteration on a problem in its form, from `guess` if there is one, while the watch goes on."""
+        """Iterate on a problem in the method's form, from `guess` if not None, until the watch stops."""
         raise NotImplementedError(f"{type(self).__name__} defines neither iterate nor attempt")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoxSolver(ContactSolver):
-    """Base of solvers that see box problems: others come to them without friction, or with it on pyramids.
+    """Base of solvers for box problems; others are converted: without friction, or with friction on pyramids.
 
     With `facets` a contact problem is the LCP of Stewart & Trinkle (1996) and of Anitescu & Potra (1997), as
-    `pyramid_lcp` has it. In a plane that is Coulomb's law; elsewhere answers are APPROXIMATE unless the exact
-    law takes them.
+    built by `pyramid_lcp`. In 2D that is Coulomb's law; in 3D solutions are APPROXIMATE unless they satisfy
+    the exact law.
     """
 
     facets: int = facets_option(0, "0 takes no friction")
@@ -128,15 +128,15 @@ class BoxSolver(ContactSolver):
 
     @property
     def other_law(self) -> bool:
-        """Whether pyramids are asked for."""
+        """Whether pyramids are requested."""
         return self.facets > 0
 
     def solve(
         self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
     ) -> Solution:
-        """Solve `problem` from `guess` (zero if none) through its form between bounds.
+        """Solve `problem` from `guess` (zero if None) through its form as a box problem.
 
-        The optimum of a ConeProgram with linear rows is that of its optimality conditions.
+        A ConeProgram with linear rows is solved by its optimality conditions.
         """
         if isinstance(problem, ConeProgram):
             return self._program(problem, progress)
@@ -145,23 +145,24 @@ class BoxSolver(ContactSolver):
         return certified(self.name, method, problem, guess, self.tolerance, form=form)
 
     def _program(self, program: ConeProgram, progress: Progress | None) -> Any:
-        """The optimum of a program, judged: a `ProgramSolution`."""
+        """Return the optimum of a program, examined by the judge, as a `ProgramSolution`."""
         if program.second_order.size:
             raise ProblemError(f"{self.name} takes programs with linear rows, not {program!r}")
-        found = self.solve(program_to_box(program), progress=progress)
-        n, message = program.size, found.reason or found.status.value
+        solution = self.solve(program_to_box(program), progress=progress)
+        n, message = program.size, solution.reason or solution.status.value
         return judged_solution(
-            program, found.r[:n], found.r[n:], found.status, solver=self.name, tolerance=self.tolerance,
-            iterations=found.iterations, seconds=found.seconds, message=message,
+            program, solution.r[:n], solution.r[n:], solution.status, solver=self.name,
+            tolerance=self.tolerance, iterations=solution.iterations, seconds=solution.seconds,
+            message=message,
         )  # fmt: skip
 
     def _on_pyramids(
-        self, given: Problem, progress: Progress | None, box: Any, guess: Array | None, tolerance: float
+        self, original: Problem, progress: Progress | None, box: Any, guess: Array | None, tolerance: float
     ) -> Attempt:
-        """What the method finds; where it is an answer of pyramids, in the place of cones, it says so."""
-        found = self.attempt(box, guess, tolerance, progress)
-        if not found.status.ok or isinstance(given, BoxProblem) or not (given.K.group_size > 1).any():
-            return found
-        error = found.history[-1, 1:].max() if len(found.history) else tolerance
+        """Run the method on a box problem; a solution for pyramids in 3D gets the status APPROXIMATE."""
+        attempt = self.attempt(box, guess, tolerance, progress)
+        if not attempt.status.ok or isinstance(original, BoxProblem) or not (original.K.group_size > 1).any():
+            return attempt
+        error = attempt.history[-1, 1:].max() if len(attempt.history) else tolerance
         reason = f"pyramids of {self.facets} facets: their law is solved to {error:.0e}, Coulomb's is not"
-        return found._replace(status=Status.APPROXIMATE, reason=reason)
+        return attempt._replace(status=Status.APPROXIMATE, reason=reason)

@@ -1,7 +1,7 @@
-"""From a method on contact problems to certified answers of any problem.
+"""Certified solutions of any problem from a method for contact problems.
 
-A method sees contact problems only. Global and box problems go through their conversion, the answer
-comes back, and the judge examines it on the problem as it was given: its word is the status.
+A method sees contact problems only. Global and box problems are converted first, and the result is converted
+back. The judge then examines it on the original problem, and its residuals decide the status.
 """
 
 import time
@@ -29,16 +29,17 @@ from stickslip.threads import single_threaded
 
 PROBLEMS = (ContactProblem, GlobalProblem, BoxProblem)
 TRIES = 3
-"""Most calls of a method, each asked for more digits than the one before, until the judge is content."""
+"""Largest number of calls of a method, each to a finer tolerance, until the judge accepts the result."""
 MORE_DIGITS = 0.1
-"""Share of what was asked that is asked for next where rounding of a conversion is in the way."""
+"""Factor on the tolerance for the next call if rounding in a conversion prevents acceptance (heuristic)."""
 ONE_THREAD = 60
-"""Unknowns up to which BLAS works on one thread by itself. Beyond, it is limited to one, so that answers have
-the same bits for any number of threads, and no time is lost where they wait for each other."""
+"""Number of unknowns up to which BLAS uses one thread by itself. Beyond, it is limited to one thread, so that
+results have the same bits for any number of threads and small products do not wait for thread
+synchronisation."""
 FINEST = 1e-17
-"""Finest tolerance that a method is asked for: below, all is rounding."""
+"""Finest tolerance requested of a method; finer ones are below machine precision."""
 FAR = 1e12
-"""Square of a ratio of impulses to load up to which nothing is lost in rounding."""
+"""Squared ratio of |W r| to |u_free| up to which rounding does not matter (heuristic)."""
 OUTGROWN = "impulses grow without bound while contacts still close: the problem seems to have no solution"
 CLOSES = (
     "norms are below tolerance, but contacts close at {:.2g} of the largest free velocity (at most {:.2g} is"
@@ -52,44 +53,44 @@ NO_HISTORY: Array = frozen(np.zeros((0, 3)))
 
 
 class Attempt(NamedTuple):
-    """What a method found on a contact problem, in its own words."""
+    """Result of a method on a contact problem, before the judge has examined it."""
 
     r: Array
     """Best impulses found [N s], shape (n,)."""
     status: Status
-    """Why the method stopped."""
+    """Reason why the method stopped."""
     iterations: int
-    """Iterations made."""
+    """Number of iterations."""
     seconds: float
     """Time without compilation [s]."""
     compile_seconds: float
     """Time of compilation [s]."""
     history: Array = NO_HISTORY
-    """Iteration, natural, natural_scaled at each look at the judge [-], shape (checks, 3)."""
+    """Iteration, natural and natural_scaled at each check by the judge [-], shape (checks, 3)."""
     reason: str = ""
-    """What was seen, when the status needs more than its own sentence."""
+    """Details of the status, if any."""
     tried: tuple[Stage, ...] = ()
-    """Methods tried on the way, in their order."""
+    """Methods that were tried, in their order."""
     operations: float = 0.0
-    """Multiplications made, about; 0 where the method does not count them."""
+    """Approximate number of multiplications; 0 if the method does not count them."""
     certificate: Certificate | None = None
-    """Why there is no solution, in the method's view; only the door's check makes it INFEASIBLE."""
+    """Claimed proof of infeasibility; the status is INFEASIBLE only if `check_certificate` accepts it."""
 
 
 Method = Callable[[Any, Array | None, float], Attempt]
-"""Takes a problem in the form that it sees, a guess and a tolerance."""
+"""Solves a problem in the method's form from a guess to a tolerance."""
 Prover = Callable[[ContactProblem, Array], Certificate | None]
-"""Takes a contact problem and the impulses a method ended with; gives a proof that nothing solves it."""
+"""Searches for a certificate of infeasibility, given a contact problem and the last impulses of a method."""
 Form = Callable[[str, Problem], Conversion[Any] | None]
-"""Takes the name of a solver and a problem; gives the problem as that solver sees it, None if it is so."""
+"""Converts a problem to the form of the named solver; None if no conversion is needed."""
 GivenMethod = Callable[[AnyProblem, Array | None, float], tuple[Attempt, Answer]]
-"""Takes any problem as it is; gives its answer beside the attempt."""
+"""Solves any problem in its own unknowns; returns the attempt and the answer."""
 GlobalMethod = Callable[[GlobalProblem, Array | None, float], tuple[Attempt, Answer]]
-"""Takes a global problem as it is; gives its answer beside the attempt."""
+"""Solves a global problem in its own unknowns; returns the attempt and the answer."""
 
 
 def as_contacts(name: str, problem: Problem) -> Conversion[Any] | None:
-    """Any problem in its contact form."""
+    """Convert any problem to its contact form; return None if it already is a ContactProblem."""
     conversion = None
     if isinstance(problem, GlobalProblem):
         conversion = reduce_to_contacts(problem)
@@ -103,53 +104,57 @@ def certified(
     name: str, method: Method, problem: Problem, guess: ArrayLike | None, tolerance: float,
     prove: Prover | None = None, form: Form = as_contacts,
 ) -> Solution:  # fmt: skip
-    """Solve `problem` by `method` and let the judge say how well; where not, try to `prove` why."""
-    _refuse_strangers(name, problem)
+    """Solve `problem` by `method`, have the judge examine the result, and `prove` infeasibility otherwise."""
+    # 1. Conversion of the problem and the guess to the form of the method.
+    _check_problem(name, problem)
     start = checked_guess(problem, guess)
     conversion, seconds, compiling = _converted(form, name, problem)
-    seen: Any = problem if conversion is None else conversion.problem
+    converted: Any = problem if conversion is None else conversion.problem
     if conversion is not None and start is not None:
         start = frozen(np.ascontiguousarray(conversion.guess(start)))
     target = tolerance
-    whole = Attempt(np.zeros(0), Status.STALLED, 0, seconds, compiling)
+    total = Attempt(np.zeros(0), Status.STALLED, 0, seconds, compiling)
     best: Solution | None = None
     run = single_threaded(method) if problem.size > ONE_THREAD else method
+    # 2. Calls of the method to finer and finer tolerances, until the judge accepts the result or the method
+    #    itself reports a failure.
     for _ in range(TRIES):
-        attempt = run(seen, start, target)
+        attempt = run(converted, start, target)
         start = frozen(attempt.r.view())
-        whole = after(whole, attempt)
+        total = after(total, attempt)
         answer = Answer(attempt.r)
         if conversion is not None:
-            whole = whole._replace(certificate=_carried_back(conversion, attempt.certificate))
+            total = total._replace(certificate=_carried_back(conversion, attempt.certificate))
             answer = conversion.recover(attempt.r)
-        solution = judged(name, problem, answer, whole, tolerance)
+        solution = judged(name, problem, answer, total, tolerance)
         best = solution if best is None or _is_better(solution, best) else _counted(best, solution)
         if best.ok or best.certificate is not None:
             return best
         claims = attempt.status.ok or attempt.status is Status.RELAXED
         if not claims or best is not solution or (best.status is attempt.status and not best.ok):
             break
-        if prove is not None and _outgrows(solution, seen, attempt.r):
-            best = proved(best, _carried_back(conversion, prove(seen, attempt.r)))
+        if prove is not None and _outgrows(solution, converted, attempt.r):
+            best = proved(best, _carried_back(conversion, prove(converted, attempt.r)))
             if best.certificate is not None:
                 return best
         target = finer(solution.residuals, tolerance, target)
         if target < FINEST:
             break
+    # 3. Unsolved: search for a certificate of infeasibility.
     assert best is not None
     if prove is not None:
-        best = proved(best, _carried_back(conversion, prove(seen, attempt.r)))
+        best = proved(best, _carried_back(conversion, prove(converted, attempt.r)))
     return best
 
 
 def certified_globally(
     name: str, setting: str, method: GlobalMethod, problem: Problem, guess: ArrayLike | None, tolerance: float
 ) -> Solution:
-    """Solve a global problem in its own unknowns by `method`, and let the judge say how well.
+    """Solve a global problem in its own unknowns by `method`; the judge examines the result.
 
-    `setting` is the option that asked for it, which the error for other problems names.
+    `setting` is the option that requires a global problem; the error for other problems names it.
     """
-    _refuse_strangers(name, problem)
+    _check_problem(name, problem)
     if not isinstance(problem, GlobalProblem):
         raise ProblemError(
             f"{name}: {setting} needs a GlobalProblem, with M, f and H; this is a {type(problem).__name__}"
@@ -160,7 +165,7 @@ def certified_globally(
 def certified_as_given(
     name: str, method: GivenMethod, problem: AnyProblem, guess: ArrayLike | None, tolerance: float
 ) -> Solution:
-    """Solve any problem, a NonlinearProblem too, in its own unknowns by `method`; the judge says how well."""
+    """Solve any problem, also a NonlinearProblem, in its own unknowns by `method`; the judge examines it."""
     _refuse_steps(name, problem)
     if not isinstance(problem, (*PROBLEMS, NonlinearProblem)):
         raise TypeError(f"a problem is needed, not {type(problem).__name__}")
@@ -171,8 +176,8 @@ def certified_as_given(
     return judged(name, problem, answer, attempt, tolerance)
 
 
-def _refuse_strangers(name: str, problem: object) -> None:
-    """An error that says what is no problem at all, or none for this solver."""
+def _check_problem(name: str, problem: object) -> None:
+    """Raise an error for objects that are not problems, or not problems for this solver."""
     _refuse_steps(name, problem)
     if isinstance(problem, NonlinearProblem):
         raise ProblemError(f"{name} does not take a NonlinearProblem; mcp does")
@@ -181,7 +186,7 @@ def _refuse_strangers(name: str, problem: object) -> None:
 
 
 def _refuse_steps(name: str, problem: object) -> None:
-    """A whole step is no contact problem, though its tangent problems are; and a cone program is none."""
+    """Raise a ProblemError for whole steps and cone programs, which are not contact problems."""
     if isinstance(problem, ConeProgram):
         raise ProblemError(f"{name} does not take a ConeProgram; those that do: {', '.join(PROGRAM_SOLVERS)}")
     if isinstance(problem, StepProblem):
@@ -192,9 +197,10 @@ def _refuse_steps(name: str, problem: object) -> None:
 
 
 def checked_guess(problem: AnyProblem, guess: ArrayLike | None) -> Array | None:
-    """The guess as kernels take it; an array that already is so is not copied.
+    """Return the guess as a flat float array, without a copy if it already is one.
 
-    None where the guess buries the load: impulses without load are self-stress, and zero is as good a start.
+    Return None if the guess is so much larger than the load that rounding hides the load: such impulses are
+    self-stress, and zero is as good a start.
     """
     if guess is None:
         return None
@@ -206,7 +212,7 @@ def checked_guess(problem: AnyProblem, guess: ArrayLike | None) -> Array | None:
 
 
 def _converted(form: Form, name: str, problem: Problem) -> tuple[Conversion[Any] | None, float, float]:
-    """The conversion to a form, its time and that of compilation [s]; contacts are not timed."""
+    """Return the conversion, its time and its compilation time [s]; contact problems are not timed."""
     if isinstance(problem, ContactProblem):
         return form(name, problem), 0.0, 0.0
     with Compilation() as compilation:
@@ -217,7 +223,7 @@ def _converted(form: Form, name: str, problem: Problem) -> tuple[Conversion[Any]
 
 
 def judged(name: str, problem: AnyProblem, answer: Answer, attempt: Attempt, tolerance: float) -> Solution:
-    """An attempt with the judge's word on it."""
+    """Return the solution of an attempt, with the judge's residuals and the status they imply."""
     residuals, u = examine(problem, answer.r, answer.v, answer.lam)
     status, reason = attempt.status, attempt.reason
     if residuals.solved(tolerance):
@@ -240,7 +246,7 @@ def judged(name: str, problem: AnyProblem, answer: Answer, attempt: Attempt, tol
 
 
 def after(before: Attempt, attempt: Attempt) -> Attempt:
-    """An attempt that went on from another, counted with it."""
+    """Return an attempt that continued `before`, with the work of both."""
     return attempt._replace(
         iterations=before.iterations + attempt.iterations,
         seconds=before.seconds + attempt.seconds,
@@ -251,33 +257,33 @@ def after(before: Attempt, attempt: Attempt) -> Attempt:
     )
 
 
-def finer(residuals: Residuals, tolerance: float, asked: float) -> float:
-    """Tolerance to ask of a method whose answer the judge refuses, though the method takes it for solved.
+def finer(residuals: Residuals, tolerance: float, target: float) -> float:
+    """Return the tolerance for the next call of a method whose result the judge rejects.
 
-    Where single contacts are what fails, the one at which they would meet their bound; otherwise less than
-    what was asked before.
+    If only single contacts exceed their bound, it is the error at which they would meet it; otherwise a
+    fraction of the tolerance of the last call, `target`.
     """
     error = residuals.error
     if not error < np.inf:
         return 0.0
     if error > tolerance:
-        return MORE_DIGITS * asked
+        return MORE_DIGITS * target
     return 0.5 * error * single_bound(tolerance) / residuals.single if residuals.single > 0.0 else 0.0
 
 
 def _is_better(solution: Solution, than: Solution) -> bool:
-    """Whether an answer is nearer to what the judge asks for."""
+    """Whether a solution is closer to acceptance by the judge than another."""
     tolerance = solution.tolerance
     return solution.ok or shortfall(solution.residuals, tolerance) < shortfall(than.residuals, tolerance)
 
 
 def shortfall(residuals: Residuals, tolerance: float) -> float:
-    """The judge's measures over what is allowed [-]; at most 1 for a solved problem."""
+    """Largest ratio of the judge's measures to their bounds [-]; at most 1 for a solved problem."""
     return max(residuals.error / tolerance, residuals.single / single_bound(tolerance))
 
 
 def _counted(solution: Solution, later: Solution) -> Solution:
-    """An answer with the work of a later, worse one counted in."""
+    """Return a solution with the work of a later, worse one added."""
     return solution.with_(
         iterations=later.iterations, seconds=later.seconds, compile_seconds=later.compile_seconds,
         history=later.history, tried=later.tried, operations=later.operations,
@@ -285,14 +291,14 @@ def _counted(solution: Solution, later: Solution) -> Solution:
 
 
 def _outgrows(solution: Solution, contact: Problem, r: Array) -> bool:
-    """Whether norms are small beside impulses far larger than the load, and contacts close all the same."""
+    """Whether the norms are small only because the impulses far exceed the load."""
     return solution.residuals.error <= solution.tolerance and not _ordinary(contact, r)
 
 
 def _ordinary(problem: AnyProblem, r: Array, far: float = FAR) -> bool:
-    """Whether impulses are far from outgrowing the load, told from sums that cost next to nothing.
+    """Whether |W r|² (estimated cheaply) is at most `far` times |u_free|², so that rounding does not matter.
 
-    The load of a global problem is taken as momenta and prescribed velocities together, whatever their units.
+    For a global problem |r|² is compared with |f|² + |u_bias|², whatever their units.
     """
     size = float(r.dot(r))
     if isinstance(problem, GlobalProblem):
@@ -308,17 +314,17 @@ def _ordinary(problem: AnyProblem, r: Array, far: float = FAR) -> bool:
 
 
 def proved(solution: Solution, claim: Certificate | None) -> Solution:
-    """The same, but INFEASIBLE with the certificate if the door accepts it."""
+    """Return the solution, with status INFEASIBLE if the certificate is accepted."""
     if claim is None or solution.certificate is not None:
         return solution
-    found = _proved(solution.problem, claim, solution.status, solution.reason)
-    return solution.with_(status=found[0], reason=found[1], certificate=found[2])
+    outcome = _proved(solution.problem, claim, solution.status, solution.reason)
+    return solution.with_(status=outcome[0], reason=outcome[1], certificate=outcome[2])
 
 
 def _proved(
     problem: AnyProblem, claim: Certificate | None, status: Status, reason: str
 ) -> tuple[Status, str, Certificate | None]:
-    """INFEASIBLE where the door accepts the certificate; what else is said otherwise."""
+    """Return INFEASIBLE if the certificate is accepted; otherwise a corrected status and reason."""
     if claim is not None and not isinstance(problem, NonlinearProblem):
         check = check_certificate(problem, claim)
         if check.accepted:
@@ -335,12 +341,12 @@ def _proved(
 
 
 def _carried_back(conversion: Conversion[Any] | None, claim: Certificate | None) -> Certificate | None:
-    """A certificate in the unknowns of the problem as it was given."""
+    """Convert a certificate back to the unknowns of the original problem."""
     return claim if claim is None or conversion is None else conversion.certificate(claim)
 
 
 def _relaxed(exact: Residuals, relaxed: Residuals, tolerance: float) -> tuple[Status, str]:
-    """What to call an answer of the convex relaxation that the exact law refuses."""
+    """Return status and reason of a result of the convex relaxation that violates the exact law."""
     if relaxed.solved(tolerance):
         return Status.RELAXED, (
             f"solves the convex relaxation to {relaxed.error:.2e}, but Coulomb's law only to"
@@ -353,7 +359,7 @@ def _relaxed(exact: Residuals, relaxed: Residuals, tolerance: float) -> tuple[St
 
 
 def _why_not(residuals: Residuals, tolerance: float, problem: AnyProblem, r: Array) -> str:
-    """Why the judge refuses what the method took for solved."""
+    """Return the reason why the judge rejects a result that the method reports as solved."""
     if residuals.error <= tolerance:
         bound = single_bound(tolerance)
         if residuals.approach <= bound:
@@ -365,9 +371,9 @@ def _why_not(residuals: Residuals, tolerance: float, problem: AnyProblem, r: Arr
 
 
 def refuse_unknown_blocks(name: str, problem: ContactProblem | GlobalProblem, advice: str = "") -> None:
-    """A `ProblemError` that names the kinds of block the solver does not take, and who does."""
-    strangers = [kind for kind in problem.K.census if kind not in accepted(name)]
-    if strangers:
+    """Raise a `ProblemError`, naming other solvers, if the solver does not accept the problem's blocks."""
+    unknown = [kind for kind in problem.K.census if kind not in accepted(name)]
+    if unknown:
         others = ", ".join(names(accepting=list(problem.K.census))) or "none"
-        kinds = " or ".join(strangers)
+        kinds = " or ".join(unknown)
         raise ProblemError(f"{name} does not take {kinds} blocks; solvers that do: {others}{advice}")

@@ -1,7 +1,7 @@
-"""The linear side of a contact problem split into cones: M v = f + H r, u = H' v + w, or u = W r + w.
+"""Linear part of a contact problem split into cones: M v = f + H r, u = H' v + w, or u = W r + w.
 
-Components are those of the split: r_s = D^-1 r and u_s = D u, so H_s = H D. Every form knows its residuals
-and the pattern of its Newton matrix, in which the blocks D_i = J G J' of the contacts change:
+Components are those of the split: r_s = D^-1 r and u_s = D u, so H_s = H D. Every form computes its residuals
+and has the pattern of its Newton matrix, in which the blocks D_i = J G J' of the contacts change:
 
     [M H; H' -D] (dv, -dr) = b          with the velocities as unknowns (Nguyen 2021, (1.31) without u)
     (W + D) dr = b                      without them, (1.4)
@@ -29,37 +29,37 @@ from stickslip.solvers.cone_split import split
 from stickslip.solvers.factors import one_side_each
 
 COUPLED = 32
-"""Velocities that M couples are one block row of the matrix up to so many."""
+"""Largest number of velocities coupled by M that form one block row of the matrix."""
 FEW = 450
-"""Bodies up to which the order of elimination asks for no positions."""
+"""Number of bodies up to which the elimination order is computed without positions."""
 
 
 IMPULSIVE = 3.0
-"""First impulses, as a multiple of those that would stop the free motion."""
+"""Initial impulses, as a multiple of those that stop the free motion (heuristic)."""
 
 
 class Matrix(NamedTuple):
     """The Newton matrix without D, symmetric, in the blocks of a pattern."""
 
     pattern: BlockPattern
-    """Where its blocks are."""
+    """Pattern of the blocks."""
     base: Array
     """Its values [kg, -, 1/kg], shape (entries of the pattern,)."""
     into: IntArray | slice
-    """Places of the blocks D_i among them [-], shape (sum of d_i²,)."""
+    """Indices of the entries of the blocks D_i in `base` [-], shape (sum of d_i²,)."""
 
 
 class Motion(ABC):
-    """What all forms share; `w` is without the shift."""
+    """Base of the linear forms; `w` excludes the shift."""
 
     saddle: ClassVar[bool] = True
-    """Whether velocities are unknowns."""
+    """Whether velocities are unknowns, so that the Newton matrix is a saddle-point matrix."""
 
     def __init__(self, K: ProductSet, w: Array, f: Array, diagonal: Array, cones: Split):
         self.split, self.K = cones, K
-        """The cones, and the blocks of the problem, joints after the contacts."""
+        """The cones, and the product set of the problem with joints after the contacts."""
         self.w = cones.unit * w[cones.kept]
-        """u at rest, scaled [m/s], shape (n,)."""
+        """u for v = 0 (for r = 0 where W is given), scaled [m/s], shape (n,)."""
         self.f = f
         """Momentum of the free motion [N s], shape (nv,); empty where W is given."""
         self.diagonal = diagonal
@@ -71,7 +71,7 @@ class Motion(ABC):
         """The Newton matrix without D."""
 
     def values(self, D: Array) -> Array:
-        """Values of the Newton matrix with these blocks D."""
+        """Return the values of the Newton matrix with blocks D."""
         matrix = self.matrix
         values = matrix.base.copy()
         if self.saddle:
@@ -81,7 +81,7 @@ class Motion(ABC):
         return values
 
     def rows(self, fallback: bool) -> tuple[Callable[[Array], Array], BlockLU]:
-        """The values of the matrix with blocks D in block rows, and its L U."""
+        """Return a function from D to the values of the Newton matrix in block rows, and its L U."""
         take, lu = _unsymmetric(self.matrix.pattern, fallback)
         return lambda D: self.values(D)[take], lu
 
@@ -99,10 +99,10 @@ class Motion(ABC):
 
 
 class BodyMotion(Motion):
-    """M as blocks of bodies, H as contact blocks."""
+    """Linear form with M as body blocks and H as contact blocks."""
 
     def __init__(self, K: ProductSet, M: Array, f: Array, H: ContactBlocks, w: Array, located: bool = True):
-        """`located`: whether rows of H are (e, a x e), which tells where bodies are."""
+        """`located`: whether rows of H are (e, a x e), from which positions of bodies follow."""
         cones = split(K)
         rows, bodies = H.rows, H.bodies[cones.block]
         fixed = cones.fixed
@@ -112,15 +112,15 @@ class BodyMotion(Motion):
         scaled = rows[cones.kept] * cones.unit[:, None, None]
         self.H = ContactBlocks(frozen(np.ascontiguousarray(bodies)), frozen(scaled), cones.offset)
         self.positions = _positions(H, M.shape[0]) if located else None
-        """Where bodies are [m], shape (bodies, 3), where that is known and of use."""
+        """Positions of the bodies [m], shape (bodies, 3), if known and useful."""
         pattern = saddle_pattern(self.H.bodies, cones.offset, M.shape[0], M.shape[1])
         base = pattern.values(M, self.H, 0.0)
         count = int((np.diff(cones.offset) ** 2).sum())
         heavy = np.maximum(np.einsum("bii->bi", M), 1e-300)
         size = np.zeros(cones.kept.size)
-        at = np.repeat(np.arange(cones.block.size), np.diff(cones.offset))
+        contact = np.repeat(np.arange(cones.block.size), np.diff(cones.offset))
         for side in range(2):
-            body = self.H.bodies[at, side]
+            body = self.H.bodies[contact, side]
             size += np.where(body >= 0, (scaled[:, side] ** 2 / heavy[body]).sum(axis=1), 0.0)
         self._matrix = Matrix(pattern, base, slice(M.size, M.size + count))
         super().__init__(K, w, f, size, cones)
@@ -148,7 +148,7 @@ class BodyMotion(Motion):
 
 
 class SparseMotion(Motion):
-    """M and H as SciPy matrices."""
+    """Linear form with M and H as SciPy matrices."""
 
     def __init__(self, K: ProductSet, M: sp.csr_array, f: Array, H: sp.csr_array, w: Array):
         cones = split(K)
@@ -185,7 +185,7 @@ class SparseMotion(Motion):
 
 
 class DelassusMotion(Motion):
-    """u = W r + w, without velocities; W in the blocks of the problem, unsymmetric ones too."""
+    """u = W r + w, without velocities; W in blocks, possibly unsymmetric."""
 
     saddle = False
 
@@ -203,11 +203,11 @@ class DelassusMotion(Motion):
         return _with_blocks(sp.csr_array(0.5 * (W + W.T)), np.diff(self.W.offset), 0)
 
     def rows(self, fallback: bool) -> tuple[Callable[[Array], Array], BlockLU]:
-        """See the base; as W is, and not its symmetric part."""
+        """See the base; with W itself instead of its symmetric part."""
         offset, row_start, column, data_start, data = self.W.arrays
         row = np.repeat(np.arange(offset.size - 1), np.diff(row_start))
-        own = np.flatnonzero(row == column)
-        into = spans(data_start, own)
+        diagonal = np.flatnonzero(row == column)
+        into = spans(data_start, diagonal)
 
         def values(D: Array) -> Array:
             out = data.copy()
@@ -230,7 +230,7 @@ class DelassusMotion(Motion):
 
 
 def motion(problem: ContactProblem | GlobalProblem) -> Motion:
-    """The linear side of a problem in its own unknowns; a matrix-free W becomes bodies of mass 1."""
+    """Return the linear part of a problem in its own unknowns; a matrix-free W becomes bodies of mass 1."""
     K = problem.K
     if isinstance(problem, GlobalProblem):
         f, w = problem.f, np.concatenate([problem.u_bias, problem.g_bias])
@@ -251,16 +251,16 @@ def motion(problem: ContactProblem | GlobalProblem) -> Motion:
         W = one_side_each(W)
         k = W.rows.shape[2]
         blocks = ContactBlocks(W.bodies, W.rows, K.offset)
-        one = np.tile(np.eye(k), (W.count, 1, 1))
-        return BodyMotion(K, one, np.zeros(k * W.count), blocks, problem.u_free, located=False)
+        unit_mass = np.tile(np.eye(k), (W.count, 1, 1))
+        return BodyMotion(K, unit_mass, np.zeros(k * W.count), blocks, problem.u_free, located=False)
     return DelassusMotion(K, W.blocks(K), problem.u_free)
 
 
 def start_sizes(form: Motion, v: Array, largest: bool) -> tuple[float, float]:
-    """A velocity [m/s] and an impulse [N s] as the problem has them, v the free motion.
+    """Return the scales of velocities [m/s] and impulses [N s] of a problem; v is the free motion.
 
-    largest: the largest velocity at rest and the impulse that it takes to stop it, otherwise the mean one and
-    IMPULSIVE times as much.
+    largest: the largest velocity of the free motion and the impulse that stops it; otherwise its root mean
+    square and IMPULSIVE times the impulse that stops that.
     """
     diagonal = form.diagonal if largest else form.diagonal[form.split.place]
     mean = (float(diagonal.mean()) if diagonal.size else 0.0) or 1.0
@@ -273,7 +273,7 @@ def start_sizes(form: Motion, v: Array, largest: bool) -> tuple[float, float]:
 
 
 def _velocity_blocks(M: sp.csr_array) -> tuple[IntArray, IntArray]:
-    """Widths of the block rows of the velocities, and the velocities in their order."""
+    """Return the widths of the block rows of the velocities, and the order of the velocities in them."""
     nv = M.shape[0]
     count, label = sp.csgraph.connected_components(M, directed=False)
     widths = np.bincount(label, minlength=count)
@@ -283,7 +283,7 @@ def _velocity_blocks(M: sp.csr_array) -> tuple[IntArray, IntArray]:
 
 
 def _kept(W: BlockDelassus, cones: Split) -> BlockDelassus:
-    """The unknown components of W, in the blocks of the contacts that have any, scaled."""
+    """Return the block W of the unknown components, scaled, for the contacts that have any."""
     offset, row_start, column, data_start, data = W.arrays
     scale, new = np.zeros(W.size), np.full(offset.size - 1, -1)
     scale[cones.kept], new[cones.block] = cones.unit, np.arange(cones.block.size)
@@ -291,9 +291,9 @@ def _kept(W: BlockDelassus, cones: Split) -> BlockDelassus:
     sizes, entries = np.diff(offset)[column], np.diff(data_start)
     within = np.arange(data.size) - np.repeat(data_start[:-1], entries)
     width = np.repeat(sizes, entries)
-    left = scale[np.repeat(offset[row], entries) + within // width]
-    right = scale[np.repeat(offset[column], entries) + within % width]
-    scaled = left * data * right
+    left_scale = scale[np.repeat(offset[row], entries) + within // width]
+    right_scale = scale[np.repeat(offset[column], entries) + within % width]
+    scaled = left_scale * data * right_scale
     if cones.kept.size == W.size:
         return BlockDelassus(offset, row_start, column, data_start, scaled)
     row, column = new[row], new[column]
@@ -301,11 +301,11 @@ def _kept(W: BlockDelassus, cones: Split) -> BlockDelassus:
     row, column = row[alive], column[alive]
     start = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=widths.size))])
     ends = np.concatenate([[0], np.cumsum(widths[row] * widths[column])])
-    return BlockDelassus(cones.offset, start, column, ends, scaled[(left > 0.0) & (right > 0.0)])
+    return BlockDelassus(cones.offset, start, column, ends, scaled[(left_scale > 0.0) & (right_scale > 0.0)])
 
 
 def _with_blocks(A: sp.csr_array, widths: IntArray, first: int) -> Matrix:
-    """A with full diagonal blocks from block row `first` on, as a matrix in blocks of these widths."""
+    """Return A with full diagonal blocks from block row `first` on, in blocks of these widths."""
     offset = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
     wide = widths[first:]
     row = np.repeat(np.arange(offset[first], offset[-1]), np.repeat(wide, wide))
@@ -327,19 +327,20 @@ def _with_blocks(A: sp.csr_array, widths: IntArray, first: int) -> Matrix:
 
 
 def _positions(H: ContactBlocks, count: int) -> Array | None:
-    """Where bodies are, from H alone, for the order of elimination [m], shape (count, 3); None for a few.
+    """Estimate the positions of bodies from H, for the elimination order [m], shape (count, 3); None for few.
 
-    A row of H' for direction e is (e, a x e), and sum over n, t1, t2 of e x (a x e) is 2 a, the arm from the
-    centre to the contact. Arms are added up along a tree of contacts; a wrong place costs time only.
+    A row of H' for direction e is (e, a x e), and the sum of e x (a x e) over n, t1, t2 is 2 a, with a the
+    arm from the centre to the contact. Arms are added along a spanning tree of contacts. Wrong positions only
+    cost time.
     """
     if count <= FEW or H.rows.shape[2] != 6 or (np.diff(H.offset) < 3).any():
         return None
     first = H.rows[H.offset[:-1, None] + np.arange(3)]
     arm = 0.5 * np.cross(first[..., :3], first[..., 3:]).sum(axis=1)
     both = np.flatnonzero((H.bodies >= 0).all(axis=1))
-    one, other = H.bodies[both].T
-    edge = sp.csr_array((both + 1, (one, other)), shape=(count, count))
-    edge = sp.csr_array(edge - edge.T)  # minus where a contact is met from its second body
+    first_body, second_body = H.bodies[both].T
+    edge = sp.csr_array((both + 1, (first_body, second_body)), shape=(count, count))
+    edge = sp.csr_array(edge - edge.T)  # negative if a contact is traversed from its second body
     place, seen = np.zeros((count, 3)), np.zeros(count, bool)
     for root in range(count):
         if seen[root]:
@@ -347,30 +348,30 @@ def _positions(H: ContactBlocks, count: int) -> Array | None:
         order, parent = sp.csgraph.breadth_first_order(abs(edge), root, directed=False)
         seen[order] = True
         if order.size > 1:
-            at = np.asarray(edge[parent[order[1:]], order[1:]]).reshape(-1).astype(np.int64)
-            contact = np.abs(at) - 1
-            step = np.where((at > 0)[:, None], 1.0, -1.0) * (arm[contact, 0] - arm[contact, 1])
+            edges = np.asarray(edge[parent[order[1:]], order[1:]]).reshape(-1).astype(np.int64)
+            contact = np.abs(edges) - 1
+            step = np.where((edges > 0)[:, None], 1.0, -1.0) * (arm[contact, 0] - arm[contact, 1])
             for body, move in zip(order[1:].tolist(), step, strict=True):
                 place[body] = place[parent[body]] + move
     return place
 
 
 def _unsymmetric(pattern: BlockPattern, fallback: bool) -> tuple[IntArray, BlockLU]:
-    """Which value of the pattern each entry of the same matrix in block rows is, and its L U."""
+    """Return the index in the pattern of each entry of the same matrix in block rows, and its L U."""
     n = pattern.widths.size
     other = np.flatnonzero(pattern.one != pattern.other)
     row = np.concatenate([pattern.one, pattern.other[other]])
     column = np.concatenate([pattern.other, pattern.one[other]])
     block = np.concatenate([np.arange(pattern.one.size), other])
-    turned = np.arange(row.size) >= pattern.one.size
+    transposed = np.arange(row.size) >= pattern.one.size
     order = np.lexsort((column, row))
-    row, column, block, turned = (array[order] for array in (row, column, block, turned))
+    row, column, block, transposed = (array[order] for array in (row, column, block, transposed))
     high, wide = pattern.widths[row], pattern.widths[column]
     entries = high * wide
     within = np.arange(int(entries.sum())) - np.repeat(np.cumsum(entries) - entries, entries)
     a, b = within // np.repeat(wide, entries), within % np.repeat(wide, entries)
     inside = np.where(
-        np.repeat(turned, entries), b * np.repeat(high, entries) + a, a * np.repeat(wide, entries) + b
+        np.repeat(transposed, entries), b * np.repeat(high, entries) + a, a * np.repeat(wide, entries) + b
     )
     take = np.repeat(pattern.source[:-1][block], entries) + inside
     start = np.searchsorted(row, np.arange(n + 1))

@@ -1,14 +1,14 @@
-"""Interior point on split cones: the four algorithms of Nguyen 2021, and the exact law beyond them.
+"""Interior-point method on split cones: the four algorithms of Nguyen 2021, extended to the exact law.
 
     M v = f + H r,   J y = H' v + w + s e_N,   y o z = 2 sigma kappa e,   z = J' r
 
-for the cones of `cone_split`. `simple` takes Newton steps on this as it stands, with a fixed sigma;
-`mehrotra` adds predictor and corrector; `nt-qp` and `nt-f` scale it after Nesterov and Todd, by Q_p and
-by F. kappa = y'z / (2 cones), so that y o z = 2 kappa e on the central path. With s = 0 it is the convex
-relaxation; the exact law has s = sum_k mu_k |u_k| (3), taken anew from y at every iteration ("inside"):
-with its derivative in the Newton matrix, which is then unsymmetric, or without, which keeps L D L'.
-`shift` is `nt-f` with s taken from u = H' v + w instead, and smoothed: there is no proof of convergence, for
-the law is not monotone, but it often comes near where others circle.
+for the cones of `cone_split`. `simple` makes Newton steps on these equations, with a fixed sigma. `mehrotra`
+adds a predictor and a corrector. `nt-qp` and `nt-f` use Nesterov-Todd scaling, by Q_p and by F. kappa = y'z /
+(2 cones), so that y o z = 2 kappa e on the central path. With s = 0 it is the convex relaxation. The exact
+law has s = sum_k mu_k |u_k| (3), computed from y at every iteration ("inside"): with its derivative in the
+Newton matrix, which is then unsymmetric, or without it, which keeps L D L'. `shift` is `nt-f` with a smoothed
+s computed from u = H' v + w. Its convergence is not proved, because the law is not monotone, but it often
+comes close to a solution where the others do not.
 """
 
 from dataclasses import dataclass
@@ -36,42 +36,42 @@ SCALING[SHIFT] = kernels.BY_F
 SIGMA = 0.6
 """Centring of the simple algorithm (Nguyen 2021, 2.1.1)."""
 DAMPING = 0.99
-"""Share of the way to the boundary that the simple algorithm and `shift` go."""
+"""Fraction of the distance to the boundary for steps of `simple` and `shift`."""
 EXPONENT = 2.0
-"""Of the ratio of the gaps in sigma: SDPT3 (Toh, Todd & Tütüncü 1999) has 1 to 3, with little effect."""
+"""Exponent of the ratio of gaps in sigma: SDPT3 (Toh, Todd & Tütüncü 1999) has 1 to 3, with little effect."""
 BOLD_EXPONENT = 3.0
-"""The same with centrality corrections, which make up for less centring, and of `shift`."""
+"""Exponent with centrality corrections, which compensate for less centring, and for `shift`."""
 EXPONENTS = ("auto", "1", "2", "3", "late", "early")
-"""Rules of that exponent: ours, a number, or one that follows the step of the predictor."""
+"""Rules for the exponent: auto, a constant, or one that depends on the step of the predictor."""
 LATE, EARLY = 1e-5, 1e-6
-"""Shares of the first barrier below which `late` and above which `early` follow the predictor's step."""
+"""Fractions of the first barrier below which `late`, and above which `early`, use the predictor's step."""
 LEAST_CENTRING = 0.1
-"""Least sigma under the exact law: bolder steps leave the central path, which is not convex there."""
+"""Smallest sigma under the exact law: with less centring, steps leave the path, as the law is not convex."""
 SHORT, FAR, CENTRING = 0.1, 0.3, (0.3, 0.8)
-"""Under the exact law, steps below SHORT are tried again with these sigma until they are FAR."""
+"""Under the exact law, steps shorter than SHORT are repeated with these sigma until they reach FAR."""
 FURTHER, WORTH, LONG, LEAST = 0.3, 0.1, 0.99, 0.5
-"""Centrality corrections aim FURTHER than the step at hand, with eigenvalues of LEAST times the barrier;
-another follows while one gains WORTH of that, and the step is not LONG."""
+"""Centrality corrections aim at a step longer by FURTHER, with eigenvalues of LEAST times the barrier.
+Another one follows if the last gained WORTH of that, and the step is shorter than LONG."""
 WEIGHTS = (1.0, 0.7, 0.4)
-"""Shares of a correction that are tried."""
+"""Weights of a correction that are tried."""
 BACKTRACK = 0.8
-"""Factor of a step whose end, by rounding, is not inside the cones."""
+"""Factor on a step that leaves the cones by rounding."""
 LOST = 1e-12
-"""Growth of dinfeas, as a share of the first, at which a step is refused: equal steps can only lessen it."""
+"""Growth of |M v - f - H r| over its first value at which a step is rejected: equal steps must reduce it."""
 SHORTEST = 1e-10
-"""Steps below this are a jam."""
+"""Step length below which the iteration has stalled."""
 TINY = 1e-12
-"""Smoothing of `shift`, as a share of the largest velocity at rest."""
+"""Smoothing of `shift`, as a fraction of the largest velocity at rest."""
 Direction = tuple[Array, Array, Array, Array]
-"""dv, dr, dy, dz."""
+"""Changes dv, dr, dy, dz."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One iteration, after it was made."""
+    """Data of one iteration."""
 
     sigma: float
-    """Centring."""
+    """Centring parameter."""
     alpha_p: float
     """Length of the step of v and y."""
     alpha_d: float
@@ -79,18 +79,19 @@ class Step:
 
 
 class ConePoint:
-    """The iterates of one algorithm on one problem."""
+    """Iterate of one algorithm on one problem, and its steps."""
 
     def __init__(
         self, form: Motion, algorithm: str, *, inside: bool = False, separate: bool = False,
         factor: str = "", corrections: int = 0, fallback: bool = True,
         exponent: str = "auto", smooth: bool = False,
     ):  # fmt: skip
-        """`inside`: follow the exact law's s; `separate`: own steps for (v, y) and for r.
+        """Start at the free motion.
 
-        `corrections`: most centrality corrections of an iteration, on scaled convex problems; `fallback`:
-        as of `System`; `exponent`: one of EXPONENTS; `smooth`: s is |y_T|² / y_0 cone by cone, which has a
-        derivative.
+        `inside`: update s of the exact law at every iteration; `separate`: separate step lengths for (v, y)
+        and for r; `corrections`: largest number of centrality corrections of an iteration, on scaled convex
+        problems; `fallback`: see `System`; `exponent`: one of EXPONENTS; `smooth`: use |y_T|² / y_0 of each
+        cone for s, which has a derivative.
         """
         if algorithm not in SCALING:
             raise ProblemError(f"algorithm is {algorithm!r}; {alternatives(algorithm, ALGORITHMS)}")
@@ -109,12 +110,12 @@ class ConePoint:
         self._cones, self._count = (cones.start, cones.size), max(1, count)
         self._corrections = corrections if symmetric and not self.inside else 0
         self._D = np.zeros(int((np.diff(cones.offset) ** 2).sum()))
-        """The blocks J G J', or their roots where the system takes these, flat."""
+        """Blocks J G J', or their roots if the system uses roots, flat."""
         if self.system.rooted:
             entries_most = int(np.diff(np.append(cones.start, entries)[cones.cone_start]).max(initial=1))
             self._root_work = np.zeros((entries_most, int(np.diff(cones.offset).max(initial=1))))
         self._length = 0.0, 0.0, 0.0
-        """Longest steps of y and z along the last direction, and the gap after at most 1."""
+        """Largest steps of y and z along the last direction, and the gap after steps of at most 1."""
         self.shift = np.zeros(cones.block.size)
         """s of each contact, scaled as u_N [m/s], shape (contacts,)."""
         self._slope = np.zeros(entries)
@@ -127,11 +128,11 @@ class ConePoint:
         self.start()
 
     def start(self) -> None:
-        """y and z in the middle of the cones, as large as the free motion makes them."""
+        """Start at the free motion, with y and z at the centre of the cones, at the scales of the problem."""
         self.begin(*start_sizes(self.form, self.form.free(), self.algorithm == SHIFT))
 
     def begin(self, speed: float, impulse: float) -> None:
-        """The free motion, with y and z in the middle of the cones, of this size [m/s, N s]."""
+        """Set v to the free motion, and y and z to the centre of the cones at these scales [m/s, N s]."""
         form, cones = self.form, self.form.split
         self.v = form.free()
         self.r = start_of(cones, np.full(cones.kept.size, impulse))
@@ -143,12 +144,12 @@ class ConePoint:
         self._first, self._first_kappa = float(np.linalg.norm(self.dual)), self.kappa
 
     def _slack(self) -> Array:
-        """J' r + constant, shape (entries,)."""
+        """Return J' r + constant, shape (entries,)."""
         cones = self.form.split
         return np.asarray(cones.sign * self.r[cones.place] + cones.constant)
 
     def gathered(self, y: Array) -> Array:
-        """J y, shape (n,)."""
+        """Return J y, shape (n,)."""
         cones = self.form.split
         return np.bincount(cones.place, cones.sign * y, cones.kept.size).astype(float, copy=False)
 
@@ -158,7 +159,7 @@ class ConePoint:
         return self.gap / (2.0 * self._count)
 
     def _look(self) -> None:
-        """Residuals at the iterate."""
+        """Compute the residuals, the gap and, under the exact law, s at the iterate."""
         self.dual, self.u = self.form.residuals(self.v, self.r)  # M v - f - H r, and u = H' v + w + s e_N
         self.gap = float(self.y @ self.z)
         if self.inside:
@@ -166,7 +167,7 @@ class ConePoint:
         self.u[self._tip] += self.shift
 
     def follow(self) -> None:
-        """s <- sum_k mu_k |u_k| at the iterate."""
+        """Update s <- sum_k mu_k |u_k| at the iterate."""
         cones, y, eps = self.form.split, self.y, 0.0
         if self._smooth:
             kernels.smooth_slip(self._split, y, self.shift, self._slope)
@@ -176,16 +177,16 @@ class ConePoint:
         kernels.slip(self._split, y, eps, self.shift, self._slope)
 
     def take(self, other: "ConePoint") -> None:
-        """Go on from where another algorithm on the same problem has come to, moved inside."""
+        """Continue from the iterate of another algorithm on the same problem, moved inside the cones."""
         self.v, self.r, self.y, self.z = (x.copy() for x in (other.v, other.r, other.y, other.z))
         self.shift[:] = other.shift
         self._look()
         self.move_inside()
 
     def follow_held(self) -> float:
-        """Hold s = sum_k mu_k |u_k| of the iterate from now on; the barrier [J] that its change is worth.
+        """Fix s = sum_k mu_k |u_k| of the iterate; return the barrier [J] that corresponds to its change.
 
-        Where that is more than the barrier at hand, the iterate is moved as far inside its cones.
+        If that exceeds the current barrier, the iterate is moved further inside its cones.
         """
         before = self.shift.copy()
         self.follow()
@@ -197,7 +198,7 @@ class ConePoint:
         return worth
 
     def move_inside(self, share: float = 1.0) -> None:
-        """Move y and z at least as far inside their cones as `share` of the barrier is."""
+        """Move y and z inside their cones, at least to a distance of `share` times the barrier."""
         cones = self.form.split
         if not cones.size.size:
             return
@@ -215,23 +216,23 @@ class ConePoint:
         self._look()
 
     def place(self, v: Array, r: Array, y: Array) -> None:
-        """Go on from these; z follows r."""
+        """Set the iterate; z is computed from r."""
         self.v, self.r, self.y = v, r, y
         self.z = self._slack()
         self._look()
 
     def direction(self, barrier: float, share: float = 1.0) -> "Direction":
-        """dv, dr, dy, dz towards y o z = barrier e, after `factor`; share: of the residuals that go."""
+        """Return dv, dr, dy, dz for y o z = barrier e, after `factor`; share: part of residuals removed."""
         return self._direction(barrier, share=share)
 
     def penalty(self, stiffness: float) -> float:
-        """Largest impulse [N s] of contacts that yield, by `stiffness` / W_ii in the place of the law."""
+        """Return the largest impulse [N s] of compliant contacts: the law replaced by `stiffness` / W_ii."""
         form = self.form
-        D, at = np.zeros(self._D.size), 0
+        D, start = np.zeros(self._D.size), 0
         for i, d in enumerate(np.diff(form.split.offset).tolist()):
             first = form.split.offset[i]
-            D[at : at + d * d : d + 1] = form.diagonal[first : first + d] / stiffness
-            at += d * d
+            D[start : start + d * d : d + 1] = form.diagonal[first : first + d] / stiffness
+            start += d * d
         if self.system.factor(D):
             return 0.0
         _, r = self.system.solve(form.f, -form.w)
@@ -239,7 +240,7 @@ class ConePoint:
         return largest if np.isfinite(largest) else 0.0
 
     def factor(self) -> str:
-        """Scale the cones at the iterate and factor the Newton matrix there; why not, or nothing."""
+        """Scale the cones and factor the Newton matrix; return the reason of a failure, or ""."""
         kernels.scale(self._scaling, self._split, self.y, self.z)
         if self.system.rooted:
             kernels.roots(self._split, self.scaling.F_inverse, self._D, self._root_work)
@@ -250,10 +251,12 @@ class ConePoint:
         return self.system.factor(self._D)
 
     def advance(self) -> Step | str:
-        """One iteration; why there is none to make, otherwise."""
+        """Make one iteration; return its data, or the reason why it failed."""
+        # 1. Scaling and factorisation.
         failure = self.factor()
         if failure:
             return failure
+        # 2. Direction: damped Newton, or predictor and corrector.
         if self.algorithm == "simple":
             sigma, gamma = SIGMA, DAMPING
             direction = self._direction(2.0 * sigma * self.kappa)
@@ -261,6 +264,7 @@ class ConePoint:
             sigma, gamma, direction = self._predicted()
         if self._sloping and gamma * min(self._length[:2]) < SHORT:
             sigma, direction = self._centred(sigma, direction)
+        # 3. Step lengths to the boundary of the cones.
         dv, dr, dy = direction[:3]
         alpha_p, alpha_d = (min(1.0, gamma * length) for length in self._length[:2])
         if not self.separate:
@@ -270,7 +274,7 @@ class ConePoint:
         return self._move(sigma, alpha_p, alpha_d, dv, dr, dy)
 
     def _predicted(self) -> tuple[float, float, "Direction"]:
-        """sigma, damping and direction after Mehrotra 1992: a predictor chooses sigma, a corrector goes."""
+        """Return sigma, damping and direction after Mehrotra 1992: the predictor determines sigma."""
         affine = self._direction(0.0)
         shorter = min(1.0, *self._length[:2])
         after = max(self._length[2], 0.0) / (2.0 * self._count)
@@ -284,10 +288,10 @@ class ConePoint:
         return sigma, DAMPING if shift else 0.9 + 0.09 * shorter, direction
 
     def _exponent(self, alpha: float) -> float:
-        """e of sigma = (mu_a / mu)^e, alpha being the step of the predictor.
+        """Return e of sigma = (mu_a / mu)^e; alpha is the step length of the predictor.
 
-        `late` is that of Nguyen 2021, algorithms 2 and 3: max(1, 3 alpha) once the barrier is small, else 1.
-        `early` is that of SDPT3: max(1, 3 alpha²) while it is large, else 1.
+        `late` (Nguyen 2021, algorithms 2 and 3): max(1, 3 alpha) once the barrier is small, else 1.
+        `early` (SDPT3): max(1, 3 alpha²) while the barrier is large, else 1.
         """
         if self.exponent == "auto":
             return BOLD_EXPONENT if self._corrections or self.algorithm == SHIFT else EXPONENT
@@ -299,7 +303,7 @@ class ConePoint:
         return float(self.exponent)
 
     def _centred(self, sigma: float, direction: "Direction") -> tuple[float, "Direction"]:
-        """A direction towards the centre where the one at hand is short, if that goes further."""
+        """Replace a short direction by one with more centring if that permits a longer step."""
         for other in CENTRING:
             length = self._length
             share = 1.0 - other if self.algorithm == SHIFT else 1.0
@@ -315,25 +319,25 @@ class ConePoint:
     def _direction(
         self, barrier: float, affine: tuple[Array, Array] | None = None, share: float = 1.0
     ) -> "Direction":
-        """dv, dr, dy, dz for y o z = barrier e, with the second-order term of the affine step if given.
+        """Return dv, dr, dy, dz for y o z = barrier e, with the second-order term of `affine` if given.
 
-        share: of the residuals of the equations that the step removes.
+        share: fraction of the residuals of the equations that the step removes.
         """
         t, b_r = np.empty(self.y.size), np.empty(self.r.size)
-        point, given = (self.y, self.z, self.u, self._slope), affine or (self.y, self.z)
+        point, second_order = (self.y, self.z, self.u, self._slope), affine or (self.y, self.z)
         aim = barrier, affine is not None, share, self._shift_of
-        kernels.right_side(self._scaling, self._split, point, given, aim, t, b_r)
+        kernels.right_side(self._scaling, self._split, point, second_order, aim, t, b_r)
         dv, dr = self.system.solve(-share * self.dual, b_r)
         return dv, dr, *self._steps(t, dr)
 
     def _steps(self, t: Array, dr: Array) -> tuple[Array, Array]:
-        """dy and dz of dr; how far they go is in `_length`."""
+        """Return dy and dz of dr; store the largest steps in `_length`."""
         dy, dz = np.empty_like(t), np.empty_like(t)
         self._length = kernels.steps(self._scaling, self._split, t, dr, self.y, self.z, dy, dz)
         return dy, dz
 
     def _corrected(self, barrier: float, direction: "Direction") -> "Direction":
-        """A step that goes further by centrality corrections (Gondzio 1996): one solve each, no factor."""
+        """Lengthen a step by centrality corrections (Gondzio 1996): one solve each, no factorisation."""
         for _ in range(self._corrections):
             length = self._length
             before = min(1.0, *length[:2])
@@ -343,32 +347,32 @@ class ConePoint:
             further, low = min(1.0, before + FURTHER), LEAST * barrier
             kernels.recentre(self._scaling, self._split, point, direction[2:], further, low, t)
             dv, dr = self.system.solve(np.zeros_like(self.dual), self.gathered(t))
-            more = dv, dr, *self._steps(t, dr)
+            correction = dv, dr, *self._steps(t, dr)
             self._length = length
-            direction = self._weighted(direction, more)
+            direction = self._weighted(direction, correction)
             if min(1.0, *self._length[:2]) < before + WORTH * FURTHER:
                 break
         return direction
 
-    def _weighted(self, direction: "Direction", more: "Direction") -> "Direction":
-        """`direction` and the share of `more` with which it goes furthest (Colombo & Gondzio 2008)."""
+    def _weighted(self, direction: "Direction", correction: "Direction") -> "Direction":
+        """Add `correction` to `direction` with the weight of the longest step (Colombo & Gondzio 2008)."""
         best, weight, gap = min(1.0, *self._length[:2]), 0.0, self._length[2]
         for share in WEIGHTS:
             length = (
-                jordan.longest_step(*self._cones, self.y, direction[2] + share * more[2]),
-                jordan.longest_step(*self._cones, self.z, direction[3] + share * more[3]),
+                jordan.longest_step(*self._cones, self.y, direction[2] + share * correction[2]),
+                jordan.longest_step(*self._cones, self.z, direction[3] + share * correction[3]),
                 gap,
             )
             reach = min(1.0, *length[:2])
             if reach > best:
                 best, weight, self._length = reach, share, length
-        dv, dr, dy, dz = (a + weight * b for a, b in zip(direction, more, strict=True))
+        dv, dr, dy, dz = (a + weight * b for a, b in zip(direction, correction, strict=True))
         return dv, dr, dy, dz
 
     def _move(
         self, sigma: float, alpha_p: float, alpha_d: float, dv: Array, dr: Array, dy: Array
     ) -> Step | str:
-        """Go there, a little less far where rounding leaves the cones."""
+        """Make the step, shortened if rounding leaves the cones; return its data or why it failed."""
         while True:
             if min(alpha_p, alpha_d) < SHORTEST:
                 return "the steps have become too short"
@@ -395,7 +399,7 @@ class ConePoint:
         return Step(sigma, alpha_p, alpha_d)
 
     def answer(self) -> Answer:
-        """r and v in the units of the problem; bilateral multipliers are at the end of r."""
+        """Return r and v in the units of the problem; bilateral multipliers are at the end of r."""
         cones = self.form.split
         r = cones.fixed.copy()
         r[cones.kept] = cones.unit * self.r

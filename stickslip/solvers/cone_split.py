@@ -1,13 +1,13 @@
-"""Contacts split into second-order cones: the (t, t') of Nguyen 2021, 1.1, for any groups.
+"""Split of contacts into second-order cones: the (t, t') of Nguyen 2021, 1.1, for any groups.
 
 A friction cone with groups k has the dual {sum_k mu_k |u_k| <= u_N}: with u_N = sum_k t_k it is the
-product of the Lorentz cones (t_k, mu_k u_k), and r lies in K where all (r_N, r_k / mu_k) do. With
+product of the Lorentz cones (t_k, mu_k u_k), and r lies in K if all (r_N, r_k / mu_k) do. With
 y = (t_k, mu_k u_k) and z = J' r = (r_N, r_k / mu_k) of all groups one after the other,
 
     J y = D u,   z = J' D^-1 r,   y'z = u'r,   D = diag(1, mu_k, ...).
 
-Nonnegative blocks are cones of one component; an interval is two of them, r - lower and upper - r; free
-blocks have none; groups without friction, and intervals without width, are components held fixed.
+Nonnegative blocks are cones of one component. An interval is two of them, r - lower and upper - r. Free
+blocks have none. Groups without friction, and intervals of zero width, have fixed components.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ from stickslip.problem.sets import ProductSet
 
 
 def start_of(cones: Split, impulse: Array) -> Array:
-    """Scaled r in the middle of the cones; `impulse` [N s], shape (n,), how large."""
+    """Return scaled r at the centre of the cones, at the scale `impulse` [N s], shape (n,)."""
     r = np.zeros(cones.kept.size)
     tips = cones.start
     low = cones.sign[tips] > 0.0
@@ -34,10 +34,10 @@ def start_of(cones: Split, impulse: Array) -> Array:
 
 
 def split(K: ProductSet) -> Split:
-    """The cones of K."""
+    """Return the split of K into cones."""
     if K.family is not None and (K.coefficient > 0.0).all():
         return _uniform(K, K.family)
-    kept: list[int] = []
+    components: list[int] = []
     unit: list[float] = []
     offset, block, cone_start = [0], [], [0]
     size: list[int] = []
@@ -46,54 +46,54 @@ def split(K: ProductSet) -> Split:
     sign, constant, shifted = [], [], []
     fixed = np.zeros(K.size)
 
-    def cone(entries: list[int], which: int, direction: float = 1.0, bound: float = 0.0) -> None:
+    def cone(entries: list[int], group_index: int, side: float = 1.0, bound: float = 0.0) -> None:
         size.append(len(entries))
-        group.append(which)
+        group.append(group_index)
         place.extend(entries)
-        sign.extend([direction] * len(entries))
+        sign.extend([side] * len(entries))
         constant.extend([bound] * len(entries))
 
     for i in range(len(K)):
-        at, end, here, slides = int(K.offset[i]), int(K.offset[i + 1]), len(kept), 0.0
+        first, end, here, has_slip = int(K.offset[i]), int(K.offset[i + 1]), len(components), 0.0
         if K.kind[i] == cones.FREE:
-            kept += range(at, end)
-            unit += [1.0] * (end - at)
+            components += range(first, end)
+            unit += [1.0] * (end - first)
         elif K.kind[i] == cones.FRICTION:
-            slides = _friction(K, i, kept, unit, cone)
+            has_slip = _friction(K, i, components, unit, cone)
         else:
             low, high = float(K.lower[i]), float(K.upper[i])
             if low == high:
-                fixed[at] = low
+                fixed[first] = low
                 continue
-            kept.append(at)
+            components.append(first)
             unit.append(1.0)
             if np.isfinite(low):
                 cone([here], 0, 1.0, -low)
             if np.isfinite(high):
                 cone([here], 0, -1.0, high)
-        offset.append(len(kept))
+        offset.append(len(components))
         block.append(i)
         cone_start.append(len(size))
-        shifted.append(slides)
+        shifted.append(has_slip)
     ends = np.cumsum(size, dtype=np.int64) if size else np.zeros(0, np.int64)
     return Split(
-        _ints(kept), frozen(fixed), _floats(unit), _ints(offset), _ints(block), _ints(cone_start),
+        _ints(components), frozen(fixed), _floats(unit), _ints(offset), _ints(block), _ints(cone_start),
         frozen(ends - _ints(size)), _ints(size), _ints(group), _ints(place), _floats(sign),
         _floats(constant), _floats(shifted),
     )  # fmt: skip
 
 
-def _friction(K: ProductSet, i: int, kept: list[int], unit: list[float], cone: object) -> float:
-    """The cones of one friction block; 1 if it has a group with friction, otherwise 0."""
-    at, here = int(K.offset[i]), len(kept)
-    kept.append(at)
+def _friction(K: ProductSet, i: int, components: list[int], unit: list[float], cone: object) -> float:
+    """Append the cones of one friction block; return 1 if it has a group with friction, otherwise 0."""
+    first, here = int(K.offset[i]), len(components)
+    components.append(first)
     unit.append(1.0)
-    component, count = at + 1, 0
+    component, count = first + 1, 0
     for g in range(int(K.group_offset[i]), int(K.group_offset[i + 1])):
         m, mu = int(K.group_size[g]), float(K.coefficient[g])
         if mu > 0.0:
-            cone([here, *range(len(kept), len(kept) + m)], count)  # type: ignore[operator]
-            kept += range(component, component + m)
+            cone([here, *range(len(components), len(components) + m)], count)  # type: ignore[operator]
+            components += range(component, component + m)
             unit += [mu] * m
             count += 1
         component += m
@@ -103,7 +103,7 @@ def _friction(K: ProductSet, i: int, kept: list[int], unit: list[float], cone: o
 
 
 def _uniform(K: ProductSet, groups: tuple[int, ...]) -> Split:
-    """The same for equal friction cones, without a loop over them."""
+    """Return the split of equal friction cones, vectorised."""
     nb, d, count = len(K), 1 + sum(groups), len(groups)
     first = np.concatenate([[0], np.cumsum(groups)])[:-1] + 1
     pattern = np.concatenate([[0, *range(a, a + m)] for a, m in zip(first, groups, strict=True)])

@@ -1,7 +1,7 @@
-"""The Newton matrix of the split problem, factored once per iteration: L D L', L U, or M + H D^-1 H'.
+"""Newton matrix of the split problem, factored once per iteration: L D L', L U, or M + H D^-1 H'.
 
-Between bodies, with D = R' R had from the scaling (`kernels.roots`), it is [M B; B' -I] with B = H R^-1, of
-which D itself, and so its square in condition, is no part.
+For bodies the scaling gives roots D = R' R (`kernels.roots`), and the matrix is [M B; B' -I] with B = H R^-1.
+It does not contain D, and so avoids the square of the condition of R.
 """
 
 import time
@@ -18,21 +18,21 @@ from stickslip.solvers.cone_motion import BodyMotion, Motion, SparseMotion
 
 FACTORS = ("ldl", "lu", "cholesky")
 STATIC = 1e-13
-"""Regularisation of pivots, relative; with free blocks, whose D is zero, it is FREE_STATIC."""
+"""Relative regularisation of pivots; FREE_STATIC with free blocks, whose D is zero."""
 FREE_STATIC = 1e-10
 ROUNDED = 1e-14
-"""Backward error up to which one step of refinement is enough."""
+"""Backward error up to which one step of iterative refinement is sufficient."""
 REFINEMENTS = 5
-"""Most steps of refinement of a solve where it is not."""
+"""Largest number of refinement steps of a solve."""
 GOOD = 1e-14
-"""Residual of a solve, relative to its terms, at which refinement stops."""
+"""Relative residual of a solve at which refinement stops."""
 
 
 class System:
-    """Factor and solve; `seconds` counts the time in them."""
+    """Factors and solves the Newton systems of one form."""
 
     def __init__(self, form: Motion, kind: str, fallback: bool = True):
-        """`fallback`: whether SuperLU, which may take a hundred times as long, does what our LU cannot."""
+        """`fallback`: whether SuperLU, up to a hundred times slower, replaces a failed `BlockLU`."""
         if kind == "cholesky" and not isinstance(form, BodyMotion):
             raise ProblemError("ipm: factor='cholesky' needs H as contact blocks and M as body blocks")
         free = bool((np.diff(form.split.cone_start) == 0).any())
@@ -40,11 +40,11 @@ class System:
             kind = "ldl"  # free blocks have D = 0, which has no inverse
         self.form, self.kind = form, kind
         self.rooted = isinstance(form, BodyMotion) and kind != "lu" and not free
-        """Whether `factor` takes the roots R of D, not D."""
+        """Whether `factor` takes the roots R of D instead of D."""
         self.seconds = 0.0
-        """Time spent here [s]."""
+        """Time spent in factorisations and solves [s]."""
         self.operations = 0.0
-        """Multiplications of the factorisations so far, about."""
+        """Approximate number of multiplications of all factorisations."""
         self._nv = form.f.size
         self._order = form.order if isinstance(form, SparseMotion) else None
         if kind == "lu":
@@ -66,7 +66,7 @@ class System:
             self._cholesky: CholeskyFactor | None = None
 
     def factor(self, D: Array) -> str:
-        """Factor with the blocks D, or their roots where `rooted`; why not, or nothing."""
+        """Factor with the blocks D, or their roots if `rooted`; return the reason of a failure, or ""."""
         start = time.perf_counter()
         try:
             if self.rooted:
@@ -78,11 +78,11 @@ class System:
             self.seconds += time.perf_counter() - start
 
     def sign(self) -> float:
-        """Sign of the determinant of the factored matrix, 1 or -1; 0 where it is not known, as but by L U."""
+        """Return the sign of the determinant of the factored matrix: 1 or -1; 0 if unknown (all but L U)."""
         return self._lu.sign() if self.kind == "lu" else 0.0
 
     def solve(self, b_v: Array, b_r: Array) -> tuple[Array, Array]:
-        """dv and dr; NaN where there is no solution."""
+        """Return dv and dr; NaN if the system has no solution."""
         start = time.perf_counter()
         if self.rooted:
             b_r = self._divided(b_r, True)
@@ -93,8 +93,8 @@ class System:
             if self._order is not None:
                 b = b[self._order]
             if self.kind == "lu":
-                found = self._lu.solve(b)
-                solved = np.full(b.size, np.nan) if found is None else found
+                x_lu = self._lu.solve(b)
+                solved = np.full(b.size, np.nan) if x_lu is None else x_lu
             else:
                 assert self._ldl is not None
                 solved = self._ldl.solve(b, refinements=1)
@@ -111,19 +111,19 @@ class System:
         return dv, -x if self.form.saddle else x
 
     def _divide(self, R: Array) -> None:
-        """B = H R^-1."""
+        """Compute B = H R^-1."""
         form = self.form
         assert isinstance(form, BodyMotion)
         self._R = R
         rows = self._divided(form.H.rows, True)
         self._B = ContactBlocks(form.H.bodies, frozen(rows), form.H.offset)
 
-    def _divided(self, x: Array, turned: bool) -> Array:
-        """R^-T x where turned, otherwise R^-1 x; of vectors (n,) and of rows (n, 2, k)."""
+    def _divided(self, x: Array, transposed: bool) -> Array:
+        """Return R^-T x if transposed, otherwise R^-1 x; x are vectors (n,) or rows (n, 2, k)."""
         out, n = np.empty_like(x), x.shape[0]
         width = x.size // max(n, 1)
         kernels.divide_roots(
-            self.form.split.offset, self._R, x.reshape(n, width), turned, out.reshape(n, width)
+            self.form.split.offset, self._R, x.reshape(n, width), transposed, out.reshape(n, width)
         )
         return out
 
@@ -165,21 +165,21 @@ class System:
         return ""
 
     def _refined(self, b_v: Array, b_r: Array) -> tuple[Array, Array]:
-        """dv, x of [M B; B' -I], refined on that matrix."""
+        """Return dv and x of [M B; B' -I], with iterative refinement on that matrix."""
         dv, x = self._eliminated(b_v, b_r)
         rest_v, rest_r, error = self._rest(b_v, b_r, dv, x)
         for _ in range(REFINEMENTS):
             if not error > GOOD:
                 break
-            more_v, more = self._eliminated(rest_v, rest_r)
-            trial = self._rest(b_v, b_r, dv + more_v, x + more)
+            delta_v, delta = self._eliminated(rest_v, rest_r)
+            trial = self._rest(b_v, b_r, dv + delta_v, x + delta)
             if not trial[2] < error:
                 break
-            dv, x, (rest_v, rest_r, error) = dv + more_v, x + more, trial
+            dv, x, (rest_v, rest_r, error) = dv + delta_v, x + delta, trial
         return dv, x
 
     def _eliminated(self, b_v: Array, b_r: Array) -> tuple[Array, Array]:
-        """x = B' dv - b_r inserted: (M + B B') dv = b_v + B b_r."""
+        """Solve by eliminating x = B' dv - b_r: (M + B B') dv = b_v + B b_r."""
         form = self.form
         assert isinstance(form, BodyMotion)
         assert self._cholesky is not None

@@ -1,8 +1,8 @@
 """Gauss-Seidel by domains: sweeps over many Coulomb contacts between bodies, on several threads.
 
-The contacts are put into domains (`kernels/domains.py`) that threads sweep at the same time, first those of
-even number, then those of odd number, then what is left. That is one sweep in another order of the contacts,
-and the order follows from the problem alone: the same bits for any number of threads.
+The contacts are divided into domains (`kernels/domains.py`). Threads sweep the domains of even number at the
+same time, then those of odd number, then the remaining contacts. This is one sweep in another order of the
+contacts. The order depends only on the problem, so results have the same bits for any number of threads.
 """
 
 from collections.abc import Callable
@@ -25,14 +25,14 @@ from stickslip.problem.parts import Graph
 from stickslip.threads import Team
 
 Course = tuple[Array, Array, Array, Array]
-"""The iterate, the best one, control and history, as `kernels/sweeps.py` has them."""
+"""Iterate, best iterate, control and history, as in `kernels/sweeps.py`."""
 
 
 class DomainSweeps:
-    """Sweeps over one problem, plain or accelerated: called as the kernels `body_sweeps.run` are."""
+    """Sweeps over one problem, plain or accelerated, with the call signature of `body_sweeps.run`."""
 
     def __init__(self, problem: ContactProblem, memory: int = 0):
-        """problem: over bodies; memory: sweeps that can be mixed, 0 for plain sweeps alone."""
+        """problem: matrix-free over bodies; memory: number of sweeps to mix, 0 for plain sweeps."""
         W = problem.W
         assert isinstance(W, BodyDelassus)
         graph = Graph.of(W, W.count)
@@ -49,9 +49,9 @@ class DomainSweeps:
         self._sums = np.zeros((len(parts_of), 2, memory + 1))
         with Team() as team:
             make = partial(self._domain, problem, W, order)
-            made = team.run([partial(make, d, *part) for d, part in enumerate(parts_of)])
+            domains = team.run([partial(make, d, *part) for d, part in enumerate(parts_of)])
         self._all: list[Any] = []
-        for values in made:
+        for values in domains:
             self._all.append(Held(values, like=self._all[0] if self._all else None))
         rest = iter(self._all)
         self._turns = [list(islice(rest, len(turn))) for turn in turns]
@@ -59,22 +59,22 @@ class DomainSweeps:
     def _domain(
         self, problem: ContactProblem, W: BodyDelassus, order: IntArray, d: int, first: int, end: int
     ) -> kernels.Domain:
-        """The contacts order[first:end] as domain d."""
-        which, size, span = order[first:end], end - first, slice(3 * first, 3 * end)
-        own, rows = W.bodies[which], W.rows.reshape(-1, 3, 2, 6)[which].reshape(-1, 2, 6)
+        """Return the contacts order[first:end] as domain d."""
+        pairs, size, span = order[first:end], end - first, slice(3 * first, 3 * end)
+        bodies, rows = W.bodies[pairs], W.rows.reshape(-1, 3, 2, 6)[pairs].reshape(-1, 2, 6)
         u_free, k = problem.u_free[self._components[span]], problem.K.arrays
-        own[own < 0] = self._w.shape[0] - 1
-        matrix = body_sweeps.BodyW(own, rows, self._w, np.zeros((size, 2)))
+        bodies[bodies < 0] = self._w.shape[0] - 1
+        matrix = body_sweeps.BodyW(bodies, rows, self._w, np.zeros((size, 2)))
         part = Cones(
-            k.kind[which], k.offset[: size + 1], k.lower[which], k.upper[which], k.group_offset[: size + 1],
-            k.group_size[which], k.coefficient[which],
+            k.kind[pairs], k.offset[: size + 1], k.lower[pairs], k.upper[pairs], k.group_offset[: size + 1],
+            k.group_size[pairs], k.coefficient[pairs],
         )  # fmt: skip
         swept, work, weight, vectors = kernels.prepare(part, matrix, u_free, self._m)
         memory = anderson.Memory(weight, self._mix, self._gram, vectors, self._work)
         return kernels.Domain(swept, work, memory, self._r[span], self._sums[d])
 
     def __call__(self, tolerance: float, budget: float, course: Course) -> None:
-        """Sweep and look at the judge, as `kernels/sweeps.py` does; r is read where control is NEW."""
+        """Sweep with checks by the judge, as `kernels/sweeps.py` does; r is read if the state is NEW."""
         r, best, control, history = course
         if control[schedule.STATE] == schedule.NEW:
             self._r[:] = r[self._components]
@@ -86,20 +86,20 @@ class DomainSweeps:
         with Team() as team:
             while schedule.goes_on(control, budget):
                 if schedule.is_due(control, budget):
-                    # 1. what the judge says of r, and whether to go on
+                    # 1. Residuals of r by the judge, and the decision whether to continue.
                     self.follow(team)
-                    sums = team.run([partial(kernels.measure, one) for one in self._all])
+                    sums = team.run([partial(kernels.measure, domain) for domain in self._all])
                     plain, scaled, _ = residuals.stop_ratios(parts.added(sums))
                     if schedule.look(control, history, plain, scaled, tolerance, self._r, self._mark):
                         self._best[:] = self._r
                         improved = True
                     self._mix[anderson.SEEN] = self._mix[anderson.LENGTH]
                     continue
-                # 2. one sweep, from r or from a mix of the last sweeps
+                # 2. One sweep, from r or from a mix of the last sweeps.
                 if self.mixes:
                     self._start(team)
-                done = zip(*self._in_turns(team, kernels.sweep), strict=True)
-                moved, square = (float(sum(one)) for one in done)
+                changes = zip(*self._in_turns(team, kernels.sweep), strict=True)
+                moved, square = (float(sum(terms)) for terms in changes)
                 if self.mixes:
                     moved = self._learn(team, moved, square)
                 schedule.swept(control, moved)
@@ -110,13 +110,13 @@ class DomainSweeps:
         r[self._components] = self._r
 
     def accelerate(self) -> None:
-        """Mix sweeps from here on, beginning at the best iterate."""
+        """Switch to accelerated sweeps, from the best iterate."""
         self._r[:] = self._best
         anderson.begin(self._mix)
         self.mixes = True
 
     def follow(self, team: Team | None = None) -> None:
-        """w <- J' r afresh."""
+        """Recompute w <- J' r."""
         self._w[:] = 0.0
         if team is None:
             with Team() as team:
@@ -125,7 +125,7 @@ class DomainSweeps:
             self._in_turns(team, kernels.push)
 
     def _start(self, team: Team) -> None:
-        """`anderson.start` by domains."""
+        """Compute `anderson.start` by domains."""
         memory = self._whole
         self._work[0] = self._sums[:, 1, : self._m].sum(axis=0)
         anderson.find_mix(memory)
@@ -133,62 +133,64 @@ class DomainSweeps:
         self._in_turns(team, kernels.move_to_mix)
 
     def _learn(self, team: Team, moved: float, square: float) -> float:
-        """`anderson.learn` by domains.   square: of the way of the sweep."""
+        """Compute `anderson.learn` by domains; square: squared length of the change of r in the sweep."""
         memory, length = self._whole, float(np.sqrt(square))
         if anderson.grows(self._mix, length):
-            team.run([partial(kernels.go_back, one) for one in self._all])
+            team.run([partial(kernels.go_back, domain) for domain in self._all])
             anderson.note_restart(self._mix)
             return moved
         adds = bool(self._mix[anderson.LENGTH] >= 0.0)
         if adds:
             anderson.next_column(memory)
-        way = sum(team.run([partial(kernels.remember, one, adds) for one in self._all]))
+        way = sum(team.run([partial(kernels.remember, domain, adds) for domain in self._all]))
         self._work[0] = self._sums[:, 0, : self._m].sum(axis=0)
         anderson.note_column(memory, adds, length)
         return max(moved, way)
 
     @property
     def _whole(self) -> anderson.Memory:
-        """Numbers and products of all domains; vectors are theirs."""
+        """Memory with the scalars and products of all domains; the vectors are stored by domain."""
         nothing = np.empty((0, 0))
         return anderson.Memory(np.empty(0), self._mix, self._gram, nothing, self._work)
 
     def _in_turns(self, team: Team, kernel: Callable[..., Any]) -> list[Any]:
-        """What a kernel that writes to bodies gives for each domain, never on two that share a body."""
-        return [found for turn in self._turns for found in team.run([partial(kernel, one) for one in turn])]
+        """Run a kernel that writes to bodies on all domains, never at once on two that share a body."""
+        return [out for turn in self._turns for out in team.run([partial(kernel, domain) for domain in turn])]
 
 
 CLOSER, SMALLER = 3, 0.3
-"""How often sweeps go on where the norms are within the tolerance and a single contact is not, and to which
-part of the norms before: in beds of 50,000 contacts at rest once is enough."""
-Found = tuple[Array, Array, Array, Array, Array, Array]
-"""Impulses, velocities of bodies and of contacts, the judge's measures with the equilibrium, control, and
+"""Largest number of continuations if the norms are within the tolerance but a single contact is not, and the
+factor on the tolerance of each: in beds of 50,000 contacts at rest one is sufficient."""
+Result = tuple[Array, Array, Array, Array, Array, Array]
+"""Impulses, velocities of bodies and of contacts, the judge's measures and the equilibrium, control and
 history."""
 
 
-def solve_bodies(problem: GlobalProblem, tolerance: float, guess: Array) -> Found:
-    """What `body_problems.solve_coulomb3` does on many contacts: sweeps from a guess where it is no answer,
-    then accelerated ones, and the judge's word."""
-    H, K, whole = problem.H, problem.K, parts.body_problem(problem)
-    assert isinstance(H, ContactBlocks)
-    graph = Graph.of(H, len(whole.f))
-    free = parts.unloaded(whole)
+def solve_bodies(problem: GlobalProblem, tolerance: float, guess: Array) -> Result:
+    """Solve a problem of many contacts as `body_problems.solve_coulomb3` does.
 
-    def told(r: Array) -> tuple[Array, Array, Array]:
-        v = parts.velocities(whole, graph, r)
-        measures, equilibrium, u = parts.measure(whole, graph, free, r, v)
+    If the judge rejects the guess, plain and then accelerated sweeps follow.
+    """
+    H, K, problem_data = problem.H, problem.K, parts.body_problem(problem)
+    assert isinstance(H, ContactBlocks)
+    graph = Graph.of(H, len(problem_data.f))
+    free = parts.unloaded(problem_data)
+
+    def examined(r: Array) -> tuple[Array, Array, Array]:
+        v = parts.velocities(problem_data, graph, r)
+        measures, equilibrium, u = parts.measure(problem_data, graph, free, r, v)
         return v, u, np.append(measures, equilibrium)
 
-    # 1. the guess before the judge
+    # 1. Residuals of the guess.
     control, history = np.zeros(schedule.SLOTS), np.zeros((body_problems.LINES, 3))
     r = parts.projected(K, guess)
-    v, u, measures = told(r)
+    v, u, measures = examined(r)
     good, finest = body_measures.is_good(measures, tolerance), min(body_measures.ROUNDING, tolerance)
     if body_measures.is_enough(measures, tolerance):
         history[0, 1:] = measures[[residuals.NATURAL, residuals.SCALED]]
         control[schedule.STATE] = schedule.SOLVED
         return r, v, u, measures, control, history[:1]
-    # 2. sweeps from there: as many as it takes, or a few more for an answer
+    # 2. Sweeps from the guess: until the tolerance, or only a few if the guess is good.
     target, budget = (finest, body_problems.POLISH) if good else (tolerance, body_problems.PLAIN)
     control[schedule.STATE] = schedule.NEW
     control[schedule.NEXT] = min(body_problems.LOOK, budget) if good else 1.0
@@ -197,7 +199,7 @@ def solve_bodies(problem: GlobalProblem, tolerance: float, guess: Array) -> Foun
     graph.share(W)
     alone = ContactProblem.unchecked(W, free.u, K)
     sweeps, best = DomainSweeps(alone, 0 if good else body_problems.MIXED), r.copy()
-    free = free._replace(J=free.J[:0].copy())  # domains have copies, and these are the most of all memory
+    free = free._replace(J=free.J[:0].copy())  # domains have copies; J takes most of the memory
     del W, alone
     sweeps(target, budget, (r.copy(), best, control, history))
     if not good and control[schedule.STATE] in (schedule.SLOW, schedule.RUNNING):
@@ -205,8 +207,8 @@ def solve_bodies(problem: GlobalProblem, tolerance: float, guess: Array) -> Foun
         anderson.take_over(control, control[schedule.BEST], allowed, body_problems.MIXED_TRIAL)
         sweeps.accelerate()
         sweeps(target, allowed, (r.copy(), best, control, history))
-    # 3. where norms are small and a single contact is far from its law, on to smaller norms
-    after = told(best)
+    # 3. If the norms are small but a single contact violates its law: sweeps to smaller norms.
+    after = examined(best)
     for _ in range(0 if good else CLOSER):
         if control[schedule.STATE] != schedule.SOLVED or body_measures.is_good(after[2], tolerance):
             break
@@ -216,8 +218,8 @@ def solve_bodies(problem: GlobalProblem, tolerance: float, guess: Array) -> Foun
         if not sweeps.mixes:
             sweeps.accelerate()
         sweeps(target, allowed, (r.copy(), best, control, history))
-        after = told(best)
-    # 4. the better of both, or what sweeps found
+        after = examined(best)
+    # 4. The better of the guess and the result of the sweeps.
     history = history[: int(control[schedule.CHECKS])]
     if not good:
         if body_measures.is_good(after[2], tolerance):

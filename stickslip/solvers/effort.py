@@ -1,8 +1,8 @@
-"""What sweeps and Newton steps cost, in one currency, for `auto` to weigh one against the other.
+"""Cost estimates of sweeps and Newton steps in one unit, from which `auto` chooses between them.
 
-The unit is a multiplication of a plain sweep over 3D Coulomb contacts of bodies, 0.4 ns where the constants
+The unit is a multiplication in a plain sweep over 3D Coulomb contacts of bodies: 0.4 ns where the constants
 below were measured (one thread; packings of 275 to 4,347 contacts, walls of 352 and 1,472, the recorded Kapla
-tower, boxes and capsules). Estimates are within a factor of two of what was measured there.
+tower, boxes and capsules). Estimates are within a factor of two of those measurements.
 """
 
 import numpy as np
@@ -16,39 +16,40 @@ from stickslip.problem.sets import ProductSet
 from stickslip.solvers.newton_systems import COMPILED, contact_entries, goes_over_bodies, touched_bodies
 
 PER_CONTACT: dict[tuple[int, ...] | None, float] = {(1,): 20.0, (2,): 60.0}
-"""One local solve, 2D and 3D; other blocks cost GENERAL."""
+"""Cost of one local solve of Coulomb contacts in 2D and 3D [multiplications]; other blocks cost GENERAL."""
 GENERAL = 500.0
 ROLLING = 4000.0
-"""One local solve with rolling friction: 1.5 to 3 microseconds."""
+"""Cost of one local solve with rolling friction: 1.5 to 3 microseconds [multiplications]."""
 MIXING = 96.0
-"""What acceleration adds to a sweep, per component: 40 ns."""
+"""Cost of acceleration per component and sweep: 40 ns [multiplications]."""
 NEWTON_CALL = 5e4
-"""Fewest that a Newton step in Python costs beside its factorisation."""
+"""Fixed cost of a Newton step in Python, without its factorisation [multiplications]."""
 PER_ENTRY = 90.0
-"""What a Newton step costs per entry of W in blocks, beside the elimination: 26 to 57 ns."""
+"""Cost of a Newton step per entry of W in blocks, without the elimination: 26 to 57 ns [multiplications]."""
 ELIMINATED = 0.25
-"""A multiplication of the factorisation, in dense panels: 0.1 ns."""
+"""Cost of one multiplication in the dense panels of the factorisation: 0.1 ns [multiplications]."""
 CONTACTS_OVER_BODIES = 2.5
-"""Newton eliminates contacts. Where the graph is that of bodies, the work over it is multiplied by the
-components there are for each velocity, to this power: half to twice what the graph of contacts gives."""
+"""Exponent of `_crowding` by which work over the graph of bodies is converted to work over contacts, which
+Newton eliminates. The estimate is between half and twice that of the graph of contacts."""
 STEPS = 8.0
-"""Steps that proximal Newton takes from where sweeps are given up, 7 to 25 mostly."""
+"""Expected number of proximal Newton steps after sweeps were abandoned; 7 to 25 mostly."""
 SHARE = 0.75
-"""Part of what Newton would cost that sweeps may be ahead of: those that are given up in the end are lost."""
+"""Fraction of Newton's cost that sweeps may use: sweeps that are abandoned later are lost (heuristic)."""
 HYPERSTATIC = 2.0
-"""Components for each velocity of the bodies from which sweeps mostly stall, as in walls and towers."""
+"""Ratio of contact components to velocities of bodies above which sweeps mostly stall (walls, towers)."""
 MOST_NUMBERS, MOST_WORK = 2.0**28, 3e11
-"""Numbers of the largest factor that `auto` makes, 2 GB, and most multiplications of one: half a minute. No
-problem of fewer than ALWAYS components has either."""
+"""Largest factor that `auto` computes: its number of entries (2 GB), and its multiplications (half a minute).
+Problems of fewer than ALWAYS components never exceed either."""
 ALWAYS = 8000
 HURRIED = 150.0
-"""Sweeps that larger problems are given before anything is known of their graph."""
+"""Number of sweeps on larger problems before their graph is analysed (heuristic)."""
 
 
 def sweeps_allowed(n: int, contacts: int, entries: int, local: float) -> tuple[float, float]:
-    """Sweeps that cost as much as Newton would, and the multiplications of one; on larger problems, few.
+    """Return the number of sweeps that cost as much as Newton's method, and the cost of one sweep.
 
-    For n components in so many contacts, `entries` of W or H', and `local` multiplications per contact.
+    Larger problems get few sweeps. `n`: components; `contacts`: blocks; `entries`: entries of W or H';
+    `local`: cost of the local solve of one contact [multiplications].
     """
     sweep = entries + local * contacts
     if n > COMPILED:
@@ -58,20 +59,20 @@ def sweeps_allowed(n: int, contacts: int, entries: int, local: float) -> tuple[f
 
 
 def plain_allowed(problem: ContactProblem) -> tuple[float, float]:
-    """`sweeps_allowed` of any problem."""
+    """Return `sweeps_allowed` of a problem."""
     K = problem.K
     return sweeps_allowed(K.size, len(K), _entries(problem), PER_CONTACT.get(K.family, GENERAL))
 
 
 def accelerated_allowed(problem: ContactProblem) -> tuple[float, float]:
-    """Accelerated sweeps worth making before Newton on a larger problem, and what one costs."""
+    """Return the number of accelerated sweeps allowed before Newton, and the cost of one; larger problems."""
     K = problem.K
     sweep = _entries(problem) + _local(K) + MIXING * K.size
     return SHARE * STEPS * newton_step(problem) // sweep, sweep
 
 
 def is_hyperstatic(problem: ContactProblem) -> bool:
-    """Whether a matrix-free problem has far more components than its bodies have velocities."""
+    """Whether a matrix-free problem has far more contact components than its bodies have velocities."""
     W = problem.W
     if not isinstance(W, BodyDelassus):
         return False
@@ -79,7 +80,7 @@ def is_hyperstatic(problem: ContactProblem) -> bool:
 
 
 def newton_step(problem: ContactProblem) -> float:
-    """What a step of proximal Newton costs, about, from the graph of contacts or bodies."""
+    """Estimate the cost of a proximal Newton step from the graph of contacts or bodies."""
     K, W = problem.K, problem.W
     if isinstance(W, BodyDelassus):
         work = _over_bodies(W)[1] * _crowding(problem) ** CONTACTS_OVER_BODIES
@@ -89,7 +90,7 @@ def newton_step(problem: ContactProblem) -> float:
 
 
 def too_large(problem: ContactProblem) -> str:
-    """Why systems of Newton's method are too large to be factored; nothing where they are not."""
+    """Return the reason why Newton's systems are too large to factor; empty if they are not."""
     if problem.size <= ALWAYS:
         return ""
     problem = over_bodies(problem)
@@ -109,21 +110,21 @@ def too_large(problem: ContactProblem) -> str:
 
 
 def _over_bodies(W: BodyDelassus) -> tuple[float, float]:
-    """Numbers and multiplications of a factor over the graph of bodies."""
+    """Return the entries and multiplications of a factor over the graph of bodies."""
     first, second = W.bodies[:, 0], W.bodies[:, 1]
-    one, other = np.where(first < 0, second, first), np.where(second < 0, first, second)
-    return elimination_size(np.full(max(W.count, 1), W.rows.shape[2]), one, other)
+    body, other = np.where(first < 0, second, first), np.where(second < 0, first, second)
+    return elimination_size(np.full(max(W.count, 1), W.rows.shape[2]), body, other)
 
 
 def _over_contacts(problem: ContactProblem) -> tuple[float, float]:
-    """The same over that of contacts, W in blocks."""
+    """Return the entries and multiplications of a factor over the graph of contacts, W in blocks."""
     K, blocks = problem.K, problem.W.blocks(problem.K)
-    one = np.repeat(np.arange(len(K)), np.diff(blocks.row_start))
-    return elimination_size(np.diff(K.offset), one, blocks.column)
+    row = np.repeat(np.arange(len(K)), np.diff(blocks.row_start))
+    return elimination_size(np.diff(K.offset), row, blocks.column)
 
 
 def _crowding(problem: ContactProblem) -> float:
-    """Components for each velocity of the bodies, matrix-free."""
+    """Return the ratio of contact components to velocities of the touched bodies, matrix-free."""
     W = problem.W
     assert isinstance(W, BodyDelassus)
     return problem.size / max(W.rows.shape[2] * touched_bodies(W), 1)
@@ -135,7 +136,7 @@ def _entries(problem: ContactProblem) -> int:
 
 
 def _local(K: ProductSet) -> float:
-    """What the local solves of one sweep cost."""
+    """Return the cost of the local solves of one sweep [multiplications]."""
     if K.family in PER_CONTACT:
         return PER_CONTACT[K.family] * len(K)
     rolling = int(np.count_nonzero((K.kind == cones.FRICTION) & (np.diff(K.group_offset) > 1)))

@@ -1,6 +1,6 @@
 """Enumeration of all complementary bases: every solution of a small problem, or the proof of none.
 
-The oracle for the other methods on problems without friction. `solutions(problem)` gives all of them.
+Reference for the other methods on problems without friction. `solutions(problem)` returns all of them.
 """
 
 import time
@@ -21,7 +21,7 @@ from stickslip.solvers.certify import Attempt
 from stickslip.solvers.registry import Progress
 
 BASES = 1 << 18
-"""Bases examined unless something else is asked for."""
+"""Default limit of the number of bases examined."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,34 +34,34 @@ class Enumeration(BoxSolver):
     def attempt(
         self, problem: BoxProblem, guess: Array | None, tolerance: float, progress: Progress | None = None
     ) -> Attempt:
-        """Bases of a box problem; what was found, not yet certified."""
+        """Examine the bases of a box problem; the result is not yet certified."""
         with Compilation() as compilation:
             start = time.perf_counter()
-            found = exhaust(problem, tolerance, self.max_iterations, first=True)
+            result = exhaust(problem, tolerance, self.max_iterations, first=True)
             seconds = time.perf_counter() - start - compilation.seconds
         z, certificate, reason = np.clip(np.zeros(problem.size), problem.lower, problem.upper), None, ""
-        if found.solutions:
-            z, status = found.solutions[0], Status.SOLVED
-        elif found.proves_none:
-            status, certificate = Status.INFEASIBLE, Certificate(np.zeros(problem.size), bases=found.total)
-        elif found.examined < found.total:
+        if result.solutions:
+            z, status = result.solutions[0], Status.SOLVED
+        elif result.proves_none:
+            status, certificate = Status.INFEASIBLE, Certificate(np.zeros(problem.size), bases=result.total)
+        elif result.examined < result.total:
             status = Status.MAX_ITERATIONS
-            reason = f"{found.examined} of {found.total} complementary bases examined; raise max_iterations"
+            reason = f"{result.examined} of {result.total} complementary bases examined; raise max_iterations"
         else:
             status = Status.STALLED
             reason = (
-                f"rounding leaves {found.undecided} of {found.total} complementary bases undecided,"
+                f"rounding leaves {result.undecided} of {result.total} complementary bases undecided,"
                 " and the others give no solution"
             )
         return Attempt(
-            z, status, found.examined, seconds, compilation.seconds, reason=reason, certificate=certificate
+            z, status, result.examined, seconds, compilation.seconds, reason=reason, certificate=certificate
         )
 
 
 def solutions(problem: BoxProblem, tolerance: float = 1e-10, limit: int = BASES) -> tuple[Array, ...]:
-    """Every solution of a small box problem, one for each basis that has any [unit of z], shape (n,) each.
+    """Return every solution of a small box problem, one per basis that has any [unit of z], shape (n,) each.
 
-    Where a basis holds many, one of them is given.
+    If a basis has infinitely many, one of them is returned.
     """
     total = count_bases(problem)
     if total > limit:

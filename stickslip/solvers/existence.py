@@ -1,9 +1,9 @@
-"""`prove_existence(problem)`: looking for a motion that opens every contact, as a cone program.
+"""`prove_existence(problem)`: search for a motion that opens every contact, as a cone program.
 
     max t,   u = W x + u_free  (u = H'v + u_bias, G'v + g_bias = 0),   u - t e_N in K*,   t <= 1
 
-in units of energy. t > 0 proves the condition of `problem/existence.py`; where t <= 0, the multipliers
-are the self-stress that stands against it. Either is measured by the door.
+in units of energy. t > 0 proves the condition of `problem/existence.py`. If t <= 0, the multipliers are a
+self-stress that contradicts it. Both results are checked by `problem/existence.py`.
 """
 
 from dataclasses import dataclass, replace
@@ -25,27 +25,27 @@ from stickslip.solvers.adapters.conic import clarabel
 from stickslip.solvers.infeasibility import LARGEST, mechanical_defects
 
 ACCURATE, MOST = 1e-11, 200
-"""Tolerance of the program, and most iterations."""
+"""Tolerance of the program, and its largest number of iterations."""
 FAR = 1e-2
-"""Largest share of W that may be unsymmetric or negative; recorded matrices have up to 2e-3."""
+"""Largest relative asymmetry and negative eigenvalue of W; recorded matrices have up to 2e-3."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Motions:
-    """Contact velocities u = B x + b as x runs over all motions with C x + c = 0, in units of energy."""
+    """Contact velocities u = B x + b of all motions x with C x + c = 0, in units of energy."""
 
     B: sp.csr_array
     """Velocities from motions [-], shape (n, m)."""
     b: Array
-    """Velocities without motion, the largest being 1 [-], shape (n,)."""
+    """Contact velocities for x = 0, scaled to a largest of 1 [-], shape (n,)."""
     C: sp.csr_array
     """Joint velocities from motions [-], shape (p, m)."""
     c: Array
-    """Joint velocities without motion [-], shape (p,)."""
+    """Joint velocities for x = 0 [-], shape (p,)."""
     unit: Array
-    """What a motion of 1 is in the units of the problem, shape (m,)."""
+    """Unit of x in the units of the problem, shape (m,)."""
     K: ProductSet
-    """The set, in units of energy."""
+    """Set of the impulses, in units of energy."""
     scale: Array
     """Units of contact velocity [sqrt(kg)], shape (n,)."""
     joint: Array
@@ -53,14 +53,15 @@ class _Motions:
 
 
 def prove_existence(problem: ContactProblem | GlobalProblem) -> Existence:
-    """Return whether a sufficient condition proves that `problem` has a solution; printing gives a
-    sentence.
+    """Return whether a sufficient condition proves that `problem` has a solution.
+
+    The result prints as a sentence.
     """
     if not isinstance(problem, ContactProblem | GlobalProblem):
         raise ProblemError(f"prove_existence takes contact and global problems, not {type(problem).__name__}")
     if problem.contacts == 0 and not (isinstance(problem, GlobalProblem) and problem.g_bias.size):
         return Existence(True, np.inf, np.zeros(problem.M.size if isinstance(problem, GlobalProblem) else 0))
-    with np.errstate(all="ignore"):  # what overflows shows nothing
+    with np.errstate(all="ignore"):  # an overflow proves nothing
         doubt = _doubt(problem.W) if isinstance(problem, ContactProblem) else _doubt_of_mass(problem)
         if doubt is None:
             why = (
@@ -72,21 +73,21 @@ def prove_existence(problem: ContactProblem | GlobalProblem) -> Existence:
             return Existence(False, reason="numbers overflow")
         if motions.B.nnz > LARGEST:
             return Existence(False, reason=f"{motions.B.nnz} nonzeros are too many for this test")
-        found = _opened(problem, motions)
-    return replace(found, reason=doubt) if found.holds else found
+        existence = _opened(problem, motions)
+    return replace(existence, reason=doubt) if existence.holds else existence
 
 
 def _doubt(W: Delassus) -> str | None:
-    """How far W is from H' M^-1 H, for which the theorem is; empty to rounding, None if far."""
+    """Return the deviation of W from H' M^-1 H as text: empty if it is rounding, None if it is large."""
     skew, negative = mechanical_defects(W)
     if skew > FAR or negative > FAR:
         return None
-    said = [f"unsymmetric by {skew:.0e}"] if skew > 1e-8 else []
+    defects = [f"unsymmetric by {skew:.0e}"] if skew > 1e-8 else []
     if negative > 1e-10 * W.size:
-        said.append(f"indefinite by {negative:.0e}")
+        defects.append(f"indefinite by {negative:.0e}")
     if np.isnan(negative):
-        said.append("too large to see its eigenvalues")
-    return f"W is {' and '.join(said)}" if said else ""
+        defects.append("too large to see its eigenvalues")
+    return f"W is {' and '.join(defects)}" if defects else ""
 
 
 def _doubt_of_mass(problem: GlobalProblem) -> str:
@@ -114,7 +115,7 @@ def _global_motions(problem: GlobalProblem) -> _Motions:
     joint = np.asarray(G.multiply(problem.M.solve(G)).sum(axis=0)).reshape(-1)
     joint = 1.0 / np.sqrt(np.where(joint > 0.0, joint, 1.0))
     b, c = units.scale * problem.u_bias, joint * problem.g_bias
-    # without prescribed velocities the condition is on a cone, and any size will do
+    # without prescribed velocities the condition is homogeneous, and any scale will do
     size = max(float(np.abs(b).max(initial=0.0)), float(np.abs(c).max(initial=0.0))) or 1.0
     B = sp.diags_array(units.scale) @ H.T @ sp.diags_array(root)
     C = sp.diags_array(joint) @ G.T @ sp.diags_array(root)
@@ -125,18 +126,18 @@ def _global_motions(problem: GlobalProblem) -> _Motions:
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """Components of u by what is asked of them; blocks in the order of K."""
+    """Components of u by their constraint; blocks in the order of K."""
 
     equations: IntArray
-    """Those that vanish, shape (count,)."""
+    """Components that must vanish, shape (count,)."""
     normals: IntArray
-    """First of each friction cone, shape (count,)."""
+    """First component of each friction cone, shape (count,)."""
     one_sided: IntArray
-    """Those of one sign without friction, shape (count,)."""
+    """Components of one sign without friction, shape (count,)."""
     sign: Array
-    """That sign, shape (count,)."""
+    """Sign of the one-sided components, shape (count,)."""
     tangents: IntArray
-    """Those of the groups, one group after the other, shape (count,)."""
+    """Tangential components, group by group, shape (count,)."""
 
 
 def _rows(K: ProductSet) -> _Rows:
@@ -152,11 +153,11 @@ def _rows(K: ProductSet) -> _Rows:
 
 
 def _opened(problem: ContactProblem | GlobalProblem, motions: _Motions) -> Existence:
-    """The motion that opens the contacts most, or the self-stress that stands against it."""
+    """Find the motion that opens the contacts most, or the self-stress that excludes one."""
     K, B, b = motions.K, motions.B, motions.b
     rows, ng, p = _rows(K), K.group_size.size, motions.C.shape[0]
     nn, nh, nt = rows.normals.size, rows.one_sided.size, rows.tangents.size
-    # unknowns x, s (bounds on |u_g|), t; A z + right side in the cones, one after the other
+    # 1. The cone program: unknowns x, s (bounds on |u_g|), t; the rows of A z + right are in the cones.
     owner = np.repeat(np.cumsum(np.diff(K.group_offset) > 0) - 1, np.diff(K.group_offset))
     limits = sp.csr_array((K.coefficient, (owner, np.arange(ng))), shape=(nn, ng))
     first = np.concatenate([[0], np.cumsum(1 + K.group_size)])[:-1].astype(np.int64)  # row of s in its cone
@@ -177,7 +178,7 @@ def _opened(problem: ContactProblem | GlobalProblem, motions: _Motions) -> Exist
     sides = (-b[rows.equations], -motions.c, b[rows.normals], rows.sign * b[rows.one_sided])
     right = np.concatenate([*sides, [1.0], place @ b[rows.tangents]])
     cost = np.zeros(A.shape[1])
-    cost[-1] = -1.0
+    cost[-1] = -1.0  # max t
     program = ConeProgram(
         sp.csr_array((cost.size, cost.size)), cost, A, right, rows.equations.size + p, nn + nh + 1,
         1 + K.group_size,
@@ -185,10 +186,12 @@ def _opened(problem: ContactProblem | GlobalProblem, motions: _Motions) -> Exist
     result = clarabel(program, ACCURATE, MOST)
     if "PrimalInfeasible" in result.message:
         return Existence(False, reason="the bilateral constraints contradict each other")
+    # 2. The optimal motion, if it opens all contacts.
     witness = result.x[: B.shape[1]] * motions.unit
     margin = witness_margin(problem, witness) if np.isfinite(witness).all() else 0.0
     if margin >= INSIDE:
         return Existence(True, margin, witness)
+    # 3. Otherwise the multipliers, as a self-stress.
     ends = np.cumsum([rows.equations.size, p, nn, nh, 1])
     equations, joints, normal, half, _, tangential = np.split(result.y, ends)
     r = np.zeros(b.size)
@@ -198,7 +201,7 @@ def _opened(problem: ContactProblem | GlobalProblem, motions: _Motions) -> Exist
 
 
 def _against(problem: ContactProblem | GlobalProblem, motions: _Motions, r: Array, lam: Array) -> Existence:
-    """The self-stress r, if the door takes it for one; contacts that carry rounding only are left out."""
+    """Return the self-stress r if the check accepts it, and the contacts whose impulse exceeds rounding."""
     r = motions.scale * r
     if not (np.isfinite(r).all() and is_self_stress(problem, r, motions.joint * lam)):
         return Existence(False)

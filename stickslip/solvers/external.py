@@ -1,14 +1,15 @@
-"""Solvers of others, on the cone programs of contact problems.
+"""Third-party solvers, on the cone programs of contact problems.
 
-Each sees one convex program at a time, scaled to units of its own, in impulses (dual) or velocities (primal).
-Coulomb's law is a loop around it: the shift s of the normal velocities is held, the program solved, and
+Each solves one convex program at a time, scaled to dimensionless units, in impulses (dual) or velocities
+(primal). Coulomb's law is solved by a loop around it: the shift s of the normal velocities is fixed, the
+program is solved, and
 
     s <- sum_k mu_k |u_k|
 
-until the judge says solved (Acary, Cadoux, Lemaréchal & Malick 2011; for one block on a slope it contracts
-by mu² / (1 + mu²)). One program with s = 0 is the convex relaxation. With `facets` the cones are pyramids,
-whose own law is solved exactly, and Coulomb's to what the pyramid allows. Recorded W are a little
-unsymmetric: the program has the symmetric part P, and (W - P) r is held with s.
+until the judge accepts (Acary, Cadoux, Lemaréchal & Malick 2011; for one block on a slope it contracts by mu²
+/ (1 + mu²)). One program with s = 0 is the convex relaxation. With `facets` the cones are pyramids: the law
+of the pyramids is solved exactly, Coulomb's law only to their accuracy. Recorded matrices W are slightly
+unsymmetric: the program contains the symmetric part P, and (W - P) r is fixed together with s.
 """
 
 import time
@@ -34,18 +35,18 @@ from stickslip.problem.solution import Problem, Solution, Status
 from stickslip.solvers.base import check_pyramid, facets_option
 from stickslip.solvers.certify import Attempt, certified, certified_globally
 from stickslip.solvers.infeasibility import find_certificate
-from stickslip.solvers.program_loop import ACCURACY, ASKED, ProgramLoop, answer_of
+from stickslip.solvers.program_loop import ACCURACY, TOLERANCES, ProgramLoop, answer_of
 from stickslip.solvers.programs import Adapter, needed
 from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import Watch
 
 FINER = 1e-3
-"""Share of the tolerance asked of solvers of complementarity problems, whose measure is another."""
+"""Factor on the tolerance of complementarity solvers, whose error measure differs from the judge's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class External(Options):
-    """Base of all: the options, and the loop around the programs."""
+    """Base of the third-party solvers: the options, and the loop around the programs."""
 
     tolerance: float = tolerance_option()
     max_iterations: int = iterations_option(200, "iterations on one program")
@@ -66,9 +67,9 @@ class External(Options):
     adapter: ClassVar[str]
     """Module and function of the adapter in `stickslip.solvers.adapters`."""
     interior: ClassVar[bool] = True
-    """Whether accuracy is cheap, so that every program is solved as well as it can be."""
+    """Whether it is an interior-point method, whose programs are solved to the highest accuracy."""
     linear: ClassVar[bool] = False
-    """Whether it takes linear rows only."""
+    """Whether it accepts only linear rows."""
 
     def __post_init__(self) -> None:
         super(External, self).__post_init__()
@@ -76,13 +77,13 @@ class External(Options):
 
     @property
     def other_law(self) -> bool:
-        """Whether the relaxation or pyramids are asked for."""
+        """Whether the relaxation or pyramids are requested."""
         return self.law == "relaxed" or self.facets > 0
 
     def solve(
         self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
     ) -> Solution:
-        """Solve `problem`; of a guess only the shift is used, and itself where it is the answer."""
+        """Solve `problem`; `guess` gives the initial shift, and is returned if the judge accepts it."""
         run = self._adapter()
         if isinstance(problem, ConeProgram):
             return self._program(run, problem)
@@ -93,17 +94,17 @@ class External(Options):
         return certified(self.name, partial(self._dual, run, progress), problem, guess, self.tolerance)
 
     def _program(self, run: Adapter, program: ConeProgram) -> Any:
-        """The optimum of a program, judged: a `ProgramSolution`."""
-        begun = time.perf_counter()
-        asked = ASKED[0] if self.interior else ACCURACY * self.tolerance
-        found = answer_of(self, run, program, program_units(program), asked)
+        """Return the optimum of a program, examined by the judge, as a `ProgramSolution`."""
+        start = time.perf_counter()
+        target = TOLERANCES[0] if self.interior else ACCURACY * self.tolerance
+        answer = answer_of(self, run, program, program_units(program), target)
         return judged_solution(
-            program, found.x, found.y, found.status, solver=self.name, tolerance=self.tolerance,
-            iterations=found.iterations, seconds=time.perf_counter() - begun, message=found.message,
+            program, answer.x, answer.y, answer.status, solver=self.name, tolerance=self.tolerance,
+            iterations=answer.iterations, seconds=time.perf_counter() - start, message=answer.message,
         )  # fmt: skip
 
     def _adapter(self) -> Adapter:
-        """The adapter with the options that only it has; `MissingPackage` where its package is missing."""
+        """Return the adapter with its own options; raise `MissingPackage` if its package is missing."""
         needed(self.name)
         module, _, function = self.adapter.partition(".")
         run: Adapter = getattr(import_module(f"stickslip.solvers.adapters.{module}"), function)
@@ -153,10 +154,10 @@ class External(Options):
 def _reduced_certificate(
     reduction: Conversion[ContactProblem], direction: Array | None
 ) -> Certificate | None:
-    """A certificate of a global problem, found on its contacts."""
-    given = None if direction is None else reduction.guess(direction)
-    found = find_certificate(reduction.problem, given)
-    return None if found is None else reduction.certificate(found)
+    """Return a certificate of a global problem, from one of its reduced problem."""
+    reduced = None if direction is None else reduction.guess(direction)
+    certificate = find_certificate(reduction.problem, reduced)
+    return None if certificate is None else reduction.certificate(certificate)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +208,7 @@ class ProxQP(External):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ipopt(External):
-    """Ipopt through CasADi: interior point on the program as a smooth one, in a loop on the shift."""
+    """Ipopt through CasADi: interior point on the program as a smooth problem, in a loop on the shift."""
 
     name, adapter = "ipopt", "ipopt_casadi.run"
     max_iterations: int = iterations_option(500, "iterations on one program")
@@ -249,7 +250,7 @@ class GAMS(External):
     def solve(
         self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
     ) -> Solution:
-        """Solve `problem` as the others do, or the equations of motion as they stand."""
+        """Solve `problem` as the other solvers do; formulation 'motion' is one complementarity problem."""
         if self.formulation != "motion":
             return External.solve(self, problem, guess=guess, progress=progress)
         needed(self.name)
@@ -262,14 +263,14 @@ class GAMS(External):
         from stickslip.solvers.adapters.gams_motion import run_motion
 
         start = time.perf_counter()
-        found = run_motion(problem, FINER * tolerance, self.max_iterations, solver=self.engine, law=self.law)
-        status = found.status
+        result = run_motion(problem, FINER * tolerance, self.max_iterations, solver=self.engine, law=self.law)
+        status = result.status
         if status.ok and self.law == "relaxed":
             status = Status.RELAXED
-        reason = f"{self.engine} says: {found.message}"
+        reason = f"{self.engine} says: {result.message}"
         seconds = time.perf_counter() - start
-        attempt = Attempt(found.r, status, found.iterations, seconds, 0.0, reason=reason)
-        return attempt, Answer(found.r, found.v, found.lam)
+        attempt = Attempt(result.r, status, result.iterations, seconds, 0.0, reason=reason)
+        return attempt, Answer(result.r, result.v, result.lam)
 
     def _settings(self) -> dict[str, Any]:
         return {"solver": self.engine, "form": self.form}

@@ -1,12 +1,12 @@
-"""The linear solve inside ADMM: W t from (I + rho W) t = b, factored once per rho.
+"""Linear solves of ADMM: W t from (I + rho W) t = b, factored once per rho.
 
 Three forms with one interface, `factor(rho)` and then `product(b)`:
 
 - dense W: W (I + rho W)^-1 as one array;
 - sparse W: sparse LU of I + rho W;
-- W = J J' over bodies, the velocity form: with delta = J't the change of the velocities, scaled by
-  the root of their masses, (I + rho J'J) delta = J'b and W t = J delta. It is M + rho H D H' of the
-  bodies, D the squared units of the contacts: W is never formed.
+- W = J J' over bodies, the velocity form: with delta = J't, the change of the velocities scaled by the roots
+  of the masses, (I + rho J'J) delta = J'b and W t = J delta. This is M + rho H D H' of the bodies, with D the
+  squared units of the contacts. W is never formed.
 """
 
 from typing import Protocol
@@ -22,38 +22,38 @@ from stickslip.problem.checks import Array
 from stickslip.problem.operator import BlockDelassus, BodyDelassus, Delassus
 
 DENSE = 600
-"""Largest n for which W in blocks is made dense."""
+"""Largest n for which a W in blocks is converted to a dense matrix (heuristic)."""
 
 
 class Singular(ArithmeticError):  # noqa: N818 (a property of the matrix)
-    """I + rho W cannot be factored."""
+    """Exception: I + rho W cannot be factored."""
 
 
 class Factor(Protocol):
-    """W (I + rho W)^-1 for one rho at a time."""
+    """Interface: W (I + rho W)^-1 for one value of rho at a time."""
 
     def factor(self, rho: float) -> None:
-        """Prepare for this rho; `Singular` if it cannot be done."""
+        """Factor for this rho; raise `Singular` if that is impossible."""
 
     def product(self, b: Array) -> Array:
-        """W (I + rho W)^-1 b, a new array of shape (n,)."""
+        """Return W (I + rho W)^-1 b, a new array of shape (n,)."""
 
 
 class DenseFactor:
-    """W (I + rho W)^-1 as one array."""
+    """W (I + rho W)^-1 as a dense matrix."""
 
     def __init__(self, W: Array):
         self.W = W
 
     def factor(self, rho: float) -> None:
-        """O(n³), once per rho."""
+        """Compute the matrix, in O(n³) operations."""
         try:
             self.A = np.linalg.solve(np.eye(self.W.shape[0]) + rho * self.W, self.W)
         except np.linalg.LinAlgError:
             raise Singular(f"I + rho W is singular at rho = {rho:.3g}") from None
 
     def product(self, b: Array) -> Array:
-        """One product with an array."""
+        """Return the product by one dense multiplication."""
         return self.A @ b
 
 
@@ -64,7 +64,7 @@ class SparseFactor:
         self.W, self.one = W, sp.eye_array(W.shape[0], format="csc")
 
     def factor(self, rho: float) -> None:
-        """One sparse factorisation per rho."""
+        """Factor I + rho W by a sparse LU."""
         matrix = sp.csc_array(self.one + rho * self.W)
         try:
             self.lu = splu(matrix, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
@@ -72,12 +72,12 @@ class SparseFactor:
             raise Singular(f"I + rho W is singular at rho = {rho:.3g}") from None
 
     def product(self, b: Array) -> Array:
-        """Two triangular solves and one sparse product."""
+        """Return the product by two triangular solves and a sparse multiplication."""
         return np.asarray(self.W @ self.lu.solve(b))
 
 
 class BodyFactor:
-    """Block Cholesky of I + rho J'J over the velocities of the bodies; the graph is analysed once."""
+    """Block Cholesky of I + rho J'J over the velocities of the bodies; one symbolic analysis."""
 
     def __init__(self, W: BodyDelassus):
         k = W.rows.shape[2]
@@ -89,10 +89,10 @@ class BodyFactor:
         self._cholesky: CholeskyFactor | None = None
 
     def factor(self, rho: float) -> None:
-        """One factorisation per rho, in the memory of the last."""
+        """Factor I + rho J'J, in the memory of the previous factor."""
         values = self._pattern.values(self._one, self._W, rho)
         try:
-            if self._cholesky is None:  # pivots are at least 1: beside large ones small, not zero
+            if self._cholesky is None:  # pivots are at least 1: small beside large ones, but not zero
                 self._cholesky = self._symbolic.cholesky(values, singular=0.0)
             else:
                 self._cholesky.refactor(values)
@@ -100,13 +100,13 @@ class BodyFactor:
             raise Singular(f"I + rho J'J cannot be factored at rho = {rho:.3g}") from None
 
     def product(self, b: Array) -> Array:
-        """J (I + rho J'J)^-1 J'b."""
+        """Return J (I + rho J'J)^-1 J'b."""
         assert self._cholesky is not None
         return np.asarray(self.J @ self._cholesky.solve(self.Jt @ b))
 
 
 def one_side_each(W: BodyDelassus) -> BodyDelassus:
-    """The same J with both sides of a contact of a body with itself on the first side."""
+    """Return the same J, with both sides of a contact of a body with itself merged into the first side."""
     same = W.bodies[:, 0] == W.bodies[:, 1]
     if not same.any():
         return W
@@ -118,7 +118,7 @@ def one_side_each(W: BodyDelassus) -> BodyDelassus:
 
 
 def factor_of(W: Delassus, form: str) -> Factor:
-    """The factor for `form`: "delassus" (dense or sparse W), "bodies" (velocities), or "auto"."""
+    """Return the factor for `form`: "delassus" (dense or sparse W), "bodies" (velocities), or "auto"."""
     if isinstance(W, BodyDelassus) and form != "delassus":
         return BodyFactor(W)
     if isinstance(W, BodyDelassus):

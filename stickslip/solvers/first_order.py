@@ -1,11 +1,11 @@
-"""First-order methods on contact problems in their own units: kilograms and grams take the same path.
+"""First-order methods for contact problems, in dimensionless units, so that results do not depend on units.
 
-- Gradient methods on the convex relaxation min ½ r'W r + r'u_free over K, which drops De Saxcé's shift:
-  contacts that slide also separate, at u_N = mu |u_T|. Where nothing slides its answer is Coulomb's, and the
-  status is SOLVED; elsewhere it is RELAXED, never more.
+- Gradient methods on the convex relaxation min ½ r'W r + r'u_free over K, which omits De Saxcé's shift:
+  sliding contacts also separate, at u_N = mu |u_T|. If no contact slides, its solution satisfies Coulomb's
+  law and the status is SOLVED; otherwise it is RELAXED.
 - Projection methods on the exact law: r <- P_K(r - rho u_hat(r)) (De Saxcé & Feng 1998), and with a second
-  projection that makes it converge for every monotone u_hat (Korpelevich 1976, Khobotov 1987, Marcotte 1991,
-  He & Liao 2002). Each finds its own step.
+  projection, which makes it converge for every monotone u_hat (Korpelevich 1976, Khobotov 1987, Marcotte
+  1991, He & Liao 2002). Each adapts its step.
 """
 
 from abc import abstractmethod
@@ -31,31 +31,31 @@ STUCK = "an iteration changed nothing, but the residual is above the tolerance"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstOrder(ContactSolver):
-    """Base of all: the loop between two looks at the judge."""
+    """Base of the first-order methods: iterations with checks by the judge in between."""
 
     max_iterations: int = iterations_option(20_000)
 
     patience: ClassVar[int] = 2_000
 
     def iterate(self, problem: ContactProblem, guess: Array | None, watch: Watch) -> None:
-        """Iterations between two looks at the judge."""
-        own = unit_free(problem)
-        convex = ConvexProblem.relaxation(own.problem)
+        """Iterate with checks by the judge in between."""
+        scaled = unit_free(problem)
+        convex = ConvexProblem.relaxation(scaled.problem)
         method = self.method(convex)
-        method.start(convex, np.zeros(problem.size) if guess is None else own.guess(guess))
-        watch.look(own.recover(method.z).r, 0)
+        method.start(convex, np.zeros(problem.size) if guess is None else scaled.guess(guess))
+        watch.look(scaled.recover(method.z).r, 0)
         try:
             while watch.goes_on:
-                made = method.advance(0.0, watch.gap)
-                watch.look(own.recover(method.z).r, made)
-                if watch.goes_on and not made:
+                iterations = method.advance(0.0, watch.gap)
+                watch.look(scaled.recover(method.z).r, iterations)
+                if watch.goes_on and not iterations:
                     watch.stop(Status.STALLED, STUCK)
         except Singular as error:
             watch.stop(Status.STALLED, f"{error}; try another rho")
 
     @abstractmethod
     def method(self, convex: ConvexProblem) -> ConvexMethod:
-        """The iteration on a problem in units of its own."""
+        """Return the iteration on a dimensionless problem."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,7 @@ class SpectralGradient(FirstOrder):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixedPoint(FirstOrder):
-    """De Saxcé fixed point: project r - rho u_hat(r), with a step that adapts itself."""
+    """De Saxcé's fixed point: project r - rho u_hat(r), with an adaptive step."""
 
     name = "fixed-point"
     step: float = option(1.0, "first rho, in units where the mean diagonal of W_ii is 1", low=1e-4, high=1e4)
@@ -115,7 +115,7 @@ class FixedPoint(FirstOrder):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extragradient(FixedPoint):
-    """Extragradient: a trial projection, then one with the velocity found there; adaptive step."""
+    """Extragradient: a trial projection, then one with the velocity at the trial point; adaptive step."""
 
     name = "extragradient"
     correction: str = option(
@@ -128,12 +128,12 @@ class Extragradient(FixedPoint):
 
     def method(self, convex: ConvexProblem) -> ConvexMethod:
         """See the base."""
-        which = kernels.HE_LIAO if self.correction == "he-liao" else kernels.KHOBOTOV
-        return Projection(self, which, float(self.relaxation))
+        rule = kernels.HE_LIAO if self.correction == "he-liao" else kernels.KHOBOTOV
+        return Projection(self, rule, float(self.relaxation))
 
 
 class Projection:
-    """The iteration of the projection methods, on the exact law."""
+    """Iteration of the projection methods, on the exact law."""
 
     def __init__(self, options: FixedPoint, method: int, relaxation: float):
         shares = float(options.largest), float(options.smallest), float(options.shrink), relaxation
@@ -143,13 +143,13 @@ class Projection:
         self.z, self.error = np.zeros(0), np.inf
 
     def start(self, problem: ConvexProblem, z: Array) -> None:
-        """Begin at `z`; the step found so far is kept."""
+        """Start at `z`; the adapted step is kept."""
         self._law = problem.K.arrays, product_arrays(problem.W, problem.K), problem.q
         self.z, self._work = problem.project(z), np.zeros((4, z.size))
         self._state[kernels.STARTED] = 0.0
 
     def advance(self, tolerance: float, count: int) -> int:
-        """At most `count` iterations; none once one of them has changed nothing."""
+        """Make at most `count` iterations; none after one that changed nothing."""
         law, state = self._law, self._state
         if state[kernels.STUCK]:
             return 0

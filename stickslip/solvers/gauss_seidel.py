@@ -1,14 +1,14 @@
-"""Nonsmooth Gauss-Seidel (NSGS): sweep over the contacts, solve each exactly, look at the judge.
+"""Nonsmooth Gauss-Seidel (NSGS): sweeps of exact one-contact solves, checked by the judge.
 
-Jean & Moreau 1987, Jean 1999; the local solves are in `kernels/local.py` and `kernels/friction.py`,
-others for Coulomb contacts, by the option `local`, in `kernels/one_contact.py`.
-Two forms of the same method: on W in blocks, and on the velocities of bodies when the problem is
-matrix-free. Both visit the contacts in their order and differ only in rounding.
+Jean & Moreau 1987, Jean 1999. The local solvers are in `kernels/local.py` and `kernels/friction.py`;
+alternatives for Coulomb contacts (option `local`) are in `kernels/one_contact.py`. The sweeps have two forms:
+on W in blocks, and on the velocities of bodies if the problem is matrix-free. Both visit the contacts in
+their order and differ only by rounding.
 
-Anderson's acceleration, in which each sweep starts from a mix of the last ones, is of type II, safeguarded by
-restarts (`kernels/anderson.py`), in both forms. It helps where sweeps converge slowly and the contacts have
-found their states; where states keep changing it restarts, its path depends on rounding, and it may stall
-above what plain sweeps would reach in the long run.
+With Anderson's acceleration each sweep starts from a linear combination of the last ones. It is of type II,
+safeguarded by restarts (`kernels/anderson.py`), and available in both forms. It helps if sweeps converge
+slowly and the contact states no longer change. If states keep changing it restarts, its path depends on
+rounding, and it may stall at a larger residual than plain sweeps would reach.
 """
 
 import time
@@ -34,25 +34,25 @@ from stickslip.solvers.domain_sweeps import DomainSweeps
 from stickslip.solvers.registry import Progress
 
 CHUNK = 1_000_000
-"""Visits of 3D Coulomb contacts between two calls of `progress`, a few hundredths of a second;
-of others, which cost more, a fortieth of it."""
+"""Number of visits of 3D Coulomb contacts between two calls of `progress`, a few hundredths of a second;
+other blocks cost more and get a fortieth of it."""
 HISTORY = 512
-"""Most lines kept of the history."""
+"""Largest number of lines of the history."""
 RATE_FROM, RATE_NOW = [schedule.SINCE, schedule.ERROR_THEN], [schedule.SWEEPS, schedule.ERROR]
-"""Where a mean rate counts from, and where a solve is: sweeps and error in its control."""
+"""Control slots (sweeps, error) of the start of a mean rate, and of the current iterate."""
 
 COULOMB = ((1,), (2,))
-"""Sizes of the groups where all contacts are Coulomb's in 2D or in 3D."""
+"""Families of problems with only 2D or only 3D Coulomb contacts."""
 NO_MEMORY = anderson.Memory(np.empty(0), np.zeros(anderson.SLOTS), *(np.empty((0, 0)) for _ in range(3)))
-"""Of sweeps that are not accelerated: nothing is read from it."""
+"""Empty memory for sweeps without acceleration, which do not read it."""
 
 Loop = partial[None] | DomainSweeps
-"""Sweeps over a prepared problem: takes tolerance, budget and (r, best, control, history)."""
+"""Sweeps over a prepared problem; arguments: tolerance, budget and (r, best, control, history)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweeps(ContactSolver):
-    """What plain and accelerated sweeps have in common."""
+    """Base of plain and accelerated sweeps."""
 
     max_iterations: int = iterations_option(20_000, "sweeps")
     form: str = option(
@@ -62,23 +62,25 @@ class Sweeps(ContactSolver):
 
     @abstractmethod
     def prepare(self, problem: ContactProblem, at_once: bool = False) -> Loop:
-        """The compiled loop with the problem, its work arrays and a memory of sweeps in it.
+        """Return the compiled loop, bound to the problem, its work arrays and the memory of sweeps.
 
-        `at_once`: or one that prepares the problem itself, which saves small ones a call, if there is one.
+        With `at_once` the loop may prepare the problem itself, which saves one call on small problems.
         """
 
     def attempt(
         self, problem: ContactProblem, guess: Array | None, tolerance: float,
         progress: Progress | None = None, *, hopeful: bool = False, window: int = 0,
     ) -> Attempt:  # fmt: skip
-        """Sweep until the judge is satisfied, they stall, or `max_iterations` are done; not yet certified.
+        """Sweep until the judge accepts, progress stalls or `max_iterations` are done; not yet certified.
 
-        `hopeful`: or until their rate says that these will not do. `window`: the rate may be the mean over
-        so many sweeps, up to twice as many, where the residual does not fall from each look to the next.
+        `hopeful`: also stop once the rate of convergence predicts that `max_iterations` are not enough.
+        `window`: measure that rate over at least this number of sweeps, up to twice as many, for residuals
+        that do not fall at every check.
         """
         limit = self.max_iterations
         with Compilation() as compilation:
             start = time.perf_counter()
+            # 1. Initial iterate and state of the loop.
             r = np.zeros(problem.size)
             if guess is not None:
                 cones.project(problem.K.arrays, guess, r)
@@ -86,6 +88,7 @@ class Sweeps(ContactSolver):
             control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, first_look(problem, guess)
             control[schedule.ALLOWED] = float(limit) if hopeful else 0.0
             course = r, best, control, history
+            # 2. Compiled loop, called in chunks between which `progress` is called.
             run = self.prepare(problem, at_once=True)
             visits = CHUNK if problem.K.family == (2,) else CHUNK // 40
             done, chunk = 0, max(1, visits // max(1, problem.contacts))
@@ -95,6 +98,7 @@ class Sweeps(ContactSolver):
                 run(tolerance, 0.0, course)
                 recent = control[RATE_FROM] = control[RATE_NOW]
             while control[schedule.STATE] <= schedule.RUNNING and done < limit:
+                # The mean rate counts from the start of the last window but one.
                 if window and control[schedule.SWEEPS] >= recent[0] + window:
                     control[RATE_FROM], recent = recent, control[RATE_NOW]
                 if done and isinstance(run, partial) and run.func is gauss_seidel.solve_coulomb:
@@ -104,6 +108,7 @@ class Sweeps(ContactSolver):
                 if progress is not None:
                     progress(int(control[schedule.SWEEPS]), float(control[schedule.BEST]))
             seconds = time.perf_counter() - start
+        # 3. Status and history from the control array.
         status, reason = _outcome(control)
         history = history[: int(control[schedule.CHECKS])].copy()
         sweeps = int(control[schedule.SWEEPS])
@@ -128,7 +133,7 @@ class NSGS(Sweeps):
     )
 
     def prepare(self, problem: ContactProblem, at_once: bool = False, memory: int = 0) -> Loop:
-        """See the base; the memory, which has room for so many sweeps where they go by domains, is empty."""
+        """See the base; sweeps by domains get an empty memory for `memory` sweeps."""
         K, W, exact, omega = problem.K, problem.W, self.local == "exact", float(self.relaxation)
         coulomb = K.family in COULOMB and omega == 1.0 and exact
         if self.form == "bodies" and not exact:
@@ -163,7 +168,7 @@ class NSGS(Sweeps):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anderson(Sweeps):
-    """Anderson-accelerated Gauss-Seidel, for every kind of block; fast where sweeps are slow but steady."""
+    """Anderson-accelerated Gauss-Seidel, for every kind of block; helps if plain sweeps converge slowly."""
 
     name: ClassVar[str] = "anderson"
     memory: int = option(8, "number of earlier sweeps to mix; memory: twice as many vectors", low=1, high=100)
@@ -178,25 +183,25 @@ class Anderson(Sweeps):
 
 
 def first_look(problem: ContactProblem, guess: Array | None) -> float:
-    """Sweeps before the first look: none on a guess, few for few contacts, which one sweep may solve."""
+    """Number of sweeps before the first check: 0 with a guess, at most 4, fewer for few contacts."""
     return 0.0 if guess is not None else float(min(4, (problem.contacts + 1) // 2))
 
 
 def _invert_free_blocks(K: ProductSet, local: Array, local_start: IntArray) -> None:
-    """W_ii^-1 of free blocks after their W_ii; the least-squares inverse where it is singular."""
+    """Store W_ii^-1 of free blocks behind W_ii in `local`; the pseudoinverse if W_ii is singular."""
     if K.family is not None:
         return
     for i in np.flatnonzero(K.kind == cones.FREE):
-        d, at = int(K.offset[i + 1] - K.offset[i]), int(local_start[i])
-        block = local[at : at + d * d].reshape(d, d)
+        d, first = int(K.offset[i + 1] - K.offset[i]), int(local_start[i])
+        block = local[first : first + d * d].reshape(d, d)
         inverse = np.linalg.pinv(block, rcond=1e-13)
         if np.linalg.matrix_rank(block) == d:
             inverse = np.linalg.inv(block)
-        local[at + d * d : at + 2 * d * d] = inverse.reshape(-1)
+        local[first + d * d : first + 2 * d * d] = inverse.reshape(-1)
 
 
 def _outcome(control: Array) -> tuple[Status, str]:
-    """Status and, where it says more, the reason, from the state in which the sweeps ended."""
+    """Return status and reason (maybe empty) from the state in which the sweeps ended."""
     state, sweeps = control[schedule.STATE], int(control[schedule.SWEEPS])
     if state == schedule.SOLVED:
         return Status.SOLVED, ""

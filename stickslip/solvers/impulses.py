@@ -1,8 +1,8 @@
-"""The least impulses of an answer, certified, and which impulses are unique.
+"""Impulses of least norm of a solution, certified, and uniqueness of impulses.
 
-The set of all impulses with the velocities of an answer (`problem/impulses.py`) rests on these velocities: on
-which of them are zero, and on the directions of sliding. An answer accurate to 1e-8 gives neither to
-rounding, so that it is polished, by a few steps of Newton's method, where that matters.
+The set of all impulses with the velocities of a solution (`problem/impulses.py`) depends on these velocities:
+on which of them are zero, and on the directions of sliding. A solution accurate to 1e-8 determines neither to
+rounding. It is therefore refined by a few Newton steps if directions of sliding matter.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,9 +15,9 @@ from stickslip.solvers.prox import ProximalNewton
 from stickslip.state import BoolArray
 
 ACCURATE = 1e-12
-"""Error of an answer whose directions of sliding need no polish [-]."""
+"""Error of a solution up to which its directions of sliding need no refinement [-]."""
 POLISH = ProximalNewton(tolerance=1e-13, max_iterations=20, sweeps=0)
-"""What takes an answer to rounding; two to five steps do it."""
+"""Solver that refines a solution to rounding; two to five steps are sufficient."""
 
 
 def least_impulses(solution: Solution) -> Solution:
@@ -35,14 +35,14 @@ def least_impulses(solution: Solution) -> Solution:
 
 
 def least_among(solution: Solution, sets: Iterable[tuple[Solution, ImpulseSet]]) -> Solution:
-    """The answer with the least impulses of the first of these sets that are certified."""
+    """Return the solution with the least impulses of the first of these sets that are certified."""
     error = float("inf")
-    for answer, found in sets:
-        lam = None if answer.lam is None else found.least_lam
-        residuals, u = examine(answer.problem, found.least, answer.v, lam)
+    for answer, impulses in sets:
+        lam = None if answer.lam is None else impulses.least_lam
+        residuals, u = examine(answer.problem, impulses.least, answer.v, lam)
         if residuals.solved(solution.tolerance):
             return solution.with_(
-                r=found.least, u=u, v=answer.v, lam=lam, residuals=residuals, selection="least"
+                r=impulses.least, u=u, v=answer.v, lam=lam, residuals=residuals, selection="least"
             )
         error = min(error, residuals.error)
     why = f"the impulses of least norm are not certified (error {error:.1e}); these are the solver's"
@@ -55,26 +55,26 @@ def unique_impulses(solution: Solution) -> BoolArray:
 
 
 def impulse_set(solution: Solution) -> ImpulseSet:
-    """All impulses with the velocities of a certified answer, which is polished where directions matter."""
+    """Return all impulses with the velocities of a certified solution, refined if directions matter."""
     return next(impulse_sets(solution))[1]
 
 
 def impulse_sets(solution: Solution, error: float | None = None) -> Iterator[tuple[Solution, ImpulseSet]]:
-    """The answer, unless it slides in inaccurate directions, and the polished one, with their sets.
+    """Yield the solution, unless its directions of sliding are inaccurate, then a refined one; with sets.
 
-    error: what directions of sliding are known to, the errors of these answers unless given [-].
+    error: accuracy of the directions of sliding [-]; by default the errors of these solutions.
     """
-    found = ImpulseSet.of(solution, error)
-    if solution.residuals.error <= ACCURATE or not found.slides:
-        yield solution, found
+    impulses = ImpulseSet.of(solution, error)
+    if solution.residuals.error <= ACCURATE or not impulses.slides:
+        yield solution, impulses
     answer = _polished(solution)
     yield answer, ImpulseSet.of(answer, error)
 
 
 def _polished(solution: Solution) -> Solution:
-    """The answer to rounding, or the answer itself if that fails; what counts as zero stays as it was."""
+    """Refine a solution to rounding, or return it if that fails; its tolerance is kept."""
     assert not isinstance(solution.problem, NonlinearProblem)
-    found = POLISH.solve(solution.problem, guess=solution.r)
-    if not found.residuals.error < solution.residuals.error:
+    refined = POLISH.solve(solution.problem, guess=solution.r)
+    if not refined.residuals.error < solution.residuals.error:
         return solution
-    return found.with_(status=Status.SOLVED, tolerance=solution.tolerance)
+    return refined.with_(status=Status.SOLVED, tolerance=solution.tolerance)

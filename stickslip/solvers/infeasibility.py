@@ -1,15 +1,15 @@
-"""Looking for a proof that a problem has no solution, by linear programming.
+"""Search for a certificate of infeasibility, by linear programming.
 
-`find_certificate(problem)` is asked once, when nothing else has helped. What it finds is a claim;
-`problem/certificate.py` says what a certificate is and judges it.
+`find_certificate(problem)` is called once, after all methods have failed. Its result is a claim, which
+`problem/certificate.py` defines and checks.
 
 1. A self-stress of normal impulses: y >= 0 with W y = 0 and y·u_free < 0. If W = H' M^-1 H there is no
    other certificate.
 2. If W is not symmetric or has a negative eigenvalue: -W'y in K*, in a pyramid inside K* (exact in 2D).
 
-Everything is scaled to units of energy (W has unit diagonal), the weights add up to at most 1, and a
-vertex of the program is one self-stress of few contacts. The program is solved to 1e-10; a projection
-onto the exact equations then takes the rest away, which the check needs.
+All quantities are scaled to units of energy (W has unit diagonal), and the weights add up to at most 1. A
+vertex of the program is one self-stress of few contacts. The program is solved to 1e-10; a projection onto
+the exact equations then removes the remaining error, as the check requires.
 """
 
 from dataclasses import dataclass, replace
@@ -34,70 +34,70 @@ from stickslip.problem.operator import BodyDelassus, Delassus
 from stickslip.problem.sets import ProductSet
 
 LARGEST = 2_000_000
-"""Most nonzeros of a linear program that is tried; beyond, only directions that are given."""
+"""Largest number of nonzeros of a linear program; larger problems only try the given direction."""
 DENSE = 2_000
-"""Most rows of a W whose eigenvalues are looked at."""
+"""Largest number of rows of a W whose eigenvalues are computed."""
 FACETS = 24
-"""Sides of the pyramid inside K* for each group of two components."""
+"""Number of sides of the pyramid inside K* for each group of two components."""
 LINPROG = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10, "maxiter": 20_000}
 NEGLIGIBLE = 1e-7
-"""Weights below this share of the largest are rounding of the linear program."""
+"""Relative size of weights that are rounding of the linear program."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Scaled:
-    """The problem in units of energy, and who may have a weight."""
+    """The problem in units of energy, and the components that may have a weight."""
 
     problem: ContactProblem
     scale: Array
     """Units of velocity, sqrt(rho) l [sqrt(kg)], shape (n,)."""
     K: ProductSet
-    """The set of impulses over scale and over the largest free velocity."""
+    """Set of the impulses, divided by `scale` and by the largest free velocity."""
     u_free: Array
-    """Free velocities over the largest of them [-], shape (n,)."""
+    """Free velocities, divided by the largest of them [-], shape (n,)."""
     equations: sp.csr_array
-    """What is zero at a self-stress [-], shape (m, n): W', or J' over bodies."""
+    """Rows that vanish for a self-stress [-], shape (m, n): W', or J' over bodies."""
     allowed: IntArray
     """Components that may have a weight [-], shape (count,)."""
     both_signs: np.ndarray
-    """Which of them may have either sign [-], shape (count,), bool."""
+    """Whether each of them may have either sign [-], shape (count,), bool."""
     sign: Array
-    """-1 for those that must be negative, otherwise 1 [-], shape (count,)."""
+    """-1 for components that must be negative, otherwise 1 [-], shape (count,)."""
 
     def accepted(self, y: Array) -> Certificate | None:
-        """The certificate of scaled weights y, if the door accepts it."""
+        """Return the certificate of scaled weights y if the check accepts it."""
         claim = Certificate(y * self.scale)
         return claim if check_certificate(self.problem, claim).accepted else None
 
 
 def find_certificate(problem: ContactProblem, direction: Array | None = None) -> Certificate | None:
-    """A certificate that `problem` has no solution, which the door accepts; None if none is found.
+    """Return a certificate that `problem` has no solution, accepted by the check; None if none is found.
 
-    `direction`: where the impulses of a solver went without end [N s], shape (n,), if known.
+    `direction`: direction in which the impulses of a solver diverged [N s], shape (n,), if known.
     """
-    with np.errstate(all="ignore"):  # what overflows is not accepted
+    with np.errstate(all="ignore"):  # the check rejects an overflow
         scaled = _scaled(problem)
         if scaled is None:
             return None
         if direction is not None:
-            found = _from_direction(scaled, direction)
-            if found is not None:
-                return found
+            certificate = _from_direction(scaled, direction)
+            if certificate is not None:
+                return certificate
         if scaled.equations.nnz > LARGEST:
             return None
         return _self_stress(scaled) or (_general(scaled) if not is_mechanical(problem.W) else None)
 
 
 def is_mechanical(W: Delassus) -> bool:
-    """Whether W is H' M^-1 H to rounding: symmetric and positive semidefinite, as far as is looked at."""
+    """Whether W is H' M^-1 H to rounding: symmetric and positive semidefinite, as far as is checked."""
     skew, negative = mechanical_defects(W)
     return skew <= 1e-8 and not negative > 1e-10 * W.size
 
 
 def mechanical_defects(W: Delassus) -> tuple[float, float]:
-    """max |W - W'| and the size of the lowest negative eigenvalue, over max |W| [-].
+    """Return max |W - W'| and the size of the smallest negative eigenvalue, over max |W| [-].
 
-    Beyond `DENSE` rows the diagonal alone is looked at, and the second is NaN where it is not negative.
+    Beyond `DENSE` rows only the diagonal is checked, and the second is NaN if it is nonnegative.
     """
     if isinstance(W, BodyDelassus) or W.size == 0:
         return 0.0, 0.0
@@ -132,7 +132,7 @@ def _scaled(problem: ContactProblem) -> _Scaled | None:
 
 
 def _from_direction(scaled: _Scaled, direction: Array) -> Certificate | None:
-    """The part of a diverging direction that is a self-stress of normal impulses."""
+    """Return the part of a diverging direction that is a self-stress of normal impulses."""
     y = np.zeros(scaled.scale.size)
     a = scaled.allowed
     y[a] = direction[a] / scaled.scale[a]
@@ -144,60 +144,64 @@ def _from_direction(scaled: _Scaled, direction: Array) -> Certificate | None:
 
 
 def _self_stress(scaled: _Scaled) -> Certificate | None:
-    """min y·u_free with W y = 0 and sum |y| <= 1."""
+    """Solve min y·u_free with W y = 0 and sum |y| <= 1."""
     columns, spread = _columns(scaled)
-    found = _solve(
+    weights = _solve(
         cost=columns.T @ scaled.u_free,
         equal=scaled.equations @ columns,
         above=sp.csr_array(np.ones((1, spread))),
         limit=np.ones(1),
         bounds=np.tile([0.0, np.inf], (spread, 1)),
     )
-    if found is None:
+    if weights is None:
         return None
-    return _polished(scaled, columns @ found, np.arange(scaled.equations.shape[0]), NEGLIGIBLE)
+    return _polished(scaled, columns @ weights, np.arange(scaled.equations.shape[0]), NEGLIGIBLE)
 
 
 def _general(scaled: _Scaled) -> Certificate | None:
-    """min sigma_K(W'y) + y·u_free with w = -W'y in a pyramid inside K* and sum |y| <= 1.
+    """Solve min sigma_K(W'y) + y·u_free with w = -W'y in a pyramid inside K* and sum |y| <= 1.
 
-    A first try on the border of the pyramid, a second one a little inside of it.
+    The first attempt permits the boundary of the pyramid, the second only its interior.
     """
+    # 1. Cost and equations in (weights, w, s, terms of intervals).
     K, n = scaled.K, scaled.scale.size
     columns, spread = _columns(scaled)
     pyramid = dual_pyramid(K, FACETS)
     ng, rows = K.group_size.size, pyramid.of_w.shape[0]
     bounded = _bounded(K)
     cost = np.concatenate([columns.T @ scaled.u_free, _half_bounds(K), np.zeros(ng), np.ones(bounded.size)])
-    at = sp.csr_array((np.ones(bounded.size), (np.arange(bounded.size), bounded)), shape=(bounded.size, n))
+    select = sp.csr_array(
+        (np.ones(bounded.size), (np.arange(bounded.size), bounded)), shape=(bounded.size, n)
+    )
     block = np.searchsorted(K.offset, bounded, side="right") - 1
     equal = sp.hstack([scaled.equations @ columns, sp.eye_array(n), sp.csr_array((n, ng + bounded.size))])
+    # 2. Inequalities, and the linear program for each margin.
     for margin in (0.0, 1e-7):
         parts = [
             [None, pyramid.of_w, pyramid.of_s, None],
             [sp.csr_array(np.ones((1, spread))), None, None, None],
         ]
         for bound in (K.lower, K.upper):  # what an interval adds to sigma: max(-lower w, -upper w)
-            parts.append([None, sp.diags_array(-bound[block]) @ at, None, -sp.eye_array(bounded.size)])
+            parts.append([None, sp.diags_array(-bound[block]) @ select, None, -sp.eye_array(bounded.size)])
         above = sp.block_array(_filled(parts, (spread, n, ng, bounded.size)), format="csr")
         limit = np.zeros(above.shape[0])
         limit[: pyramid.contacts], limit[rows] = -margin, 1.0
         variables = np.full((cost.size, 2), [-np.inf, np.inf])
         variables[:spread, 0] = 0.0
         variables[spread : spread + n] = np.stack([pyramid.low, pyramid.high], axis=1)
-        found = _solve(cost, sp.csr_array(equal), above, limit, variables)
-        if found is None:
+        optimum = _solve(cost, sp.csr_array(equal), above, limit, variables)
+        if optimum is None:
             return None
-        w = found[spread : spread + n]
+        w = optimum[spread : spread + n]
         still = np.flatnonzero(np.abs(w) <= NEGLIGIBLE)
-        certificate = _polished(scaled, columns @ found[:spread], still, NEGLIGIBLE)
+        certificate = _polished(scaled, columns @ optimum[:spread], still, NEGLIGIBLE)
         if certificate is not None:
             return certificate
     return None
 
 
 def _columns(scaled: _Scaled) -> tuple[sp.csr_array, int]:
-    """Weights as sums of nonnegative unknowns: those of both signs have two, shape (n, spread)."""
+    """Return a matrix (n, spread) from nonnegative unknowns, two for both signs, to weights; and spread."""
     two = np.flatnonzero(scaled.both_signs)
     row = np.concatenate([scaled.allowed, scaled.allowed[two]])
     value = np.concatenate([scaled.sign, -np.ones(two.size)])
@@ -206,13 +210,13 @@ def _columns(scaled: _Scaled) -> tuple[sp.csr_array, int]:
 
 
 def _bounded(K: ProductSet) -> IntArray:
-    """Components of intervals with two finite bounds."""
+    """Return the components of intervals with two finite bounds."""
     ends = np.isfinite(K.lower) & np.isfinite(K.upper)
     return K.offset[:-1][ends]
 
 
 def _half_bounds(K: ProductSet) -> Array:
-    """Cost of w where an interval has one finite bound: sigma is -bound w."""
+    """Return the cost of w for intervals with one finite bound: sigma is -bound w."""
     cost = np.zeros(K.size)
     half = np.isfinite(K.lower) != np.isfinite(K.upper)
     cost[K.offset[:-1][half]] = -np.where(np.isfinite(K.lower), K.lower, K.upper)[half]
@@ -220,7 +224,7 @@ def _half_bounds(K: ProductSet) -> Array:
 
 
 def _filled(parts: list[list[sp.csr_array | None]], widths: tuple[int, ...]) -> list[list[sp.csr_array]]:
-    """Zero blocks in place of None."""
+    """Replace None by zero blocks."""
     filled = []
     for row in parts:
         height = next(part.shape[0] for part in row if part is not None)
@@ -236,7 +240,7 @@ def _filled(parts: list[list[sp.csr_array | None]], widths: tuple[int, ...]) -> 
 def _solve(
     cost: Array, equal: sp.csr_array, above: sp.csr_array, limit: Array, bounds: Array
 ) -> Array | None:
-    """The optimum of a linear program, if it is clearly negative."""
+    """Return the optimum of a linear program if it is clearly negative."""
     result = linprog(
         cost, A_ub=above, b_ub=limit, A_eq=equal, b_eq=np.zeros(equal.shape[0]), bounds=bounds,
         method="highs-ds", options=LINPROG,
@@ -247,9 +251,9 @@ def _solve(
 
 
 def _polished(scaled: _Scaled, y: Array, still: IntArray, share: float) -> Certificate | None:
-    """`y` moved onto the exact equations of the rows `still`, if the door then accepts it.
+    """Project `y` onto the exact equations of the rows `still`; return its certificate if it is accepted.
 
-    Weights below `share` of the largest are dropped, and those that change sign on the way.
+    Weights below `share` of the largest, and those that change sign, are set to zero.
     """
     size = float(np.abs(y).max(initial=0.0))
     if size == 0.0:
@@ -264,15 +268,15 @@ def _polished(scaled: _Scaled, y: Array, still: IntArray, share: float) -> Certi
         A, part = scaled.equations[still][:, support].toarray(), y[support]
         if still.size:
             U, sizes, V = np.linalg.svd(A, full_matrices=False)
-            kept = sizes > 1e-10 * max(float(sizes[0]), 1e-300)
-            for _ in range(3):  # the second and third take away the rounding of the first
-                part = part - V[kept].T @ ((U[:, kept].T @ (A @ part)) / sizes[kept])
+            significant = sizes > 1e-10 * max(float(sizes[0]), 1e-300)
+            for _ in range(3):  # repeated because of rounding
+                part = part - V[significant].T @ ((U[:, significant].T @ (A @ part)) / sizes[significant])
         y = np.zeros(y.size)
         y[support] = part
-        turned = ~free & (sign * y < 0.0)
-        if not turned.any():
+        flipped = ~free & (sign * y < 0.0)
+        if not flipped.any():
             return scaled.accepted(y)
-        y[turned] = 0.0
+        y[flipped] = 0.0
         share = NEGLIGIBLE
     return None
 
@@ -281,8 +285,8 @@ def _polished(scaled: _Scaled, y: Array, still: IntArray, share: float) -> Certi
 class DualPyramid:
     """{w : normals w <= sides s and s above every facet, low <= w <= high}, inside K*.
 
-    A point of it lies in K*, hence what is found with it is true; what is not found may still exist, unless
-    all groups have one component (2D), where the pyramid is K* itself.
+    All its points lie in K*, so a certificate found with it is valid. It may miss certificates, unless all
+    groups have one component (2D), where the pyramid is K* itself.
     """
 
     of_w: sp.csr_array
@@ -290,11 +294,11 @@ class DualPyramid:
     of_s: sp.csr_array
     """Coefficients of s, one bound on |w_g| for each group [-], shape (rows, ng)."""
     low: Array
-    """Least w of blocks without friction [m/s], shape (n,); -inf elsewhere."""
+    """Smallest w of blocks without friction [m/s], shape (n,); -inf for friction."""
     high: Array
-    """Largest w of blocks without friction [m/s], shape (n,); inf elsewhere."""
+    """Largest w of blocks without friction [m/s], shape (n,); inf for friction."""
     strict: Array
-    """How each component moves inwards: 1 or -1, 0 where there is no inside [-], shape (n,)."""
+    """Inward direction of each component: 1 or -1, 0 if there is no interior [-], shape (n,)."""
 
     @property
     def contacts(self) -> int:
@@ -303,7 +307,7 @@ class DualPyramid:
 
 
 def dual_pyramid(K: ProductSet, facets: int) -> DualPyramid:
-    """The pyramid of so many facets for each group of two components; w may be scaled with K."""
+    """Return the pyramid with `facets` sides for each group of two components; w may be scaled with K."""
     n, ng = K.size, K.group_size.size
     friction = np.flatnonzero(K.kind == cones.FRICTION)
     owner = K.group_owner
@@ -337,7 +341,7 @@ def dual_pyramid(K: ProductSet, facets: int) -> DualPyramid:
 
 
 def _sides(size: int, facets: int) -> Array:
-    """Vectors a with |x| <= max a·x, shape (m, size); exact for one component."""
+    """Return vectors a with |x| <= max a·x, shape (m, size); exact for one component."""
     if size == 2:
         return corners(2, facets) / np.cos(np.pi / facets)
     return np.concatenate([np.eye(size), -np.eye(size)]) * np.sqrt(size)

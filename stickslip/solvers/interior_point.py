@@ -1,9 +1,9 @@
-"""Interior points on the cones of contact problems: which algorithm, which law, watched by the judge.
+"""Interior-point solver of contact problems: selection of the algorithm and of the law, and the loops.
 
-The algorithms are in `cone_point`, on cones split into Lorentz cones for every kind of block. The law
-"relaxed" is the convex problem with s = 0; "inside" follows the exact law's s at every iteration; "outer"
-solves convex problems with s held, s taken from the last one (Acary, Cadoux, Lemaréchal & Malick 2011).
-`algorithm="shift"` has De Saxcé's shift in Newton's equation with its derivative, smoothed as
+The algorithms are in `cone_point`, on cones split into Lorentz cones, for every kind of block. The law
+"relaxed" is the convex problem with s = 0. The law "inside" updates s of the exact law at every iteration.
+The law "outer" solves convex problems with s fixed, and then updates s from the last of them (Acary, Cadoux,
+Lemaréchal & Malick 2011). `algorithm="shift"` linearises De Saxcé's shift in Newton's equation, smoothed as
 sqrt(|u_T|² + eps²) - eps with a tiny eps.
 """
 
@@ -30,23 +30,23 @@ from stickslip.solvers.watch import Watch
 
 LAWS = ("exact", "relaxed", "inside", "outer")
 SHORT, STILL, MOST_SHORT = 0.1, 1e-2, 3
-"""MOST_SHORT steps in a row below SHORT, on convex problems below STILL, are a jam."""
+"""Stall: MOST_SHORT successive steps shorter than SHORT (STILL on convex problems) (heuristic)."""
 LATE, MOST_STILL = 1e-8, 5
-"""On convex problems so many iterations without halving the residual are the end, once the barrier is that
-share of the first: scaled matrices lose half of all digits, for J G J' holds the square of the scaling."""
+"""Stall of convex problems: MOST_STILL iterations without halving the residual, once the barrier has fallen
+to LATE times the first. Scaled matrices lose half of all digits: J G J' holds the square of the scaling."""
 MOST_INNER = 25
-"""Iterations at most on one convex problem with s held."""
+"""Largest number of iterations on one convex problem with s fixed."""
 FALL = 0.1
-"""A convex problem of the outer loop is left when its barrier is this share of what s last changed by."""
+"""An outer iteration ends when its barrier is this fraction of the effect of the last change of s."""
 POLISHING = 1e-6
-"""Proximal weight of the Newton steps at the end."""
+"""Proximal weight of the final Newton steps."""
 SHIFTABLE = frozenset(("free", "nonnegative", "interval", "coulomb2d", "coulomb3d"))
-"""Blocks that the algorithm with the shift linearised takes."""
+"""Kinds of block that algorithm `shift` accepts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InteriorPoint(ContactSolver):
-    """Interior point on the cones, the shift linearised or the cones split as for rolling friction."""
+    """Interior-point method: with the shift linearised, or on split cones for all kinds of block."""
 
     name: ClassVar[str] = "ipm"
     max_iterations: int = iterations_option(150, "interior-point steps")
@@ -83,48 +83,48 @@ class InteriorPoint(ContactSolver):
     def solve(
         self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
     ) -> Solution:
-        """Solve `problem`; a guess is not used, because an interior point starts in the interior."""
+        """Solve `problem`; `guess` is not used, because the method starts inside the cones."""
         if isinstance(problem, GlobalProblem) and self._algorithm(problem) != SHIFT:
             method = partial(run, self, self._algorithm(problem), progress=progress)
-            asked = f"algorithm={self.algorithm!r}"
+            setting = f"algorithm={self.algorithm!r}"
             return certified_globally(
-                "ipm", asked, lambda p, _, tol: method(p, tol), problem, guess, self.tolerance
+                "ipm", setting, lambda p, _, tol: method(p, tol), problem, guess, self.tolerance
             )
         return ContactSolver.solve(self, problem, guess=guess, progress=progress)
 
     def attempt(
         self, problem: ContactProblem, guess: Array | None, tolerance: float, progress: Progress | None = None
     ) -> Attempt:
-        """Interior-point steps on a contact problem; what was found, not yet certified."""
+        """Make interior-point steps on a contact problem; the result is not yet certified."""
         return run(self, self._algorithm(problem), problem, tolerance, progress)[0]
 
     @property
     def other_law(self) -> bool:
-        """Whether the relaxation is asked for."""
+        """Whether the convex relaxation is requested."""
         return self.law == "relaxed"
 
     def _algorithm(self, problem: ContactProblem | GlobalProblem) -> str:
-        """The algorithm for this problem."""
-        strange = sorted(set(problem.K.census) - SHIFTABLE)
-        if self.algorithm == "shift" and strange:
+        """Return the algorithm for this problem."""
+        unsupported = sorted(set(problem.K.census) - SHIFTABLE)
+        if self.algorithm == "shift" and unsupported:
             raise ProblemError(
-                f"ipm: algorithm='shift' does not take {' or '.join(strange)} blocks; the others do:"
+                f"ipm: algorithm='shift' does not take {' or '.join(unsupported)} blocks; the others do:"
                 f" {', '.join(ALGORITHMS)}"
             )
         if self.algorithm != "auto":
             return self.algorithm
-        if not strange and self.law == "exact":
+        if not unsupported and self.law == "exact":
             return "shift"
-        return "nt-f" if self.law == "relaxed" else "mehrotra"  # L U either way, and more digits unscaled
+        return "nt-f" if self.law == "relaxed" else "mehrotra"  # both by L U: unscaled keeps more digits
 
 
 def run(
     options: InteriorPoint, algorithm: str, problem: ContactProblem | GlobalProblem, tolerance: float,
     progress: Progress | None = None,
 ) -> tuple[Attempt, Answer]:  # fmt: skip
-    """Iterate on `problem` in its own unknowns by one of the algorithms; what was found, not yet certified.
+    """Iterate on `problem` in its own unknowns by one of the algorithms; the result is not yet certified.
 
-    `shift` follows the exact law whatever law is asked for.
+    Algorithm `shift` solves the exact law, whatever `options.law` is.
     """
     law = "inside" if algorithm == SHIFT else options.law
     relaxed = law == "relaxed"
@@ -147,14 +147,14 @@ def run(
 
 
 def _form(algorithm: str, problem: ContactProblem | GlobalProblem) -> Motion:
-    """The linear side of a problem; `shift` takes contacts with W in blocks."""
+    """Return the linear part of a problem; `shift` needs contacts with W in blocks."""
     if algorithm == SHIFT and isinstance(problem, ContactProblem):
         return DelassusMotion(problem.K, problem.W.blocks(problem.K), problem.u_free)
     return motion(problem)
 
 
 class _Watched:
-    """Iterates that the judge looks at."""
+    """Iterates of one algorithm, each examined by the judge."""
 
     def __init__(
         self, options: InteriorPoint, algorithm: str, form: Motion, watch: Watch, inside: bool = False,
@@ -171,7 +171,7 @@ class _Watched:
         self.look(0)
 
     def look(self, iterations: int = 1) -> None:
-        """Show the iterate to the judge."""
+        """Have the judge examine the iterate."""
         problem, answer = self.watch.problem, self.point.answer()
         self.watch.operations = self._operations + self.point.system.operations
         r, v, lam = answer.r, None, None
@@ -181,7 +181,7 @@ class _Watched:
         self.watch.look(r, iterations, v, lam)
 
     def advance(self) -> float:
-        """One watched iteration; the length of its step, 0 if there was none."""
+        """Make one iteration; return the length of its step, 0 if it failed."""
         step = self.point.advance()
         if isinstance(step, str):
             self.watch.stop(Status.STALLED, step)
@@ -191,7 +191,7 @@ class _Watched:
 
 
 def _nothing_to_do(problem: ContactProblem | GlobalProblem, form: Motion, watch: Watch) -> bool:
-    """Whether the free motion solves the problem, which has no size to begin an interior point with then."""
+    """Whether the free motion solves the problem; then an interior point has no scale to start from."""
     r, n = form.split.fixed, problem.size
     if isinstance(problem, GlobalProblem):
         watch.look(r[:n], 0, form.free(), r[n:] if problem.G is not None else None)
@@ -203,7 +203,7 @@ def _nothing_to_do(problem: ContactProblem | GlobalProblem, form: Motion, watch:
 
 
 def _convex(options: InteriorPoint, algorithm: str, form: Motion, watch: Watch) -> None:
-    """The relaxation; where scaled steps jam, the last digits by unscaled ones, which keep more of them."""
+    """Solve the relaxation; if scaled steps stall, continue with unscaled ones, which keep more digits."""
     run = _Watched(options, algorithm, form, watch)
     _iterate(run)
     if watch.status is Status.STALLED and options.polish and algorithm.startswith("nt"):
@@ -214,7 +214,7 @@ def _convex(options: InteriorPoint, algorithm: str, form: Motion, watch: Watch) 
 
 
 def _iterate(run: _Watched, restarts: int = 0) -> None:
-    """Until the judge is satisfied, with restarts from inside the cones where steps stay short."""
+    """Iterate until the judge accepts, with restarts from inside the cones if steps stay short."""
     short, watch, point = 0, run.watch, run.point
     least = SHORT if point.inside else STILL
     mark, still, late = watch.error, 0, LATE * point.kappa
@@ -232,7 +232,7 @@ def _iterate(run: _Watched, restarts: int = 0) -> None:
 
 
 def _outer(run: _Watched) -> None:
-    """Convex problems with s held, each left when its gap is small beside the change of s."""
+    """Solve convex problems with s fixed, each until its gap is small beside the change of s."""
     watch, point = run.watch, run.point
     worth = FALL * point.kappa
     while watch.goes_on:
@@ -245,19 +245,19 @@ def _outer(run: _Watched) -> None:
 
 
 def _polish(problem: ContactProblem | GlobalProblem, watch: Watch, most: int) -> None:
-    """Proximal Newton steps from the best iterate, on the reduced problem."""
+    """Make proximal Newton steps from the best iterate, on the reduced problem."""
     if isinstance(problem, ContactProblem):
-        found, _ = proximal(problem, watch.best, POLISHING, watch.tolerance, most)
-        watch.look(found.r, found.iterations)
+        attempt, _ = proximal(problem, watch.best, POLISHING, watch.tolerance, most)
+        watch.look(attempt.r, attempt.iterations)
         return
     conversion = reduce_to_contacts(problem)
     start = np.array(conversion.guess(watch.best))
     if watch.best_lam is not None and start.size == watch.best.size + watch.best_lam.size:
         start[watch.best.size :] = watch.best_lam
     for share in (1.0, 0.1):
-        found, _ = proximal(conversion.problem, start, POLISHING, share * watch.tolerance, most)
-        answer = conversion.recover(found.r)
-        watch.look(answer.r, found.iterations, answer.v, answer.lam)
-        if watch.status is Status.SOLVED or found.status is not Status.SOLVED:
+        attempt, _ = proximal(conversion.problem, start, POLISHING, share * watch.tolerance, most)
+        answer = conversion.recover(attempt.r)
+        watch.look(answer.r, attempt.iterations, answer.v, answer.lam)
+        if watch.status is Status.SOLVED or attempt.status is not Status.SOLVED:
             break
-        start = found.r
+        start = attempt.r

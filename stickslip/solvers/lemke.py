@@ -1,14 +1,14 @@
 """Lemke's method: complementary pivoting from a ray to a solution, or to another ray.
 
-The problem becomes an LCP (`box_to_lcp`); an artificial unknown z_0 with a covering vector d makes
-w = M x + q + d z_0 nonnegative, and pivots that keep all pairs but one complementary drive z_0 out
-(Lemke 1965; Cottle, Pang & Stone 1992, 4.4). Ties are broken by the lexicographic rule (the same, 4.9): no
-basis comes twice. Unknowns between two bounds take no part in d, so that a problem in which all are bounded
-never ends on a ray: along one, x would stay where it is, and only the ray at the start is like that.
+The problem is converted to an LCP (`box_to_lcp`). An artificial unknown z_0 with a covering vector d makes
+w = M x + q + d z_0 nonnegative. Pivots that keep all pairs but one complementary reduce z_0 to zero (Lemke
+1965; Cottle, Pang & Stone 1992, 4.4). The lexicographic rule (the same, 4.9) breaks ties, so that no basis
+repeats. Unknowns between two bounds have d = 0. If all unknowns have two bounds, the method therefore never
+ends on a ray: x would be constant along it, and only the initial ray is of that kind.
 
-A ray proves that there is no solution if M is copositive-plus, as positive semidefinite matrices are;
-then the constraints contradict each other, and `find_certificate` says how. Otherwise it proves nothing,
-and another covering vector may lead elsewhere.
+If M is copositive-plus, as positive semidefinite matrices are, a ray proves that there is no solution. The
+constraints are then contradictory, and `find_certificate` finds a certificate. Otherwise a ray proves
+nothing, and another covering vector may lead to a solution.
 """
 
 from dataclasses import dataclass
@@ -31,9 +31,9 @@ from stickslip.solvers.infeasibility import find_certificate
 from stickslip.solvers.watch import Watch
 
 REFRESH = 30
-"""Pivots after which the inverse of the basis is computed anew."""
+"""Number of pivots after which the inverse of the basis is recomputed."""
 GOLDEN = 0.6180339887498949
-"""Multiples of it modulo 1 are spread evenly: covering vectors without chance."""
+"""Golden ratio: its multiples modulo 1 are evenly distributed, for deterministic covering vectors."""
 
 PROVES_NOTHING = "A is not known to be copositive-plus, so this proves nothing"
 
@@ -56,7 +56,7 @@ class Lemke(BoxSolver):
     )
 
     def iterate(self, problem: BoxProblem, guess: Array | None, watch: Watch) -> None:
-        """One covering vector after the other, to a solution or the proof that there is none."""
+        """Try covering vectors in turn, until a solution or a proof of infeasibility is found."""
         if guess is not None:
             watch.look(guess, 0)
         if not watch.goes_on:
@@ -66,8 +66,10 @@ class Lemke(BoxSolver):
         table = _Table.scaled(M, conversion.problem.b)
         rays = reached = 0
         for k in range(self.attempts):
+            # 1. Pivots with covering vector k.
             end = table.run(self._cover(table, k), watch.limit - watch.iterations, 1 if k else REFRESH)
-            if end.how == pivoting.SOLVED:
+            # 2. Solution: judged as it is, and again with its equations solved to rounding.
+            if end.state == pivoting.SOLVED:
                 reached += 1
                 z = conversion.recover(end.x).r
                 watch.look(np.clip(z, problem.lower, problem.upper), end.pivots)
@@ -75,8 +77,9 @@ class Lemke(BoxSolver):
                     watch.look(settled(problem, z), 0)
             else:
                 watch.iterations += end.pivots
-                rays += end.how == pivoting.RAY
-            if end.how == pivoting.RAY and rays == 1:
+                rays += end.state == pivoting.RAY
+            # 3. First ray: search for a certificate of infeasibility.
+            if end.state == pivoting.RAY and rays == 1:
                 watch.certificate = box_certificate(problem)
                 if watch.certificate is not None:
                     watch.stop(Status.INFEASIBLE, "Lemke ended on a ray")
@@ -98,7 +101,7 @@ class Lemke(BoxSolver):
         watch.stop(Status.STALLED, ended)
 
     def _cover(self, table: "_Table", k: int) -> Array:
-        """Covering vector number k of the scaled table, shape (n,)."""
+        """Return covering vector k of the scaled table, shape (n,)."""
         n = table.q.size
         cover = np.ones(n) if self.covering == "rows" else table.rows.copy()
         if k:
@@ -108,16 +111,16 @@ class Lemke(BoxSolver):
 
 
 class _End(NamedTuple):
-    """How a run of pivots ended."""
+    """Result of a run of pivots."""
 
-    how: int
+    state: int
     x: Array
     pivots: int
 
 
 @dataclass(frozen=True, eq=False)
 class _Table:
-    """An LCP with entries of about 1: x = columns x', w = w' / rows."""
+    """An LCP scaled to entries of about 1: x = columns x', w = w' / rows."""
 
     A: Array
     """Matrix [-], shape (n, n)."""
@@ -128,7 +131,7 @@ class _Table:
     columns: Array
     """Scale of the columns, shape (n,)."""
     bounds: IntArray
-    """Rows that say x_i <= bound and whose unknown is the multiplier of that, shape (count,)."""
+    """Rows of constraints x_i <= bound, whose unknown is their multiplier, shape (count,)."""
 
     @classmethod
     def scaled(cls, M: Array, q: Array) -> "_Table":
@@ -141,33 +144,35 @@ class _Table:
         return cls(frozen(A), frozen(rows * q), rows, columns, only[upper])
 
     def run(self, cover: Array, limit: int, period: int) -> _End:
-        """Pivots until z_0 leaves or nothing may leave; the inverse is refreshed every so many."""
+        """Pivot until z_0 leaves the basis or a ray is found; refresh the inverse every `period` pivots."""
         n, q = self.q.size, self.q
         needed = np.where(cover > 0.0, -q / np.where(cover > 0.0, cover, 1.0), -np.inf)
+        # 1. First pivot: z_0 enters, and the row that needs the largest z_0 leaves.
         if n == 0 or not needed.max() > 0.0:
             return _End(pivoting.SOLVED, np.zeros(n), 0)
         basis = np.arange(n)
-        first = n - 1 - int(np.argmax(needed[::-1]))  # the last of several, which keeps the rows positive
-        basis[first], entering, made = 2 * n, n + first, 1
+        first = n - 1 - int(np.argmax(needed[::-1]))  # the last maximum, for lexicographically positive rows
+        basis[first], entering, count = 2 * n, n + first, 1
         size = float(np.abs(q).max())
-        while made < limit:
+        # 2. Complementary pivots, in batches between which the inverse of the basis is recomputed.
+        while count < limit:
             fresh = self._refreshed(cover, basis)
             if fresh is None:
-                return _End(pivoting.BROKEN, np.zeros(n), made)
+                return _End(pivoting.BROKEN, np.zeros(n), count)
             inverse, values = fresh
-            how, entering, more = pivoting.pivots(
-                self.A, cover, inverse, values, basis, entering, min(period, limit - made), size
+            state, entering, pivots = pivoting.pivots(
+                self.A, cover, inverse, values, basis, entering, min(period, limit - count), size
             )
-            made += more
-            if how == pivoting.SOLVED:
+            count += pivots
+            if state == pivoting.SOLVED:
                 fresh = self._refreshed(cover, basis)
-                return _End(how, self._unknowns(basis, values if fresh is None else fresh[1]), made)
-            if how != pivoting.LIMIT:
-                return _End(how, np.zeros(n), made)
-        return _End(pivoting.LIMIT, np.zeros(n), made)
+                return _End(state, self._unknowns(basis, values if fresh is None else fresh[1]), count)
+            if state != pivoting.LIMIT:
+                return _End(state, np.zeros(n), count)
+        return _End(pivoting.LIMIT, np.zeros(n), count)
 
     def _refreshed(self, cover: Array, basis: IntArray) -> tuple[Array, Array] | None:
-        """Inverse and values of a basis, from its columns; None where it is singular."""
+        """Return inverse and values of a basis, computed from its columns; None if it is singular."""
         n = self.q.size
         B = np.empty((n, n))
         for i, variable in enumerate(basis.tolist()):
@@ -181,7 +186,7 @@ class _Table:
         return (np.ascontiguousarray(inverse), values) if np.isfinite(values).all() else None
 
     def _unknowns(self, basis: IntArray, values: Array) -> Array:
-        """x in the units of the LCP, shape (n,)."""
+        """Return x in the units of the LCP, shape (n,)."""
         n = self.q.size
         x = np.zeros(n)
         in_z = (basis >= n) & (basis < 2 * n)
@@ -190,7 +195,7 @@ class _Table:
 
 
 def settled(problem: BoxProblem, z: Array) -> Array:
-    """z with the bounds it is at kept and its equations solved to rounding, shape (n,)."""
+    """Return z with its active bounds exact and its equations solved to rounding, shape (n,)."""
     diagonal = np.abs(problem.A.diagonal())
     known = diagonal > 0.0
     rho = np.where(known, 1.0 / np.where(known, diagonal, 1.0), 1.0)
@@ -202,10 +207,10 @@ def settled(problem: BoxProblem, z: Array) -> Array:
 
 
 def box_certificate(problem: BoxProblem) -> Certificate | None:
-    """A certificate that the bounds and signs of a box problem contradict each other, if one is found."""
+    """Return a certificate that the bounds of a box problem contradict each other, if one is found."""
     conversion = box_to_contacts(problem)
-    found = find_certificate(conversion.problem)
-    if found is None:
+    certificate = find_certificate(conversion.problem)
+    if certificate is None:
         return None
-    claim = conversion.certificate(found)
+    claim = conversion.certificate(certificate)
     return claim if claim is not None and check_certificate(problem, claim).accepted else None

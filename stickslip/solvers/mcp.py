@@ -1,17 +1,17 @@
 """Mixed complementarity: contact, motion and friction as one nonlinear problem, by semismooth Newton.
 
-A contact or global problem becomes its equations of motion (`problem/convert/motion.py`), a BoxProblem
-and a NonlinearProblem are solved as they are. Three things are done in turn until the judge accepts an
-answer of the original problem:
+A contact or global problem is converted to its equations of motion (`problem/convert/motion.py`); a
+BoxProblem or a NonlinearProblem is solved as it is. Three methods are tried in turn until the judge accepts a
+solution of the original problem:
 
 - Newton's iteration from the guess, without smoothing;
-- the path of smoothed problems phi(a, b; kappa) = 0 from inside the box, kappa falling from `smoothing`
-  to 0 as fast as Newton can follow, with the friction law in the form "direction";
-- on the way, where kappa is small, Newton's iteration on the face of the box that the iterate points
-  at: what is active is held, what is not loses its bounds, and degenerate rows are gone.
+- the path of smoothed problems phi(a, b; kappa) = 0 from inside the box, with kappa reduced from `smoothing`
+  to 0 as fast as Newton converges, with the friction law in the form "direction";
+- along the path, once kappa is small, Newton's iteration on the face of the box that the iterate identifies:
+  active components are fixed, inactive ones lose their bounds, which removes degenerate rows.
 
-The steps stand in `mcp_newton.py`. Smoothing paths: Kanzow 1996; Chen, Qi & Sun 1998; identification of
-faces: Facchinei, Fischer & Kanzow 1998.
+The steps are in `mcp_newton.py`. Smoothing paths: Kanzow 1996; Chen, Qi & Sun 1998. Identification of faces:
+Facchinei, Fischer & Kanzow 1998.
 """
 
 from collections.abc import Callable
@@ -35,21 +35,21 @@ from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import Watch
 
 STILL = 15
-"""Newton steps without lowering the best merit by a tenth after which a phase ends."""
+"""Number of Newton steps without reducing the best merit by a tenth after which a phase ends."""
 FASTEST, SLOWEST = 0.03, 0.9
-"""Range of the factor by which kappa falls from one smoothed problem to the next."""
+"""Range of the factor on kappa from one smoothed problem to the next."""
 FOLLOWED = 0.01
-"""A smoothed problem is followed where |Phi|_inf is at most this share of √kappa."""
+"""A smoothed problem counts as solved if |Phi|_inf is at most this fraction of √kappa."""
 QUICK, LOST = 3, 20
-"""Newton steps on one smoothed problem: so few and kappa falls faster, so many and it falls slower."""
+"""Newton steps on a smoothed problem: up to QUICK, kappa is reduced faster; at LOST, the path is lost."""
 SHORT = 2.0**-5
-"""Length of a step at which the path is taken to be lost."""
+"""Step length below which the path counts as lost."""
 RAISED, ROUGHEST = 10.0, 1e4
-"""Factor by which the first kappa is raised where its problem is not solved, and its largest value."""
+"""Factor on the first kappa if its problem is not solved, and its largest value."""
 POLISHED, LAST = 1e-4, 1e-24
-"""kappa from which faces are tried, and where the path ends."""
+"""kappa below which faces are tried, and at which the path ends."""
 POLISH = 8
-"""Newton steps on one face."""
+"""Number of Newton steps on one face."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,13 +69,13 @@ class MixedComplementarity(Options):
     def solve(
         self, problem: AnyProblem, *, guess: ArrayLike | None = None, progress: Progress | None = None
     ) -> Solution:
-        """Solve `problem`, also a NonlinearProblem, from `guess` (its reference or zero if none)."""
+        """Solve `problem`, also a NonlinearProblem, from `guess` (its reference or zero if None)."""
 
-        def method(given: AnyProblem, start: Array | None, tolerance: float) -> tuple[Attempt, Answer]:
-            relaxed = self.law == "relaxed" and isinstance(given, ContactProblem | GlobalProblem)
-            with Watch(given, tolerance, self.max_iterations, progress, relaxed=relaxed) as watch:
-                write = cache(partial(_written, given, self.law))
-                _Search(watch, self.map, self.smoothing).run(write, _forms(given), start)
+        def method(any_problem: AnyProblem, start: Array | None, tolerance: float) -> tuple[Attempt, Answer]:
+            relaxed = self.law == "relaxed" and isinstance(any_problem, ContactProblem | GlobalProblem)
+            with Watch(any_problem, tolerance, self.max_iterations, progress, relaxed=relaxed) as watch:
+                form_of = cache(partial(_form, any_problem, self.law))
+                _Search(watch, self.map, self.smoothing).run(form_of, _forms(any_problem), start)
             return watch.attempt(), Answer(watch.best, watch.best_v, watch.best_lam)
 
         return certified_as_given("mcp", method, problem, guess, self.tolerance)
@@ -83,7 +83,7 @@ class MixedComplementarity(Options):
 
 @dataclass(frozen=True)
 class _Form:
-    """One way of writing the problem, and the ways there and back."""
+    """Form of the problem as a nonlinear one, with the conversions of solutions and guesses."""
 
     problem: NonlinearProblem
     recover: Callable[[Array], Answer]
@@ -93,12 +93,12 @@ class _Form:
 
 
 def _forms(problem: AnyProblem) -> tuple[str, ...]:
-    """Names of the forms of the friction law, where there is friction."""
+    """Return the names of the forms of the friction law; with friction there are two."""
     has_friction = isinstance(problem, ContactProblem | GlobalProblem) and problem.K.group_size.size
     return ("product", "direction") if has_friction else ("product",)
 
 
-def _written(problem: AnyProblem, law: str, form: str) -> _Form:
+def _form(problem: AnyProblem, law: str, form: str) -> _Form:
     if isinstance(problem, ContactProblem | GlobalProblem):
         motion = motion_mcp(problem, law, 0.0, form)
         return _Form(motion.problem, motion.recover, motion.guess, motion.leader)
@@ -108,25 +108,28 @@ def _written(problem: AnyProblem, law: str, form: str) -> _Form:
 
 
 class _Search:
-    """The phases, in turn."""
+    """The phases of the solver, in turn."""
 
     def __init__(self, watch: Watch, map_name: str, smoothing: float):
         self.watch, self.map, self.smoothing = watch, map_name, smoothing
 
-    def run(self, write: Callable[[str], _Form], names: tuple[str, ...], start: Array | None) -> None:
-        """Go through the phases until the watch says that it is enough."""
-        first = write(names[0])
+    def run(self, form_of: Callable[[str], _Form], names: tuple[str, ...], start: Array | None) -> None:
+        """Run the phases until the watch stops."""
+        # 1. Newton from the guess, without smoothing.
+        first = form_of(names[0])
         z = first.guess(self._zero(first) if start is None else start)
         self._look(first, z, 0)
         self._plain(first, z)
+        # 2. The path of smoothed problems.
         if self.smoothing > 0.0:
             for name in names[::-1]:
                 if self.watch.goes_on:
-                    form = write(name)
+                    form = form_of(name)
                     self._path(form, interior(form.problem, form.guess(self._zero(form))))
+        # 3. Newton from the best iterate.
         for name in names[::-1]:
             if self.watch.goes_on:
-                form = write(name)
+                form = form_of(name)
                 self._plain(form, form.guess(self.watch.best))
         if self.watch.goes_on:
             self.watch.stop(Status.STALLED, "every phase of Newton's iteration stalled without a solution")
@@ -140,7 +143,7 @@ class _Search:
         self.watch.look(answer.r, iterations, answer.v, answer.lam)
 
     def _plain(self, form: _Form, z: Array) -> None:
-        """Newton's iteration from z, and on the face that it ends at."""
+        """Run Newton's iteration from z, and then on the face at its end."""
         newton = Newton(form.problem, self.map, form.weight)
         newton.begin(z, 0.0)
         best, since = np.inf, 0
@@ -152,17 +155,17 @@ class _Search:
         self._polish(form, newton.z, np.sqrt(2.0 * best))
 
     def _path(self, form: _Form, z: Array) -> None:
-        """Follow the zeros of the smoothed problems from z, the one for kappa = smoothing, to kappa = 0."""
+        """Follow the solutions of the smoothed problems from kappa = smoothing, at z, to kappa = 0."""
         newton = Newton(form.problem, self.map, form.weight)
         kappa, ratio, followed = self.smoothing, 0.1, False
         while self.watch.goes_on and kappa > LAST and ratio < SLOWEST:
             steps = self._follow(form, newton, z, kappa)
-            if steps < 0 and not followed:  # more smoothing has an easier first problem
+            if steps < 0 and not followed:  # more smoothing gives an easier first problem
                 kappa *= RAISED
                 if kappa > ROUGHEST:
                     break
                 continue
-            if steps < 0:  # back to the last problem that was solved, and a shorter way from it
+            if steps < 0:  # return to the last solved problem and reduce kappa less
                 kappa, ratio = kappa / ratio, np.sqrt(ratio)
             else:
                 z, followed = newton.z, True
@@ -173,7 +176,7 @@ class _Search:
         self.watch.operations += newton.operations
 
     def _follow(self, form: _Form, newton: Newton, z: Array, kappa: float) -> int:
-        """Newton steps from z to the zero for this kappa; -1 where it is lost."""
+        """Make Newton steps from z to the solution for this kappa; return their number, -1 if they fail."""
         newton.begin(z, kappa)
         for k in range(1, LOST + 1):
             if not self.watch.goes_on:
@@ -186,7 +189,7 @@ class _Search:
         return -1
 
     def _polish(self, form: _Form, z: Array, cut: float) -> None:
-        """Newton's iteration on the face that z points at, some steps."""
+        """Make Newton steps on the face of the box that z identifies."""
         if not (self.watch.goes_on and np.isfinite(z).all()):
             return
         bounds = face(form.problem, z, cut, form.leader, form.weight)

@@ -4,16 +4,16 @@ The problem -F(z) in N_[lower, upper](z) as equations Phi(z) = 0, component by c
 
     phi(z - lower, -phi(upper - z, -F)),   phi(a, b) = a + b - √(a² + b² + 2 kappa)
 
-with the function of Fischer 1992 & Burmeister, nested where there are two bounds (Billups 1995, 2.2), or
-z - P(z - F), the min function. kappa > 0 smooths (Kanzow 1996): on its zeros a b = kappa. The
-generalised Newton step is taken by LU, by Levenberg and Marquardt's equations where the matrix is
-singular or the direction poor, and along the gradient where both fail; steps are shortened by a
-nonmonotone line search on |Phi|²/2 (De Luca, Facchinei & Kanzow 1996, algorithm 3.1; Grippo, Lampariello
-& Lucidi 1986). With |Phi|² as its parameter the method of Levenberg and Marquardt is quadratic where
-solutions are not isolated, too (Yamashita & Fukushima 2001), which redundant contacts ask for.
+with the function of Fischer 1992 & Burmeister, nested for two bounds (Billups 1995, 2.2), or z - P(z - F),
+the min function. kappa > 0 smooths (Kanzow 1996): at the zeros a b = kappa. The generalised Newton step is
+computed by LU; by the Levenberg-Marquardt equations if the matrix is singular or the direction poor; and
+along the negative gradient if both fail. A nonmonotone line search on |Phi|²/2 shortens the steps (De Luca,
+Facchinei & Kanzow 1996, algorithm 3.1; Grippo, Lampariello & Lucidi 1986). With |Phi|² as its parameter the
+Levenberg-Marquardt method converges quadratically also if solutions are not isolated (Yamashita & Fukushima
+2001), as with redundant contacts.
 
-Plain NumPy: the time goes to F, its Jacobian and one factorisation, which are calls of libraries and of
-callables that could not be compiled anyway.
+Plain NumPy: most time is spent in F, its Jacobian and one factorisation, which are library calls and
+callables that cannot be compiled.
 """
 
 from collections.abc import Callable
@@ -29,21 +29,21 @@ from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.nonlinear import Matrix, NonlinearProblem
 
 ARMIJO = 1e-4
-"""Share of the predicted decrease of the merit that a step must bring."""
+"""Armijo constant: fraction of the predicted decrease of the merit that a step must achieve."""
 SHORTEST = 2.0**-14
-"""Shortest step of the line search."""
+"""Smallest step length of the line search."""
 MEMORY = 5
-"""Steps whose largest merit a new one is compared with."""
+"""Memory of the nonmonotone line search, in steps."""
 DESCENT = 1e-10
-"""Least cosine between a direction and the one of steepest descent."""
+"""Smallest cosine between a direction and that of steepest descent."""
 SINGULAR = 1e-11
-"""Reciprocal condition number below which a matrix is taken for singular."""
+"""Reciprocal condition number below which a matrix counts as singular."""
 ROUNDING = 1e-13
-"""Shift of a sparse matrix, as a share of its largest entry; far below what SINGULAR lets pass."""
+"""Shift of a sparse matrix relative to its largest entry; far below SINGULAR."""
 LEAST_DAMPING, MOST_DAMPING = 1e-18, 1e4
-"""Range of the parameter of Levenberg and Marquardt."""
+"""Range of the Levenberg-Marquardt parameter."""
 FIRST_DAMPING, TRIALS = 1e-6, 8
-"""Its first value, times min(1, |Phi|²), and how often it is raised in one step."""
+"""First Levenberg-Marquardt parameter, times min(1, |Phi|²), and number of increases in one step."""
 
 
 class Equations(NamedTuple):
@@ -62,7 +62,7 @@ Pair = tuple[Array, Array, Array]
 
 
 def fischer_burmeister(a: Array, b: Array, kappa: float) -> Pair:
-    """a + b - √(a² + b² + 2 kappa), with an element of the generalised derivative at 0."""
+    """Return a + b - √(a² + b² + 2 kappa), with an element of the generalised derivative at 0."""
     root = np.hypot(np.hypot(a, b), np.sqrt(2.0 * kappa))
     flat, s = root == 0.0, a + b
     safe = np.where(flat, 1.0, root)
@@ -73,7 +73,7 @@ def fischer_burmeister(a: Array, b: Array, kappa: float) -> Pair:
 
 
 def minimum(a: Array, b: Array, kappa: float) -> Pair:
-    """min(a, b), smoothed as (a + b - √((a - b)² + 4 kappa)) / 2 (Chen & Harker 1993)."""
+    """Return min(a, b), smoothed as (a + b - √((a - b)² + 4 kappa)) / 2 (Chen & Harker 1993)."""
     if not kappa:
         first = a <= b
         return np.where(first, a, b), np.where(first, 1.0, 0.0), np.where(first, 0.0, 1.0)
@@ -91,7 +91,7 @@ MAPS: dict[str, Callable[[Array, Array, float], Pair]] = {
 def equations(
     phi: Callable[[Array, Array, float], Pair], z: Array, F: Array, lower: Array, upper: Array, kappa: float
 ) -> Equations:
-    """phi(z - lower, -phi(upper - z, -F)) component by component; z = lower where the bounds meet."""
+    """Return phi(z - lower, -phi(upper - z, -F)) by component; z - lower if the bounds are equal."""
     fixed = lower == upper
     value, by_z, by_F = F.copy(), np.zeros_like(z), np.ones_like(z)
     b = np.flatnonzero((upper < np.inf) & ~fixed)
@@ -107,16 +107,16 @@ def equations(
 
 
 class Newton:
-    """Steps of one problem: the iterate, its merit, and how the next one is found."""
+    """Semismooth Newton on one problem: the iterate, its merit and its steps."""
 
     def __init__(self, problem: Any, map_name: str, weight: Array | float = 1.0):
-        """`problem`: size, lower, upper, value and slope as a `NonlinearProblem` has them.
+        """`problem`: an object with size, lower, upper, value and slope as of `NonlinearProblem`.
 
-        `weight` > 0 multiplies F, which has the same solutions then: phi compares F with z.
+        `weight` > 0 scales F, because phi compares F with z; the solutions stay the same.
         """
         self.problem, self.phi, self.weight = problem, MAPS[map_name], weight
         self.operations = 0.0
-        """Multiplications of factorisations, about."""
+        """Approximate number of multiplications of the factorisations."""
 
     def begin(self, z: Array, kappa: float, bounds: tuple[Array, Array] | None = None) -> None:
         """Start at z with this smoothing, over the box of the problem or over `bounds`."""
@@ -124,9 +124,9 @@ class Newton:
         self.lower, self.upper = box if bounds is None else bounds
         self.kappa, self.z = kappa, z
         self.still = False
-        """Whether no direction led anywhere from the last iterate."""
+        """Whether no direction reduced the merit from the last iterate."""
         self.length = 1.0
-        """Length of the last step, in shares of the full one."""
+        """Length of the last step relative to the full one."""
         self._recent: list[float] = []
         self._damping = FIRST_DAMPING
         self.at = self._equations(z)
@@ -134,21 +134,21 @@ class Newton:
 
     def _equations(self, z: Array) -> Equations:
         F = self.weight * self.problem.value(z)
-        at = equations(self.phi, z, F, self.lower, self.upper, self.kappa)
-        return at._replace(by_F=self.weight * at.by_F)
+        result = equations(self.phi, z, F, self.lower, self.upper, self.kappa)
+        return result._replace(by_F=self.weight * result.by_F)
 
     def merit_at(self, z: Array) -> float:
-        """|Phi|²/2 at z."""
+        """Return |Phi|²/2 at z."""
         return _merit(self._equations(z).value)
 
     @property
     def error(self) -> float:
-        """|Phi|_inf, infinite where it is not a number."""
+        """|Phi|_inf; infinite if not finite."""
         error = float(np.abs(self.at.value).max(initial=0.0))
         return error if np.isfinite(error) else np.inf
 
     def step(self) -> Array:
-        """The next iterate; `still` where there is none."""
+        """Compute and return the next iterate; set `still` if no step reduces the merit."""
         if self.problem.size == 0 or not np.isfinite(self.merit):
             self.still = True
             return self.z
@@ -158,20 +158,23 @@ class Newton:
             self.still = True
             return self.z
         self._recent = [*self._recent, self.merit][-MEMORY:]
+        # 1. Newton's direction.
         gradient = np.asarray(J.T @ self.at.value).reshape(-1)
         if self._search(self._newton(J), gradient):
             return self.z
+        # 2. Levenberg-Marquardt directions with increasing parameter.
         for _ in range(TRIALS):
             if self._search(self._damped(J), gradient):
                 self._damping = max(0.1 * self._damping, LEAST_DAMPING)
                 return self.z
             self._damping = min(30.0 * self._damping, MOST_DAMPING)
-        steepest = float(np.square(entries).sum())  # a bound of |J|², so that the first trial is not too long
+        # 3. Steepest descent; its scale is a bound of |J|², so that the first trial is not too long.
+        steepest = float(np.square(entries).sum())
         self.still = not self._search(-gradient / (steepest or 1.0), gradient)
         return self.z
 
     def _newton(self, J: Any) -> Array | None:
-        """-J^-1 Phi; None where J is singular to working precision."""
+        """Return -J^-1 Phi; None if J is singular to working precision."""
         n = self.problem.size
         if not sp.issparse(J):
             self.operations += n**3 / 3
@@ -179,7 +182,7 @@ class Newton:
             if info != 0 or lapack.dgecon(lu, np.abs(J).sum(axis=0).max())[0] < SINGULAR:
                 return None
             return np.asarray(-lapack.dgetrs(lu, pivots, self.at.value)[0])
-        # Shifted by rounding: SuperLU prints to the terminal where a matrix is singular in exact numbers.
+        # Shifted by rounding, because SuperLU prints a message if a matrix is exactly singular.
         shift = ROUNDING * float(np.abs(J.data).max(initial=1.0))
         try:
             factors = sparse_linalg.splu(sp.csc_array(J + shift * sp.eye_array(n)))
@@ -190,7 +193,7 @@ class Newton:
         return None if pivot.min() < SINGULAR * pivot.max() else -factors.solve(self.at.value)
 
     def _damped(self, J: Any) -> Array | None:
-        """argmin |J d + Phi|² + nu |d|², by orthogonal factors or the quasi-definite system."""
+        """Return argmin |J d + Phi|² + nu |d|², by orthogonal factors or the quasi-definite system."""
         n = self.problem.size
         nu = max(self._damping * min(1.0, 2.0 * self.merit), LEAST_DAMPING)
         target = np.concatenate([-self.at.value, np.zeros(n)])
@@ -209,7 +212,7 @@ class Newton:
         return np.asarray(factors.solve(target)[n:])
 
     def _search(self, d: Array | None, gradient: Array) -> bool:
-        """Along a direction of descent, halve the step until the merit falls below the recent ones."""
+        """Line search: halve a step along a descent direction until the merit falls below recent ones."""
         if d is None or not np.isfinite(d).all():
             return False
         slope, bound, t = float(gradient @ d), max(self._recent), 1.0
@@ -217,18 +220,18 @@ class Newton:
             return False
         while t >= SHORTEST:
             z = self.z + t * d
-            at = self._equations(z)
-            merit = _merit(at.value)
+            trial = self._equations(z)
+            merit = _merit(trial.value)
             if merit <= bound + ARMIJO * t * slope:
                 moved = bool((z != self.z).any())
-                self.z, self.at, self.merit, self.length = z, at, merit, t
+                self.z, self.at, self.merit, self.length = z, trial, merit, t
                 return moved
             t *= 0.5
         return False
 
 
 def balance(problem: NonlinearProblem, z: Array) -> Array:
-    """Weights of F that make the largest entry of every row of the Jacobian at z 1, shape (n,)."""
+    """Return weights of F that scale the largest entry of each row of the Jacobian at z to 1, shape (n,)."""
     if not problem.size:
         return np.ones(0)
     J = problem.slope(z)
@@ -241,9 +244,9 @@ def balance(problem: NonlinearProblem, z: Array) -> Array:
 def face(
     problem: NonlinearProblem, z: Array, cut: float, leader: IntArray, weight: Array | float = 1.0
 ) -> tuple[Array, Array]:
-    """The bounds with what z says is active as equalities, and what is not without bounds.
+    """Return bounds that fix the components active at z, and leave the others without bounds.
 
-    Unknowns with a `leader` at its bound are held at 0 with it.
+    Unknowns whose `leader` is at its bound are fixed at 0.
     """
     F, low, high = weight * problem.value(z), problem.lower, problem.upper
     at_low = (low > -np.inf) & (z - low <= np.maximum(F, cut))
@@ -257,7 +260,7 @@ def face(
 
 
 def interior(problem: NonlinearProblem, z: Array) -> Array:
-    """z moved to the inside of the box: by 1 at least from a bound, to the middle between two."""
+    """Return z moved inside the box: at least 1 from a bound, or to the middle between two bounds."""
     low, high = problem.lower, problem.upper
     with np.errstate(invalid="ignore"):
         middle = np.where(np.isfinite(low) & np.isfinite(high), 0.5 * low + 0.5 * high, z)
@@ -270,10 +273,10 @@ def _merit(phi: Array) -> float:
     return merit if np.isfinite(merit) else np.inf
 
 
-def _chained(at: Equations, J: Matrix) -> Any:
-    """diag(by_z) + diag(by_F) J."""
+def _chained(linearised: Equations, J: Matrix) -> Any:
+    """Return diag(by_z) + diag(by_F) J."""
     if sp.issparse(J):
-        return sp.csr_array(sp.diags_array(at.by_F) @ J + sp.diags_array(at.by_z))
-    out = at.by_F[:, None] * J
-    out[np.diag_indices_from(out)] += at.by_z
+        return sp.csr_array(sp.diags_array(linearised.by_F) @ J + sp.diags_array(linearised.by_z))
+    out = linearised.by_F[:, None] * J
+    out[np.diag_indices_from(out)] += linearised.by_z
     return out

@@ -1,9 +1,9 @@
 """Interior point for monotone complementarity problems: predictor and corrector on the LCP.
 
-The problem becomes an LCP (`box_to_lcp`, which keeps A + A' positive semidefinite). From x = w = a large
-number, Newton's steps on w = M x + q, x_i w_i = sigma kappa keep x, w > 0, sigma chosen by a step that aims
-at 0 (Mehrotra 1992; for the LCP Wright 1997, ch. 8). The end is exact: the pairs are decided by
-x > w and their equations solved.
+The problem is converted to an LCP (`box_to_lcp`, which keeps A + A' positive semidefinite). From x = w = a
+large number, Newton steps on w = M x + q, x_i w_i = sigma kappa keep x, w > 0. sigma follows from a predictor
+step with sigma = 0 (Mehrotra 1992; for the LCP Wright 1997, ch. 8). The final solution is exact: the active
+pairs are determined by x > w and their equations are solved.
 """
 
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ from stickslip.solvers.lemke import box_certificate, settled
 from stickslip.solvers.watch import Watch
 
 PATIENCE = 30
-"""Steps without halving the error before it counts as stalled."""
+"""Number of steps without halving the error after which the method counts as stalled."""
 NEAR = 1e-4
-"""Error below which the equations of the pairs as they stand are tried."""
+"""Error below which the equations of the currently active pairs are solved (heuristic)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,12 +45,12 @@ class MonotoneInteriorPoint(BoxSolver):
     patience: ClassVar[int] = PATIENCE
 
     def iterate(self, problem: BoxProblem, guess: Array | None, watch: Watch) -> None:
-        """Steps from the interior."""
+        """Make interior-point steps."""
         if guess is not None:
             watch.look(guess, 0)
         conversion = box_to_lcp(problem)
         M = np.asarray(conversion.problem.A)
-        scale = equilibrate(np.maximum(np.abs(M), np.abs(M).T))[0]  # alike in rows and columns
+        scale = equilibrate(np.maximum(np.abs(M), np.abs(M).T))[0]  # the same for rows and columns
         path = _Path(scale[:, None] * M * scale, scale * conversion.problem.b, self.fraction)
         while watch.goes_on:
             if path.n and not path.step():
@@ -72,7 +72,7 @@ class MonotoneInteriorPoint(BoxSolver):
 
 
 class _Path:
-    """The iterate x, w > 0 of one LCP w = M x + q."""
+    """Iterate x, w > 0 of one LCP w = M x + q."""
 
     def __init__(self, M: Array, q: Array, fraction: float):
         self.M, self.q, self.fraction, self.n = M, q, fraction, q.size
@@ -80,18 +80,20 @@ class _Path:
         self.x, self.w = np.full(self.n, size), np.full(self.n, size)
 
     def step(self) -> bool:
-        """One predictor and corrector; false where the matrix is singular."""
+        """Make one step by predictor and corrector; return False if the matrix is singular."""
         x, w = self.x, self.w
         miss = w - self.M @ x - self.q
         kappa = float(x @ w) / self.n
         matrix = self.M + np.diag(w / x)
         try:
             inverse = np.linalg.inv(matrix)
-            dx = inverse @ (miss - w)  # sigma = 0
+            # 1. Predictor, sigma = 0.
+            dx = inverse @ (miss - w)
             dw = self.M @ dx - miss
             reach = self._longest(dx, dw, 1.0)
             ahead = float((x + reach * dx) @ (w + reach * dw)) / self.n
             sigma = (max(ahead, 0.0) / kappa) ** 3
+            # 2. Corrector with the second-order term dx dw of the predictor.
             dx = inverse @ (miss - w + (sigma * kappa - dx * dw) / x)
             dw = self.M @ dx - miss
         except np.linalg.LinAlgError:
@@ -103,6 +105,6 @@ class _Path:
         return bool((self.x > 0.0).all() and (self.w > 0.0).all())
 
     def _longest(self, dx: Array, dw: Array, fraction: float) -> float:
-        """Equal step of both, at most 1, that keeps x, w positive."""
+        """Return the largest equal step, at most 1, that keeps x and w positive."""
         rate = max(float((-dx / self.x).max()), float((-dw / self.w).max()), 0.0)
         return 1.0 if rate <= fraction else fraction / rate

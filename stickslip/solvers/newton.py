@@ -1,11 +1,11 @@
-"""Nonsmooth Newton: the law as equations F(r, u) = 0, generalised Jacobians, full steps.
+"""Nonsmooth Newton methods: the contact law as equations F(r, u) = 0, solved with generalised Jacobians.
 
-Four maps F (`kernels/maps.py`, `kernels/cone_maps.py`), one loop: sweeps of Gauss-Seidel bring the
-iterate near, Newton finishes; when Newton stops making progress the best iterate is swept again
-and the matrix is regularised more. Alart & Curnier 1991; Siconos Developer's Notes 2017, ch. 16.
+Four maps F (`kernels/maps.py`, `kernels/cone_maps.py`) share one loop. Gauss-Seidel sweeps give an initial
+iterate for Newton's method. When Newton stops making progress, more sweeps follow from the best iterate and
+the matrix is regularised more. Alart & Curnier 1991; Siconos Developer's Notes 2017, ch. 16.
 
-Full steps are the default: they solve all recorded friction problems to 1e-10, while with a line search
-on the merit function one stays above and others take up to four times as many steps.
+Full steps are the default. They solve all recorded friction problems to 1e-10. With a line search on the
+merit function one of these is not solved, and others take up to four times as many steps.
 """
 
 from collections.abc import Callable
@@ -32,32 +32,32 @@ from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import HALVING, Watch
 
 ARMIJO = 1e-4
-"""Share of the predicted decrease of the merit that a step of the line search must bring."""
+"""Armijo constant: fraction of the predicted decrease that a step of the line search must achieve."""
 SHORTEST = 2.0**-12
-"""Shortest step of the line search."""
+"""Smallest step length of the line search."""
 MEMORY = 6
-"""Steps whose largest merit the nonmonotone line search compares with (Grippo, Lampariello & Lucidi 1986)."""
+"""Memory of the nonmonotone line search, in steps (Grippo, Lampariello & Lucidi 1986)."""
 RUNAWAY = 1e30
-"""Growth of the merit within one phase at which it is given up."""
+"""Growth factor of the merit at which a Newton phase is abandoned (heuristic)."""
 GROW = 10.0
-"""Factor by which the regularisation grows where the matrix is singular, or a phase fails."""
+"""Growth factor of the regularisation after a singular matrix or a failed phase (heuristic)."""
 WORSE, FAST = 2.0, 0.5
-"""Its factors after a step that raises the error, and after one that brings it below a tenth."""
+"""Factors of the regularisation after a step that raises the error, and after one that divides it by 10."""
 LEAST, MOST = 1e-6, 1.0
-"""Range of the regularisation, in units of 1/rho: rounding in what W does not see, and W itself."""
+"""Range of the regularisation, in units of 1/rho: from the rounding errors of a singular W to W itself."""
 MOST_SWEEPS = 2000
-"""Most sweeps of one first-order phase."""
+"""Largest number of sweeps of one first-order phase (heuristic)."""
 PATIENCE = 20
-"""Newton steps without halving the error after which the first-order phase takes over."""
+"""Number of Newton steps without halving the error after which sweeps take over (heuristic)."""
 PHASES = 6
-"""Phases in a row that do not halve the error before the solver gives up."""
+"""Number of successive phases without halving the error after which the solver stops (heuristic)."""
 
 System = ReducedSystem | GlobalSystem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Newton(ContactSolver):
-    """What the nonsmooth Newton methods have in common."""
+    """Base of the nonsmooth Newton methods."""
 
     max_iterations: int = iterations_option(500, "Newton steps")
     sweeps: int = option(
@@ -80,27 +80,30 @@ class Newton(ContactSolver):
     evaluate: ClassVar[Callable[..., float]]
 
     def iterate(self, problem: ContactProblem, guess: Array | None, watch: Watch) -> None:
-        """Sweeps and Newton in turn."""
+        """Alternate between sweeps and Newton steps."""
         system = ReducedSystem(problem, type(self).evaluate, self.augmentation)
         start = np.zeros(problem.size) if guess is None else guess.copy()
         self._run(system, watch, start, guess is not None)
 
-    def _run(self, system: System, watch: Watch, x: Array, given: bool) -> None:
-        """Sweeps and Newton in turn, from x, which is looked at first if it was given."""
+    def _run(self, system: System, watch: Watch, x: Array, is_guess: bool) -> None:
+        """Alternate between sweeps and Newton steps from x; x is judged first if it is a guess."""
         share, sweeps, failed = self.regularisation, self.sweeps, 0
-        if given or not sweeps:
+        if is_guess or not sweeps:
             system.look(watch, x, 0)
         while watch.goes_on:
+            # 1. Gauss-Seidel sweeps.
             before = watch.error
             if sweeps:
                 x = system.sweep(x, sweeps, watch.tolerance)
                 system.look(watch, x, 0)
+            # 2. Newton steps.
             swept = watch.error
             if watch.goes_on:
                 self._steps(system, watch, x, share)
             if watch.error <= HALVING * swept:
                 x = system.best(watch)
-            if watch.error <= HALVING * before and watch.error < before:  # 0 is not half of 0
+            # 3. If the error was not halved: more sweeps and more regularisation.
+            if watch.error <= HALVING * before and watch.error < before:  # excludes 0 <= 0
                 failed = 0
             else:
                 failed += 1
@@ -111,12 +114,13 @@ class Newton(ContactSolver):
         watch.operations = system.operations
 
     def _steps(self, system: System, watch: Watch, x: Array, share: float) -> None:
-        """Newton steps from x while they make progress."""
+        """Make Newton steps from x while they make progress."""
         merit = system.measure(x)
         first, merits = merit, [merit]
         mark = error = watch.error
         steps = since = 0
         while watch.goes_on:
+            # 1. Direction and step length.
             dx = self._step(system, x, min(max(share * error, LEAST), MOST) if share else 0.0)
             length = 0.0 if dx is None else self._length(system, x, dx, merits)
             if dx is None or length == 0.0:
@@ -126,6 +130,7 @@ class Newton(ContactSolver):
             if not merit <= RUNAWAY * first:
                 break
             merits.append(merit)
+            # 2. Error and regularisation.
             last, error = error, system.look(watch, x, 1)
             share *= WORSE if error > last else FAST if error < 0.1 * last else 1.0
             steps += 1
@@ -135,17 +140,17 @@ class Newton(ContactSolver):
                 break
 
     def _step(self, system: System, x: Array, alpha: float) -> Array | None:
-        """Newton's step, the matrix regularised as much as it takes to be solved; None if it cannot be."""
+        """Return Newton's step, with as much regularisation as needed; None if the matrix stays singular."""
         while True:
             dx = system.step(x, alpha)
             if dx is not None:
                 return dx
-            if not alpha < MOST:  # or where the error it is a share of is not a number
+            if not alpha < MOST:  # true also for a NaN error
                 return None
             alpha = min(max(alpha, LEAST) * GROW, MOST)
 
     def _length(self, system: System, x: Array, dx: Array, merits: list[float]) -> float:
-        """Step length by Armijo's rule on the merit |F|²/2, whose slope along Newton's step is -|F|²."""
+        """Return the step length by Armijo's rule on |F|²/2, whose slope along Newton's step is -|F|²."""
         if self.line_search == "none":
             return 1.0
         bound = max(merits[-MEMORY:]) if self.line_search == "nonmonotone" else merits[-1]
@@ -172,7 +177,7 @@ class NewtonAlartCurnier(Newton):
     def solve(
         self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
     ) -> Solution:
-        """Solve `problem` from `guess` (zero if none); any problem in the reduced form, else global ones."""
+        """Solve `problem` from `guess` (zero if None); with form 'global' or 'velocity', a GlobalProblem."""
         if self.form == "reduced":
             return ContactSolver.solve(self, problem, guess=guess, progress=progress)
         method = partial(self._on_bodies, progress)
@@ -213,10 +218,10 @@ class NewtonFischerBurmeister(Newton):
     def solve(
         self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
     ) -> Solution:
-        """Solve `problem` from `guess` (zero if none); any problem, through its contact form.
+        """Solve `problem` from `guess` (zero if None); any problem, through its contact form.
 
-        Where that fails on a box problem, whose matrix may have any sign, by Newton with a line search in
-        its own unknowns (`solvers/newton_box.py`).
+        If that fails on a BoxProblem, whose matrix may be indefinite, Newton's method with a line search in
+        the unknowns of the box problem follows (`solvers/newton_box.py`).
         """
         solution = ContactSolver.solve(self, problem, guess=guess, progress=progress)
         if solution.ok or not isinstance(problem, BoxProblem):

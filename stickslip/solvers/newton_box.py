@@ -1,12 +1,12 @@
-"""Semismooth Newton on box problems: the min function, and Fischer and Burmeister's.
+"""Semismooth Newton on box problems, with the min function and the Fischer-Burmeister function.
 
-The law of each pair is one equation of z and w = A z + b:
+The law of each pair is one equation in z and w = A z + b:
 
-- min: z - P_[l, u](z - w) = 0, piecewise linear: each step solves the equations of one guess of the bounds;
-- Fischer-Burmeister's phi, whose |phi|²/2 is smooth and measures progress (`mcp_newton.py`).
+- min: z - P_[l, u](z - w) = 0, piecewise linear: each step solves the equations of one set of active bounds;
+- the Fischer-Burmeister function phi, whose merit |phi|²/2 is smooth and measures progress (`mcp_newton.py`).
 
-Steps of the min function are taken where they lower that measure; otherwise a step of Fischer and
-Burmeister's with a line search (De Luca, Facchinei & Kanzow 2000). Where all stands still the next start is
+A step of the min function is accepted if it reduces that merit; otherwise a Fischer-Burmeister step with a
+line search is made (De Luca, Facchinei & Kanzow 2000). If no step makes progress, the next starting point is
 tried.
 """
 
@@ -27,15 +27,15 @@ from stickslip.solvers.mcp_newton import Newton
 from stickslip.solvers.watch import Watch
 
 STARTS = 6
-"""Points to start from unless something else is asked for."""
+"""Default number of starting points."""
 ENOUGH = 0.9
-"""Share of the measure below which a step of the min function is taken as it is."""
+"""Factor by which the merit must fall for a step of the min function to be accepted."""
 STILL = 1e-14
-"""Share of its size at start below which |phi| is rounding."""
+"""Ratio of |phi| to its first value below which it is rounding."""
 NEAR = 1e-5
-"""Error below which the equations of the bounds at hand are tried."""
+"""Error below which the equations of the current active bounds are solved."""
 PATIENCE, SLOW = 20, 0.9
-"""Steps in which the measure must fall to this share, or the next start is tried."""
+"""Number of steps, and factor by which the merit must fall in them; otherwise the next start is tried."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,10 +51,10 @@ class NewtonMin(BoxSolver):
     )
 
     with_min: ClassVar[bool] = True
-    """Whether steps of the min function are tried first; otherwise all are those of phi."""
+    """Whether steps of the min function are tried first; otherwise all steps are those of phi."""
 
     def iterate(self, problem: BoxProblem, guess: Array | None, watch: Watch) -> None:
-        """Newton's steps from one start after the other."""
+        """Make Newton steps from one starting point after the other."""
         law = _Law(problem)
         for k in range(self.starts):
             z = law.start(guess, k)
@@ -67,18 +67,19 @@ class NewtonMin(BoxSolver):
 
 
 class FischerBurmeisterOnBox(NewtonMin):
-    """The same on Fischer and Burmeister's function alone: what `newton-fb` does last on box problems."""
+    """Semismooth Newton on the Fischer-Burmeister function only: last resort of `newton-fb` on boxes."""
 
     name, with_min = "newton-fb", False
 
 
 def _descend(law: "_Law", watch: Watch, z: Array, with_min: bool) -> None:
-    """Steps from z until the measure stands still."""
+    """Make steps from z until the merit no longer falls."""
     problem, newton = watch.problem, Newton(law, "fischer-burmeister")
     assert isinstance(problem, BoxProblem)
     newton.begin(z, 0.0)
     tried, marks = False, [newton.merit]
     while watch.goes_on and newton.merit > STILL * STILL * marks[0]:
+        # 1. Step of the min function, or of the Fischer-Burmeister function.
         new = law.min_step(newton.z) if with_min else None
         if new is not None and newton.merit_at(new) <= ENOUGH * newton.merit:
             newton.begin(new, 0.0)
@@ -86,6 +87,7 @@ def _descend(law: "_Law", watch: Watch, z: Array, with_min: bool) -> None:
             newton.step()
         if newton.still:
             break
+        # 2. Near a solution: equations of the active bounds, solved to rounding.
         error = watch.look(law.units * newton.z)
         if watch.goes_on and error <= NEAR and not tried:
             watch.look(settled(problem, law.units * newton.z), 0)
@@ -98,7 +100,7 @@ def _descend(law: "_Law", watch: Watch, z: Array, with_min: bool) -> None:
 
 
 class _Law:
-    """A box problem with entries of about 1 as equations of its unknowns: z of the problem is units z."""
+    """A box problem scaled to entries of about 1; z of the problem is units z."""
 
     def __init__(self, problem: BoxProblem):
         A = problem.A.toarray() if isinstance(problem.A, sp.csr_array) else problem.A
@@ -108,15 +110,15 @@ class _Law:
         self.size = self.b.size
 
     def value(self, z: Array) -> Array:
-        """A z + b, shape (n,)."""
+        """Return A z + b, shape (n,)."""
         return np.asarray(self.A @ z + self.b)
 
     def slope(self, z: Array) -> Array:
-        """A, shape (n, n)."""
+        """Return A, shape (n, n)."""
         return self.A
 
     def start(self, guess: Array | None, k: int) -> Array:
-        """Start number k: the guess, -b, and points spread over the size of b, shape (n,)."""
+        """Return starting point k: the guess, -b, then points spread over the size of b, shape (n,)."""
         z = np.zeros(self.b.size) if guess is None else guess / self.units
         if k == 1:
             z = -self.b
@@ -126,7 +128,7 @@ class _Law:
         return np.clip(z, self.lower, self.upper)
 
     def min_step(self, z: Array) -> Array | None:
-        """z after Newton's step of the min function: bounds kept where z - w is beyond them."""
+        """Return z after a Newton step of the min function: bounds are active if z - w is beyond them."""
         lower, upper, moved = self.lower, self.upper, z - self.value(z)
         inside = (moved > lower) & (moved < upper)
         new = np.where(inside, 0.0, np.where(moved <= lower, lower, upper))

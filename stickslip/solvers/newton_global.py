@@ -1,8 +1,8 @@
-"""The Newton system of a global problem in its own unknowns: W is never formed.
+"""Newton systems of a global problem in its own unknowns; W is never formed.
 
-Siconos Developer's Notes 2017, 16.2, with bilateral constraints G' v + g_bias = 0 and their lam as
-further unknowns. Unknowns (v, u, r, lam), (16.17)-(16.21), or with u = H' v + u_bias inserted
-(v, r, lam), (16.23)-(16.25), where the chain rule reads dF/dv = B H' (B on the left).
+Siconos Developer's Notes 2017, 16.2, with bilateral constraints G' v + g_bias = 0 and their multipliers lam.
+The unknowns are (v, u, r, lam), (16.17)-(16.21), or with u = H' v + u_bias eliminated
+(v, r, lam), (16.23)-(16.25), where the chain rule gives dF/dv = B H' (B on the left).
 """
 
 from collections.abc import Callable
@@ -32,45 +32,45 @@ class GlobalSystem:
         self.problem, self.with_u = problem, with_u
         self.M, self.H, self.G = problem.M.sparse, problem.H_sparse(), problem.G_sparse()
         nothing, W = np.zeros((0, 0)), _diagonal_blocks(K, delassus_diagonal(problem))
-        at: newton_systems.System = newton_systems.prepare(K.arrays, W, problem.u_bias, nothing)
-        self.at, self._evaluate = at._replace(rho=scale * at.rho, weight=1.0 / at.rho), evaluate
-        """The map and its Jacobians at the last point; `weight` is the unit of the regularisation [1/kg]."""
+        system: newton_systems.System = newton_systems.prepare(K.arrays, W, problem.u_bias, nothing)
+        self.at, self._evaluate = system._replace(rho=scale * system.rho, weight=1.0 / system.rho), evaluate
+        """The map and its Jacobians at the last point; `weight` scales the regularisation [1/kg]."""
         self._arrays = plain(self.at)
         mass = self.M.diagonal()
         joint = np.asarray(self.G.multiply(self.G).T @ (1.0 / mass)).reshape(-1)
         self.joint_weight = np.where(joint > 0.0, joint, 1.0)
-        """Its unit for each bilateral row, about G' M^-1 G [1/kg], shape (p,)."""
-        self._scales = 1.0 / mass, at.rho, 1.0 / self.joint_weight
+        """Scale of the regularisation of each bilateral row, about G' M^-1 G [1/kg], shape (p,)."""
+        self._scales = 1.0 / mass, system.rho, 1.0 / self.joint_weight
         nv, n, p = problem.M.size, problem.size, problem.g_bias.size
         sizes = (nv, n, n, p) if with_u else (nv, n, p)
         self._ends = np.cumsum(sizes)
         self._residual: tuple[Array, ...] = ()
         self._measured: Array | None = None
         self.operations = 0.0
-        """Multiplications of the factorisations so far, about."""
+        """Approximate number of multiplications of the factorisations."""
 
     def start(self, guess: Array | None) -> Array:
-        """x with r from the guess, lam = 0 and M v = f + H r."""
+        """Return x with r from the guess, lam = 0 and M v = f + H r."""
         n, p = self.problem.size, self.problem.g_bias.size
         r, lam = np.zeros(n) if guess is None else guess, np.zeros(p)
         return self._joined(self.problem.M.solve(self.problem.f + self.problem.pushed(r, lam)), r, lam)
 
     def answer(self, x: Array) -> Answer:
-        """r, v and lam out of x."""
+        """Return r, v and lam of x."""
         v, _, r, lam = self._parts(x)
         return Answer(r.copy(), v.copy(), lam.copy() if self.problem.G is not None else None)
 
     def residual(self, x: Array) -> Array:
-        """All equations at x, in the order of the unknowns, shape (x.size,)."""
+        """Return the residuals of all equations at x, in the order of the unknowns, shape (x.size,)."""
         self.measure(x)
         return np.concatenate(self._residual)
 
     def measure(self, x: Array) -> float:
-        """|F|² at x [J]: of momenta, velocities and impulses in the norms of mass and rho."""
+        """Return |F|² at x [J]: momenta, velocities and impulses in the norms of mass and rho."""
         v, u, r, lam = self._parts(x)
-        seen = self.H.T @ v + self.problem.u_bias
-        given = np.ascontiguousarray(u) if self.with_u else seen
-        law = self._evaluate(self._arrays, np.ascontiguousarray(r), given)
+        from_v = self.H.T @ v + self.problem.u_bias
+        u_law = np.ascontiguousarray(u) if self.with_u else from_v
+        law = self._evaluate(self._arrays, np.ascontiguousarray(r), u_law)
         momentum = -(self.M @ v) + self.H @ r + self.G @ lam + self.problem.f
         joint = self.G.T @ v + self.problem.g_bias
         by_mass, by_rho, by_joint = self._scales
@@ -79,11 +79,11 @@ class GlobalSystem:
         if not self.with_u:
             self._residual = momentum, self.at.F, joint
             return total
-        self._residual = momentum, seen - u, self.at.F, joint
-        return total + float(by_rho @ (seen - u) ** 2)
+        self._residual = momentum, from_v - u, self.at.F, joint
+        return total + float(by_rho @ (from_v - u) ** 2)
 
     def jacobian(self, x: Array, alpha: float) -> sp.csr_array:
-        """The matrix (16.21) or (16.25) at x; alpha regularises the impulses and the multipliers."""
+        """Return the matrix (16.21) or (16.25) at x; alpha regularises the impulses and the multipliers."""
         if self._measured is not x:
             self.measure(x)
         A, B = self._blocks(self.at.A), self._blocks(self.at.B)
@@ -104,7 +104,7 @@ class GlobalSystem:
         return sp.block_array(rows, format="csr")
 
     def step(self, x: Array, alpha: float) -> Array | None:
-        """Newton's step from x; None if the matrix is singular."""
+        """Return Newton's step from x; None if the matrix is singular."""
         matrix, rhs = sp.csc_array(self.jacobian(x, alpha)), -np.concatenate(self._residual)
         if not (np.isfinite(matrix.data).all() and np.isfinite(rhs).all()):
             return None
@@ -117,7 +117,7 @@ class GlobalSystem:
         return dx if np.isfinite(dx).all() else None
 
     def sweep(self, x: Array, count: int, tolerance: float) -> Array:
-        """What at most `count` Gauss-Seidel sweeps on the contact form of the problem make of x."""
+        """Make at most `count` Gauss-Seidel sweeps on the contact form of the problem from x; return x."""
         r = self._parts(x)[2]
         z = np.ascontiguousarray(self._contacts.guess(r))
         answer = self._contacts.recover(sweep_on(self._contacts.problem, z, count, tolerance))
@@ -125,14 +125,14 @@ class GlobalSystem:
         return self._joined(answer.v, answer.r, np.zeros(0) if answer.lam is None else answer.lam)
 
     def look(self, watch: Watch, x: Array, iterations: int) -> float:
-        """The judge's error of v, r and lam."""
+        """Have the judge examine v, r and lam; return the error."""
         v, _, r, lam = self._parts(x)
         return watch.look(r, iterations, v, lam)
 
     def best(self, watch: Watch) -> Array:
-        """The best unknowns so far."""
+        """Return the unknowns of the best iterate."""
         v, lam = watch.best_v, watch.best_lam
-        if v is None or lam is None:  # nothing was looked at, or nothing finite
+        if v is None or lam is None:  # no iterate was judged, or none was finite
             return self.start(watch.best)
         return self._joined(v, watch.best, lam)
 
@@ -141,7 +141,7 @@ class GlobalSystem:
         return reduce_to_contacts(self.problem)
 
     def _parts(self, x: Array) -> tuple[Array, Array, Array, Array]:
-        """v, u, r, lam as views of x; u is empty where it is no unknown."""
+        """Return v, u, r, lam as views of x; u is empty if it is not an unknown."""
         parts = np.split(x, self._ends[:-1])
         if self.with_u:
             return parts[0], parts[1], parts[2], parts[3]
@@ -152,13 +152,13 @@ class GlobalSystem:
         return np.concatenate([v, u, r, lam] if self.with_u else [v, r, lam])
 
     def _blocks(self, values: Array) -> sp.csr_array:
-        """A or B as a block-diagonal matrix, shape (n, n)."""
+        """Return A or B as a block-diagonal matrix, shape (n, n)."""
         offset = self.problem.K.offset
         return block_diagonal(offset, offset, values)
 
 
 def _diagonal_blocks(K: ProductSet, diagonal: Array) -> BlockW:
-    """Diagonal matrices in place of W_ii, and nothing beside them: enough to choose rho."""
+    """Return a W of diagonal blocks without coupling, which is sufficient to choose rho."""
     sizes, every = np.diff(K.offset), np.arange(len(K) + 1)
     start = np.concatenate([[0], np.cumsum(sizes * sizes)]).astype(np.int64)
     data = np.zeros(start[-1])

@@ -1,7 +1,8 @@
-"""What an adapter of somebody else's conic solver is: a cone program in, its answer out.
+"""Interface of adapters of third-party conic solvers: from a cone program to its answer.
 
-An adapter is one function in `stickslip.solvers.adapters`, and imports its package when it is called.
-It sees numbers of order one: scaling, the outer loop on the shift and the judge are not its business.
+An adapter is one function in `stickslip.solvers.adapters`, which imports its package when called. Its
+programs have numbers of order one: scaling, the outer loop on the shift and the judge are implemented
+elsewhere.
 """
 
 from typing import Any, NamedTuple, Protocol
@@ -15,29 +16,29 @@ from stickslip.solvers.registry import entry
 
 
 class ProgramAnswer(NamedTuple):
-    """What a conic solver found, in its own words; nothing of it is believed before it is judged."""
+    """Result of a conic solver as it reports it; the judge examines it afterwards."""
 
     x: Array
     """Unknowns of the program, the best known if it failed [unit of x], shape (n,)."""
     y: Array
     """Multipliers of A x + b ∈ C, with P x + c = A'y [J / unit of s], shape (m,)."""
     status: Status
-    """SOLVED, MAX_ITERATIONS, STALLED, NOT_FINITE, or INFEASIBLE where it says so (unbounded included)."""
+    """SOLVED, MAX_ITERATIONS, STALLED, NOT_FINITE, or INFEASIBLE if reported (also unbounded)."""
     iterations: int
-    """Its iterations, counted its own way."""
+    """Number of iterations, as the solver counts them."""
     message: str
-    """Its own last word, e.g. "AlmostSolved"."""
+    """Last message of the solver, e.g. "AlmostSolved"."""
 
 
 class Adapter(Protocol):
-    """How every adapter is called."""
+    """Call signature of adapters."""
 
     def __call__(self, program: ConeProgram, tolerance: float, max_iterations: int) -> ProgramAnswer:
-        """Solve `program`, asked for `tolerance` on its own residuals."""
+        """Solve `program` with `tolerance` on the solver's own residuals."""
 
 
 def no_second_order(name: str, program: ConeProgram) -> None:
-    """A `ProblemError` where a solver of quadratic programs is given a second-order cone."""
+    """Raise a `ProblemError` if a program for a quadratic-programming solver has second-order cones."""
     if program.second_order.size:
         raise ProblemError(
             f"{name} takes linear rows only, and the program has {program.second_order.size} second-order"
@@ -46,7 +47,7 @@ def no_second_order(name: str, program: ConeProgram) -> None:
 
 
 def needed(name: str) -> Any:
-    """The package of the solver `name`; `MissingPackage` with what to install, where it is not there."""
+    """Return the package of the solver `name`; raise `MissingPackage` with the remedy if it is missing."""
     line = entry(name)
     if not line.installed:
         raise MissingPackage(

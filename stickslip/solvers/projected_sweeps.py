@@ -1,4 +1,4 @@
-"""Projected Gauss-Seidel and SOR: one row of A z + b after the other, each by itself.
+"""Projected Gauss-Seidel and SOR: each row of A z + b in turn.
 
 z_i <- P_[l_i, u_i](z_i - omega (A z + b)_i / A_ii). It converges for symmetric positive definite A and
 0 < omega < 2 (Cryer 1971), and for diagonally dominant ones with omega <= 1.
@@ -19,7 +19,7 @@ from stickslip.solvers.base import BoxSolver
 from stickslip.solvers.watch import Watch
 
 PATIENCE = 2_000
-"""Sweeps without halving the error before it counts as stalled."""
+"""Number of sweeps without halving the error after which the method counts as stalled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class ProjectedGaussSeidel(BoxSolver):
     patience: ClassVar[int] = PATIENCE
 
     def iterate(self, problem: BoxProblem, guess: Array | None, watch: Watch) -> None:
-        """Sweeps over the rows."""
+        """Make sweeps over the rows."""
         start = np.zeros(problem.size) if guess is None else guess
         z = np.clip(start, problem.lower, problem.upper)
         watch.look(z, 0)

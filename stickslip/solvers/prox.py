@@ -1,9 +1,8 @@
-"""Proximal point around Newton's method on the Alart-Curnier function, with full Newton steps.
+"""Proximal-point method around Newton's method on the Alart-Curnier function, with full Newton steps.
 
-Each outer step adds alpha D (x - r) to the velocities, which makes the Newton systems regular where W
-is singular (more contacts than the bodies can tell apart), and vanishes at the solution. The method
-is in `kernels/prox_newton.py`; here its linear systems are solved: in one compiled call while they
-are small, by `linalg.front_lu` otherwise.
+Each outer step adds alpha D (x - r) to the velocities. This term makes the Newton systems regular if W is
+singular (redundant contacts), and vanishes at the solution. The method is in `kernels/prox_newton.py`. This
+module solves its linear systems: small ones inside one compiled call, others by `linalg.front_lu`.
 """
 
 import time
@@ -35,7 +34,7 @@ STATUS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProximalNewton(ContactSolver):
-    """Proximal point around full Newton steps on the Alart-Curnier function, for every kind of block."""
+    """Proximal-point method with full Newton steps on the Alart-Curnier function, for every kind of block."""
 
     name: ClassVar[str] = "prox"
     max_iterations: int = iterations_option(2000, "Newton steps")
@@ -47,17 +46,17 @@ class ProximalNewton(ContactSolver):
     def attempt(
         self, problem: ContactProblem, guess: Array | None, tolerance: float, progress: Progress | None = None
     ) -> Attempt:
-        """Sweeps, then outer steps on a contact problem; what was found, not yet certified."""
+        """Make sweeps, then outer steps on a contact problem; the result is not yet certified."""
         r = np.zeros(problem.size)
         if guess is not None:
             cones.project(problem.K.arrays, guess, r)
         swept = Attempt(r, Status.STALLED, 0, 0.0, 0.0)
         if self.sweeps:
             swept = NSGS(max_iterations=self.sweeps).attempt(problem, r, tolerance)
-        found, _ = proximal(problem, swept.r, self.alpha, tolerance, self.max_iterations, progress)
-        return found._replace(
-            seconds=swept.seconds + found.seconds,
-            compile_seconds=swept.compile_seconds + found.compile_seconds,
+        newton, _ = proximal(problem, swept.r, self.alpha, tolerance, self.max_iterations, progress)
+        return newton._replace(
+            seconds=swept.seconds + newton.seconds,
+            compile_seconds=swept.compile_seconds + newton.compile_seconds,
         )
 
 
@@ -65,9 +64,9 @@ def proximal(
     problem: ContactProblem, r: Array, alpha: float, tolerance: float, budget: int,
     progress: Progress | None = None, **settings: float,
 ) -> tuple[Attempt, float]:  # fmt: skip
-    """Outer steps from r to their end: the best of them, and its error.
+    """Make outer steps from r until they end; return the best iterate as an attempt, and its error.
 
-    `settings` are slots of the kernel's control by their names in small letters.
+    `settings` sets slots of the kernel's control array by their names in lower case.
     """
     with Compilation() as compilation:
         start = time.perf_counter()
@@ -78,6 +77,7 @@ def proximal(
         kernel.begin(control, alpha, tolerance, float(budget))
         for name, value in settings.items():
             control[getattr(kernel, name.upper())] = value
+        # Small systems: one compiled call. Larger ones: the kernel returns with each linear system to solve.
         if system.lu is None:
             kernel.run_dense(system.at, vectors, control, history)
         while system.lu is not None and system.advance(vectors, control, history):
@@ -89,9 +89,9 @@ def proximal(
         seconds = time.perf_counter() - start
     status = STATUS.get(float(control[kernel.STATE]), Status.MAX_ITERATIONS)
     reason = "no outer step has halved the residual recently" if status is Status.STALLED else ""
-    found = Attempt(
+    attempt = Attempt(
         vectors[kernel.KEEP].copy(), status, int(control[kernel.NEWTON]),
         seconds - compilation.seconds, compilation.seconds, history[: int(control[kernel.LOOKS])].copy(),
         reason, operations=float(control[kernel.OPERATIONS]),
     )  # fmt: skip
-    return found, float(control[kernel.BEST])
+    return attempt, float(control[kernel.BEST])

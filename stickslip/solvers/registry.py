@@ -1,6 +1,7 @@
-"""The solvers by name, with what each accepts. A new solver is one file and one line in `_TABLE`.
+"""Registry of solvers: names, modules and accepted kinds of block.
 
-The table holds names of modules, not modules: a solver is imported when it is asked for.
+A new solver is one file and one line in `_TABLE`. The table holds module names; a solver is imported on first
+use.
 """
 
 import ast
@@ -22,68 +23,70 @@ from stickslip.problem.solution import AnyProblem, Solution
 from stickslip.state import ModelError, UnknownNameError
 
 Progress = Callable[[int, float], None]
-"""Called with the iterations done and the best error so far, some ten times a second."""
+"""Callback with the number of iterations and the best error so far; called about ten times a second."""
 
 
 @runtime_checkable
 class Solver(Protocol):
-    """A frozen set of options. Same solver, same problem, same guess: same answer."""
+    """Interface of solvers: frozen options; the same solver, problem and guess give the same answer."""
 
     def solve(
         self, problem: AnyProblem, *, guess: ArrayLike | None = None, progress: Progress | None = None
     ) -> Solution:
-        """Solve `problem`, starting from `guess` if there is one, telling `progress` on long work."""
+        """Solve `problem` from `guess` (zero if None); long solves report to `progress`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry(Listed):
-    """One line of the table: where a solver is and what it accepts."""
+    """Entry of the registry: the module of a solver and the problems it accepts."""
 
     accepts: frozenset[str]
-    """Kinds of block it takes, out of `stickslip.problem.sets.KINDS`."""
+    """Accepted kinds of block, from `stickslip.problem.sets.KINDS`."""
     exact: bool = True
-    """Whether it solves Coulomb's law; otherwise what `instead` names, and says so."""
+    """Whether it solves Coulomb's law; if not, it solves `instead`."""
     instead: str = "the convex relaxation of Coulomb's law, which differs where something slides"
-    """What it solves where it is not exact."""
+    """Law that an inexact solver solves instead of Coulomb's law."""
     package: str = ""
-    """Package of others that it needs, by its import name."""
+    """Import name of the third-party package that it needs; empty if none."""
     reach: float = 1e-12
-    """Finest tolerance that it is held to on problems of known answer [-]."""
+    """Finest tolerance that tests require on problems of known solution [-]."""
     licensed: bool = False
-    """Whether its package wants a licence of its own, which only a solve finds out about."""
+    """Whether its package needs a licence, which is checked only by a solve."""
     method: str = ""
-    """The option `method` that the name stands for; empty where it stands for none."""
+    """Value of the option `method` that the name implies; empty if none."""
 
     @property
     def options(self) -> tuple[Field[Any], ...]:
-        """See the base; without `method` where the name stands for one."""
-        found = Listed.options.__get__(self)
-        return tuple(spec for spec in found if not self.method or spec.name != "method")
+        """Options of the solver; without `method` if the name implies it."""
+        fields = Listed.options.__get__(self)
+        return tuple(spec for spec in fields if not self.method or spec.name != "method")
 
-    def make(self, **given: Any) -> Any:
-        """See the base."""
-        made = Listed.make(self, **given)
-        return replace(made, method=self.method) if self.method else made
+    def make(self, **values: Any) -> Any:
+        """Return the solver with these options."""
+        solver = Listed.make(self, **values)
+        return replace(solver, method=self.method) if self.method else solver
 
     @property
     def absence(self) -> str:
-        """Why its package cannot be used, and what to do; empty where it is there. It is looked for, not
-        imported."""
+        """Reason why its package cannot be used, with the remedy; empty if it is installed.
+
+        The package is located, not imported.
+        """
         if not self.package:
             return ""
-        look: Callable[[], str] | None = getattr(self.load(), "absence", None) if self.method else None
-        if look is not None:  # it runs in an interpreter of its own
-            return look()
+        find: Callable[[], str] | None = getattr(self.load(), "absence", None) if self.method else None
+        if find is not None:  # the package runs in another interpreter
+            return find()
         return "" if find_spec(self.package) else f"not installed: {pip_command(self.package)}"
 
     @property
     def installed(self) -> bool:
-        """Whether its package is there."""
+        """Whether its package is installed."""
         return not self.absence
 
     @property
     def availability(self) -> str:
-        """Whether it can be run here, and otherwise what to do."""
+        """Availability in words, with the remedy if the solver cannot be run."""
         return self.absence or ("installed; needs a licence" if self.licensed else "available")
 
 
@@ -95,9 +98,9 @@ _BOX = frozenset(("free", "nonnegative", "interval"))
 _PYRAMID = "the law of pyramids in place of the cones, which is Coulomb's in 2D"
 
 
-def _external(name: str, cls: str, package: str, **more: Any) -> Entry:
-    """A solver of others, from `solvers/external.py`."""
-    return Entry(name, _SOLVERS + "external", cls, _ALL, package=package, **more)
+def _external(name: str, cls: str, package: str, **fields: Any) -> Entry:
+    """Entry of a third-party solver, from `solvers/external.py`."""
+    return Entry(name, _SOLVERS + "external", cls, _ALL, package=package, **fields)
 
 
 _TABLE = {
@@ -139,22 +142,22 @@ _TABLE = {
     )
 }
 PEER = "siconos-"
-"""What names of Siconos's solvers begin with: `siconos-nsgs` is its class with method="nsgs". They are not
-among `names()`, for they live on a higher floor, and are reached by name alone."""
+"""Prefix of the names of Siconos's solvers: `siconos-nsgs` is SiconosSolver with method="nsgs". They are not
+listed by `names()`, because they are in the benchmark package, and are reached by name only."""
 _PEERS = Entry("siconos", "stickslip.bench.siconos.solver", "SiconosSolver", _ALL, package="siconos")
 
 
 PROGRAM_SOLVERS = ("auto", *(e.name for e in _TABLE.values() if e.module == _SOLVERS + "external"))
-"""Solvers of cone programs; those between bounds take programs with linear rows, too."""
+"""Solvers of cone programs. Solvers of box problems also take cone programs with linear rows."""
 
 
 def names(accepting: Sequence[str] = ()) -> list[str]:
-    """Names of the solvers that accept all of the given kinds of block."""
+    """Return the names of the solvers that accept all of these kinds of block."""
     return sorted(name for name, e in _TABLE.items() if e.accepts.issuperset(accepting))
 
 
 def entry(name: str) -> Entry:
-    """The line of one solver; an unknown name is an `UnknownNameError` that lists the known ones."""
+    """Return the entry of a solver; raise an `UnknownNameError` that lists the known names otherwise."""
     if name in _TABLE:
         return _TABLE[name]
     if name.startswith(PEER):
@@ -168,23 +171,23 @@ def entry(name: str) -> Entry:
 
 
 def accepted(name: str) -> frozenset[str]:
-    """Kinds of block that a solver takes: what its line says, and every kind where it has none."""
+    """Return the kinds of block that a solver accepts; all kinds if it is not in the table."""
     return _TABLE[name].accepts if name in _TABLE else _ALL
 
 
 def make(name: str, **options: Any) -> Solver:
-    """The solver `name` with these options; an unknown option is a `TypeError` that lists the known."""
+    """Return the solver `name`; an unknown option raises a `TypeError` that lists the known ones."""
     try:
-        return _made(name, tuple(options), *options.values())
+        return _shared(name, tuple(options), *options.values())
     except TypeError:  # an option that cannot be hashed, or that the solver does not know
         return _new(name, **options)
 
 
 def described(solver: Any) -> str:
-    """The name of a solver, with the options that are not their defaults; its `label` or its class if it has
-    no line.
+    """Return the name of a solver with its non-default options, as in `nsgs(local='newton')`.
 
-    The tolerance is left out: runs and answers say it themselves.
+    A solver without an entry has its `label` or class name. The tolerance is omitted, because runs and
+    solutions store it.
     """
     kind = type(solver)
     home = kind.__module__, kind.__name__
@@ -193,54 +196,58 @@ def described(solver: Any) -> str:
         return str(getattr(solver, "label", kind.__name__))
     if line is _PEERS:
         line = entry(PEER + solver.method)
-    given = {spec.name: getattr(solver, spec.name) for spec in line.options if spec.name != "tolerance"}
+    values = {spec.name: getattr(solver, spec.name) for spec in line.options if spec.name != "tolerance"}
     default = {spec.name: spec.default for spec in line.options}
-    differs = [f"{key}={value!r}" for key, value in given.items() if value != default[key]]
+    differs = [f"{key}={value!r}" for key, value in values.items() if value != default[key]]
     return f"{line.name}({', '.join(differs)})" if differs else line.name
 
 
 def chosen(solver: Any, options: Mapping[str, Any] | None, **usual: Any) -> Solver:
-    """The solver that a run asks: one made of its name and options, `usual` where they say nothing else; or a
-    solver itself, which has its options already. `MissingPackage` where a named one cannot be run here."""
+    """Return the solver of a run: a solver object as it is, or one made from its name and options.
+
+    `usual` are defaults of options. Raise `MissingPackage` if the named solver cannot be run here.
+    """
     if isinstance(solver, str):
-        given = usual | dict(options or {})
+        all_options = usual | dict(options or {})
         try:
-            made = make(solver, **given)
+            named = make(solver, **all_options)
         except TypeError as error:
             known = [spec.name for spec in entry(solver).options]
-            missing = next((name for name in given if name not in known), "")
+            missing = next((name for name in all_options if name not in known), "")
             raise TypeError(f"{error}{owners(missing)}") from None
         if absence := entry(solver).absence:
             raise MissingPackage(f"{solver}: {absence}")
-        return made
+        return named
     if options:
-        who = solver.__name__ if isinstance(solver, type) else type(solver).__name__
-        raise TypeError(f"{who} has its options already; set {', '.join(options)} when you make it")
-    own: Solver = solver
-    return own
+        kind = solver.__name__ if isinstance(solver, type) else type(solver).__name__
+        raise TypeError(f"{kind} has its options already; set {', '.join(options)} when you make it")
+    instance: Solver = solver
+    return instance
 
 
 def owners(option: str) -> str:
-    """Which solvers have an option, as the end of a sentence; empty where none has."""
-    found = [name for name in _TABLE if option in [spec.name for spec in entry(name).options]]
-    return f"; solvers that have it: {', '.join(sorted(found))}" if found else ""
+    """Return the solvers that have an option, as the end of a sentence; empty if none has."""
+    solvers = [name for name in _TABLE if option in [spec.name for spec in entry(name).options]]
+    return f"; solvers that have it: {', '.join(sorted(solvers))}" if solvers else ""
 
 
-def remade(told: str) -> tuple[str, dict[str, Any]]:
-    """Name and options out of what `described` told of the solver of a run; a ModelError without any."""
-    name, _, options = told.partition("(")
+def remade(description: str) -> tuple[str, dict[str, Any]]:
+    """Return name and options from the text of `described`; raise a ModelError if that is impossible."""
+    name, _, options = description.partition("(")
     if name in _TABLE or name.startswith(PEER):
         with suppress(SyntaxError, ValueError):
             call = ast.parse(f"made({options or ')'}", mode="eval").body
             if isinstance(call, ast.Call):
                 return name, {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
-    raise ModelError(f"the run was made by the solver {told}, which a file does not hold: give solver=...")
+    raise ModelError(
+        f"the run was made by the solver {description}, which a file does not hold: give solver=..."
+    )
 
 
 @lru_cache(maxsize=256, typed=True)
-def _made(name: str, given: tuple[str, ...], *values: Any) -> Solver:
-    """Solvers are frozen, so the same options can share one."""
-    return _new(name, **dict(zip(given, values, strict=True)))
+def _shared(name: str, keys: tuple[str, ...], *values: Any) -> Solver:
+    """Return a cached solver: solvers are frozen, so equal options share one."""
+    return _new(name, **dict(zip(keys, values, strict=True)))
 
 
 def _new(name: str, **options: Any) -> Solver:

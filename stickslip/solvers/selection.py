@@ -1,13 +1,13 @@
-"""Which of several certified impulses with the same velocities a run tells: those of least norm.
+"""Selection of the reported impulses of a run, if several are certified with the same velocities: least norm.
 
-The least impulses belong to velocities that those of the solver miss by its tolerance. A run goes on with the
-solver's, so that what it tells is changed by as little as that: by the δ of least norm, relative to what each
-contact presses, with which impulses push the bodies as those of the solver do,
+The velocities of the least impulses differ from those of the solver by up to its tolerance. A run continues
+with the solver's velocities, so the least impulses are corrected by the δ of least norm, relative to the
+normal impulse of each contact, with which they have the same effect on the bodies as the solver's,
 
     A (r + δ) = A r_solver,   A = (H, G), or W of a local problem.
 
-Where the judge does not accept that, the solver's impulses are told: forces that do not fit the motion are
-none.
+If the judge rejects the result, the solver's impulses are reported, because forces must agree with the
+motion.
 """
 
 from itertools import chain
@@ -29,21 +29,21 @@ from stickslip.state import BoolArray
 from stickslip.threads import single_threaded
 
 DENSE = 150
-"""Components up to which δ is found by a dense factorisation."""
+"""Number of components up to which δ is computed by a dense factorisation."""
 ACCURACY = 1e-9
 """Relative accuracy of an iterative δ, itself of the size of the tolerance [-]."""
 ROUNDING = 1e-14
-"""Share of the largest impulse that is rounding of what impulses do to bodies [-]."""
+"""Rounding of the effect of impulses on bodies, relative to the largest impulse [-]."""
 
 
 @single_threaded
 def least_of_many(solution: Solution) -> tuple[Solution, BoolArray]:
-    """A certified answer with the impulses of least norm, and which blocks have no others [-], shape (nb,).
+    """Return a certified solution with impulses of least norm, and which blocks are unique [-], shape (nb,).
 
-    What the impulses do to the bodies is what those of the answer do, to rounding. Where no block has other
-    impulses the answer comes back as it is; where the least that do so are not certified as well.
+    The effect of the impulses on the bodies is that of the original ones, to rounding. The solution is
+    returned unchanged if all blocks are unique, or if the least impulses are not certified.
     """
-    sets = impulse_sets(solution, solution.tolerance)  # as accurate as the steps that led here
+    sets = impulse_sets(solution, solution.tolerance)  # as accurate as the previous steps of the run
     first = next(sets)
     unique = first[1].unique
     if unique.all():
@@ -53,16 +53,16 @@ def least_of_many(solution: Solution) -> tuple[Solution, BoolArray]:
 
 
 def _balanced(solution: Solution, least: Solution) -> Solution:
-    """The least answer with the velocities of the solver's, and impulses that lead to them."""
+    """Return the least impulses, corrected to the effect of the solver's, with the solver's velocities."""
     problem = solution.problem
     if not isinstance(problem, ContactProblem | GlobalProblem):
         return least
-    # 1. what is missing of the push of the solver's impulses; nothing, in most answers with its velocities
+    # 1. Difference of the effect on the bodies from the solver's; zero for most problems with v.
     A, z, pushing = _pushes(problem), _impulses(least), _impulses(solution)
     missing = A @ (pushing - z)
     if least.v is solution.v is not None and _largest(missing) <= ROUNDING * _largest(pushing):
         return least
-    # 2. the change that gives it, relative to what contacts press: open ones stay open
+    # 2. Correction, relative to the normal impulses of the contacts: open ones stay open.
     weight = _weights(problem.K, z)
     if z.size <= DENSE:
         dense = A.toarray() if sp.issparse(A) else A
@@ -70,7 +70,7 @@ def _balanced(solution: Solution, least: Solution) -> Solution:
     else:
         change = lsqr(A @ sp.diags_array(weight), missing, atol=ACCURACY, btol=ACCURACY)[0]
     z = frozen(z + weight * change)
-    # 3. the judge's word on it
+    # 3. Examination by the judge.
     r, lam = z[: problem.size], None if solution.lam is None else z[problem.size :]
     residuals, u = examine(problem, r, solution.v, lam)
     if not residuals.solved(solution.tolerance):
@@ -83,12 +83,12 @@ def _largest(x: Array) -> float:
 
 
 def _impulses(solution: Solution) -> Array:
-    """r, and lam where there is one [N s], shape (n + p,)."""
+    """Return r, followed by lam if there is any [N s], shape (n + p,)."""
     return solution.r if solution.lam is None else np.concatenate([solution.r, solution.lam])
 
 
 def _pushes(problem: ContactProblem | GlobalProblem) -> Any:
-    """What impulses do to bodies, or to the velocities of contacts: a matrix, shape (any, n + p)."""
+    """Return the matrix from impulses to momenta of bodies, or to contact velocities, shape (any, n + p)."""
     if isinstance(problem, GlobalProblem):
         H = problem.H_sparse()
         return H if problem.G is None else sp.csr_array(sp.hstack([H, problem.G_sparse()]))
@@ -97,7 +97,7 @@ def _pushes(problem: ContactProblem | GlobalProblem) -> Any:
 
 
 def _weights(K: ProductSet, z: Array) -> Array:
-    """Size of the impulse of each contact, and of all together where none presses [N s], shape (n + p,)."""
+    """Return the weight of each impulse: normal impulse of contacts, else RMS [N s], shape (n + p,)."""
     usual = float(np.sqrt(np.mean(z * z))) if z.size else 0.0
     presses = (K.kind == cones.NONNEGATIVE) | (K.kind == cones.FRICTION)
     each = np.where(presses, np.maximum(z[K.offset[:-1]], 0.0), usual)

@@ -3,14 +3,14 @@
     StepInteriorPoint(tolerance=1e-8, max_iterations=200, kappa=0.0).solve(problem) -> Solution
     StepInteriorPoint(...).solve_point(problem) -> (Solution, StepPoint)
 
-Primal-dual, with predictor and corrector, and near the answer Newton on the law as it is, in one compiled
-call: `kernels/variational/interior_point.py` has the iteration. The Solution speaks of the tangent problem at
-the answer (`problem/step_tangent.py`): `.problem` is that GlobalProblem, `.v` (6 nd,) and `.r` (n,) stand in
-its order, and residuals are the judge's.
+Primal-dual, with predictor and corrector, and near the solution Newton on the unsmoothed law, in one compiled
+call: the iteration is in `kernels/variational/interior_point.py`. The Solution refers to the tangent problem
+at the solution (`problem/step_tangent.py`): `.problem` is that GlobalProblem, `.v` (6 nd,) and `.r` (n,) are
+in its order, and the residuals are the judge's.
 
-Status: SOLVED where the judge accepts; APPROXIMATE where another law than Coulomb's was asked for (model
-`pyramid`, model `impact` where some mu > 0, or kappa > 0), it is solved to tolerance in its own terms and the
-judge refuses it, the reason saying which; otherwise the best iterate with what was seen.
+Status: SOLVED if the judge accepts. APPROXIMATE if another law than Coulomb's was requested (model `pyramid`,
+model `impact` with some mu > 0, or kappa > 0), that law is solved to tolerance and the judge rejects the
+result; the reason names the law. Otherwise the best iterate with the reason of the failure.
 """
 
 from dataclasses import dataclass, replace
@@ -35,10 +35,11 @@ from stickslip.solvers.registry import Progress
 
 NOTHING: Array = frozen(np.zeros(0))
 LEAST, MOST_CAREFUL = 0.005, 2
-"""Least share of the tolerance asked of the iteration, whose natural maps are not quite the judge's, until he
-accepts; and how often one that came to a halt is begun anew, with smaller steps from further inside."""
+"""Smallest factor on the tolerance of the iteration, which is reduced until the judge accepts, because the
+natural maps of the iteration differ from the judge's; and number of restarts of a stalled iteration, with
+smaller steps from further inside the cones."""
 MOST = 10_000
-"""Most iterations of one call, which keeps room for all of its history."""
+"""Largest number of iterations of one call, for which its history has room."""
 STATUS = {
     kernels.SOLVED: Status.SOLVED,
     kernels.LIMIT: Status.MAX_ITERATIONS,
@@ -54,7 +55,7 @@ class StepInteriorPoint(Options):
     takes_steps: ClassVar[bool] = True
     """Whether `solve` accepts a whole StepProblem."""
     takes_tangents: ClassVar[bool] = False
-    """Whether it takes the tangent problems of one, too."""
+    """Whether `solve` also accepts the tangent problems of a step."""
     tolerance: float = tolerance_option()
     max_iterations: int = iterations_option(200)
     kappa: float = kappa_option()
@@ -62,55 +63,58 @@ class StepInteriorPoint(Options):
     def solve(
         self, problem: StepProblem, *, guess: ArrayLike | None = None, progress: Progress | None = None
     ) -> Solution:
-        """Solve a StepProblem; the answer is one of its tangent problem. A guess is not used."""
+        """Solve a StepProblem; the solution is that of its tangent problem. `guess` is not used."""
         return self.solve_point(problem)[0]
 
     @property
     def other_law(self) -> bool:
-        """Whether the law smoothed with kappa is asked for."""
+        """Whether the law smoothed with kappa is requested."""
         return self.kappa > 0.0
 
     def on_path(self, kappa: float) -> "StepInteriorPoint":
-        """The same, stopping on the central path at `kappa`."""
+        """Return a solver with the same options that stops on the central path at `kappa`."""
         return replace(self, kappa=kappa)
 
     def solve_point(self, problem: StepProblem) -> tuple[Solution, StepPoint]:
-        """The same, with gaps, η and facets beside velocities and impulses, for those who differentiate."""
+        """Solve a StepProblem; return its solution, and the point with gaps, η and facets for derivatives."""
         if not isinstance(problem, StepProblem):
             raise ProblemError(
                 "ipm-step takes a StepProblem, which the variational scheme makes of worlds, not a"
                 f" {type(problem).__name__}; ipm takes contact problems"
             )
+        # 1. Arrays and graph of the step for the kernel.
         blocks = step_blocks(problem)
         relaxed = _relaxed(problem, self.kappa)
         graph = step_graph(blocks, int(np.count_nonzero(problem.row >= 0)))
         wires = StepWires(graph.plan.arrays, graph.plan.blocks, graph.wires)
-        given = step_arrays(problem, blocks), wires, float(self.kappa)
+        arguments = step_arrays(problem, blocks), wires, float(self.kappa)
         share, careful, iterations, seconds, compiling = 1.0, 0, 0, 0.0, 0.0
-        best: _Found | None = None
+        best: _Result | None = None
+        # 2. Calls of the kernel: to finer tolerances, or more carefully, until the judge accepts.
         while True:
-            left = min(self.max_iterations - iterations, MOST)
-            result, took, compiled = timed(
-                kernels.solve_step, *given, share * self.tolerance, int(left), careful
+            budget = min(self.max_iterations - iterations, MOST)
+            arrays, took, compiled = timed(
+                kernels.solve_step, *arguments, share * self.tolerance, int(budget), careful
             )
-            found = _Found(problem, blocks, result)
+            result = _Result(problem, blocks, arrays)
             iterations, seconds, compiling = (
-                iterations + found.iterations,
+                iterations + result.iterations,
                 seconds + took,
                 compiling + compiled,
             )
-            ended = found.residuals.solved(self.tolerance) or (relaxed and found.state == kernels.SOLVED)
-            if best is None or ended or found.rank(relaxed) < best.rank(relaxed):
-                best = found
+            ended = result.residuals.solved(self.tolerance) or (relaxed and result.state == kernels.SOLVED)
+            if best is None or ended or result.rank(relaxed) < best.rank(relaxed):
+                best = result
             if ended or iterations >= self.max_iterations:
                 break
-            if found.state == kernels.SOLVED and share > LEAST:  # the judge sees more than the iteration did
+            if result.state == kernels.SOLVED and share > LEAST:  # the judge's residuals are larger
                 share *= 0.1
-            elif found.state != kernels.SOLVED and careful < MOST_CAREFUL:
+            elif result.state != kernels.SOLVED and careful < MOST_CAREFUL:
                 careful += 1
             else:
                 break
-        status, reason = self._verdict(problem, relaxed, best.residuals, best.state, best.own)
+        # 3. Status of the best result.
+        status, reason = self._verdict(problem, relaxed, best.residuals, best.state, best.own_error)
         solution = Solution.unchecked(
             problem=best.tangent, r=best.r, u=best.u, status=status, residuals=best.residuals,
             solver="ipm-step", tolerance=self.tolerance, iterations=iterations, seconds=seconds,
@@ -121,47 +125,47 @@ class StepInteriorPoint(Options):
         return solution, StepPoint(best.v, best.r, slack, best.facets, float(self.kappa))
 
     def _verdict(
-        self, problem: StepProblem, relaxed: str, residuals: Residuals, state: int, own: float
+        self, problem: StepProblem, relaxed: str, residuals: Residuals, state: int, own_error: float
     ) -> tuple[Status, str]:
-        """What to call the answer: the judge's word, and for other laws than Coulomb's their own."""
+        """Return status and reason: by the judge, and for other laws than Coulomb's by the iteration."""
         solved = residuals.solved(self.tolerance)
         if solved and not (relaxed and problem.model == "impact"):
             return Status.SOLVED, ""
         if relaxed and (state == kernels.SOLVED or solved):
-            return Status.APPROXIMATE, f"{relaxed}, solved to {own:.1e} in its own terms"
+            return Status.APPROXIMATE, f"{relaxed}, solved to {own_error:.1e} in its own terms"
         status = STATUS[state]
         if status is Status.SOLVED:
-            seen = f"the judge measures {residuals.error:.2e} where the method computed {own:.2e}"
-            return Status.STALLED, seen
+            reason = f"the judge measures {residuals.error:.2e} where the method computed {own_error:.2e}"
+            return Status.STALLED, reason
         if status is Status.STALLED:
             instead = f" ({relaxed})" if relaxed else ""
             return status, f"the steps became too small at {residuals.error:.2e}{instead}"
         return status, ""
 
 
-class _Found:
-    """What one call of the kernel found, and the judge's word on it."""
+class _Result:
+    """Result of one call of the kernel, examined by the judge."""
 
     def __init__(self, problem: StepProblem, blocks: StepBlocks, result: tuple[Any, ...]):
         v, self.X, F, rows, _, M, root, f, u_bias, control, self.history = result
         moving = problem.row >= 0
-        own = np.empty((M.shape[0], 6))
-        own[problem.row[moving]] = v[moving]
-        self.v: Array = frozen(own.reshape(-1))
+        velocities = np.empty((M.shape[0], 6))
+        velocities[problem.row[moving]] = v[moving]
+        self.v: Array = frozen(velocities.reshape(-1))
         self.r: Array = frozen(self.X[:, law.R].copy())
         self.facets: Array = F[:, : law.CHANGE]
         self.tangent: GlobalProblem = tangent_problem(blocks, rows, M, root, f, u_bias)
         self.residuals, self.u = examine(self.tangent, self.r, self.v, NOTHING)
         self.state, self.iterations = int(control[kernels.STATE]), int(control[kernels.ITERATIONS])
-        self.own = float(control[kernels.ERROR])
+        self.own_error = float(control[kernels.ERROR])
 
     def rank(self, relaxed: str) -> float:
-        """The smaller, the better."""
-        return self.own if relaxed else self.residuals.error
+        """Return the error by which results are compared."""
+        return self.own_error if relaxed else self.residuals.error
 
 
 def _relaxed(problem: StepProblem, kappa: float) -> str:
-    """Which law is solved in the place of Coulomb's; empty where it is Coulomb's."""
+    """Return the name of the law that replaces Coulomb's; empty for Coulomb's."""
     if kappa > 0.0:
         return SMOOTHED.format(kappa)
     if problem.model == "pyramid" and (problem.contacts.law[:, :2] > 0.0).any():
@@ -172,7 +176,7 @@ def _relaxed(problem: StepProblem, kappa: float) -> str:
 
 
 def _slack(blocks: StepBlocks, w: Array, h: float) -> Array:
-    """Gaps as lengths, and η, from the kernel's slacks in units of velocity."""
+    """Return gaps as lengths, and η, from the kernel's slacks in units of velocity."""
     K, slack = blocks.K, w.copy()
     gaps = K.offset[:-1][(K.kind == 1) | (K.kind == 3)]
     slack[gaps] *= h

@@ -1,4 +1,4 @@
-"""Watch over an iteration: ask the judge, keep the best, say when to stop.
+"""Watch of an iteration: it has the judge examine the iterates, stores the best one and decides when to stop.
 
 Every iterative solver in Python runs inside one:
 
@@ -8,7 +8,7 @@ Every iterative solver in Python runs inside one:
             watch.look(r)
     return watch.attempt()
 
-Decisions are made on counts and residuals, never on the clock.
+Decisions depend on counts and residuals, never on measured time.
 """
 
 import time
@@ -26,30 +26,34 @@ from stickslip.solvers.certify import Attempt
 from stickslip.solvers.registry import Progress
 
 HALVING = 0.5
-"""Progress means that the error falls to this share of what it was."""
+"""Factor by which the error must fall to count as progress (heuristic)."""
 NEARLY = 0.1
-"""An exact error within this share of the tolerance may be rounding of a relaxed answer that is exact."""
+"""A relaxed solution may still reach the exact law while its exact error is at most tolerance / NEARLY and
+its relaxed error above NEARLY tolerance (heuristic)."""
 LONGEST_GAP = 50
-"""Most iterations between two looks of a cheap method: a look costs about one of them."""
+"""Largest number of iterations between two checks of a cheap method: a check costs about one iteration."""
 PROGRESS_SECONDS = 0.1
-"""Time between two calls of `progress` [s]; it changes what is shown, nothing that is computed."""
+"""Time between two calls of `progress` [s]; it does not affect results."""
 
 
 class Watch:
-    """Counts iterations of one solve, judges its iterates, keeps the best and the history."""
+    """Count the iterations of one solve, judge its iterates, and store the best one and the history."""
 
     def __init__(
         self, problem: AnyProblem, tolerance: float, limit: int,
         progress: Progress | None = None, patience: int = 0, relaxed: bool = False,
     ):  # fmt: skip
-        """`limit`: most iterations; `patience`: iterations without halving the error before it has
-        stalled, 0 for never; `relaxed`: judge the convex relaxation, for methods that solve that."""
+        """Begin a solve.
+
+        `limit`: largest number of iterations. `patience`: iterations without halving the error after which it
+        has stalled; 0 for no limit. `relaxed`: judge by the convex relaxation, for methods that solve it.
+        """
         self.problem, self.tolerance, self.limit, self.patience = problem, tolerance, limit, patience
         has_friction = isinstance(problem, ContactProblem | GlobalProblem) and problem.K.coefficient.size > 0
         self.relaxed = relaxed and has_friction
         self.iterations = 0
         self.best = np.zeros(problem.size)
-        """Best impulses so far by the judge [N s], shape (n,)."""
+        """Impulses with the smallest error by the judge [N s], shape (n,)."""
         self.error = np.inf
         """Error of `best`: the larger of natural and natural_scaled [-]."""
         self.best_v: Array | None = None
@@ -57,21 +61,21 @@ class Watch:
         self.best_lam: Array | None = None
         """Multipliers that belong to `best`, of a global problem [N s], shape (p,)."""
         self.u = problem.u_free if isinstance(problem, ContactProblem) else np.zeros(problem.size)
-        """Velocities of the impulses last looked at [m/s], shape (n,); w of a problem over a box."""
+        """Velocities of the impulses judged last [m/s], shape (n,); w of a box problem."""
         self.scaled = np.inf
-        """natural_scaled of the impulses last looked at [-]: for decisions that must not know units."""
+        """natural_scaled of the impulses judged last [-], for decisions independent of units."""
         self.status: Status | None = None
         self.reason = ""
         self.operations = 0.0
-        """Multiplications, where the method counts them."""
+        """Number of multiplications, if the method counts them."""
         self.certificate: Certificate | None = None
-        """Why there is no solution, in the method's view."""
+        """Claimed proof of infeasibility, if the method has one."""
         self._progress, self._history = progress, []  # type: ignore[var-annotated]
         self._mark, self._mark_at, self._shown = np.inf, 0, 0.0
 
     def __enter__(self) -> "Watch":
-        self._silence = np.errstate(all="ignore")  # what overflows is judged as such
-        self._silence.__enter__()
+        self._errstate = np.errstate(all="ignore")  # the judge handles overflow
+        self._errstate.__enter__()
         self._compilation = Compilation()
         self._compilation.__enter__()
         self._start = time.perf_counter()
@@ -82,22 +86,22 @@ class Watch:
     ) -> None:
         self._seconds = time.perf_counter() - self._start
         self._compilation.__exit__()
-        self._silence.__exit__(kind, error, trace)
+        self._errstate.__exit__(kind, error, trace)
 
     @property
     def goes_on(self) -> bool:
-        """Whether neither an end was found nor the limit of iterations reached."""
+        """Whether the iteration has neither ended nor reached its limit."""
         return self.status is None and self.iterations < self.limit
 
     @property
     def gap(self) -> int:
-        """Iterations to make before the next look: a fifth of those made, at most LONGEST_GAP."""
+        """Iterations until the next check: a quarter of those done, at most LONGEST_GAP."""
         return min(1 + self.iterations // 4, LONGEST_GAP, self.limit - self.iterations)
 
     def look(self, r: Array, iterations: int = 1, v: Array | None = None, lam: Array | None = None) -> float:
-        """Judge `r` (of a global problem with `v` and `lam`), reached by so many more iterations.
+        """Judge `r` (and `v`, `lam` of a global problem), reached after so many more iterations.
 
-        Returns its error, infinite if it is not finite.
+        Return its error, infinite if it is not finite.
         """
         self.iterations += iterations
         residuals, self.u = examine(self.problem, np.ascontiguousarray(r), v, lam, self.relaxed)
@@ -119,18 +123,18 @@ class Watch:
         return error
 
     def _nearly_exact(self, r: Array, error: float, v: Array | None, lam: Array | None) -> bool:
-        """Whether a relaxed answer may still become one of the exact law, where nothing slides."""
+        """Whether a solution of the relaxation may still converge to one of the exact law."""
         if not self.relaxed or error <= NEARLY * self.tolerance:
             return False
         exact = examine(self.problem, np.ascontiguousarray(r), v, lam)[0]
         return self.tolerance < exact.error <= self.tolerance / NEARLY
 
     def stop(self, status: Status, reason: str = "") -> None:
-        """End the iteration for a reason of the method's own."""
+        """End the iteration with a status and a reason of the method."""
         self.status, self.reason = status, reason
 
     def attempt(self) -> Attempt:
-        """The best iterate and how it was found."""
+        """Return the best iterate with its status, work and history."""
         history = np.array(self._history).reshape(-1, 3)
         status = self.status or Status.MAX_ITERATIONS
         if self.relaxed and self.error <= self.tolerance:

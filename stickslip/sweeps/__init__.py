@@ -1,4 +1,4 @@
-"""Sweeps: one model run at many values of its parameters, each run measured; nothing is imported until used.
+"""Sweeps: run a model at many values of its parameters, and measure each run. Modules are imported on use.
 
 found = ss.sweep("bouncing-ball", {"e": [0.5, 0.9], "height": Uniform(0.5, 2.0)}, samples=100, out="s.h5")
 """

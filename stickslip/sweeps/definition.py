@@ -1,4 +1,4 @@
-"""What a sweep is: its model, its design, its measures, and how runs are made. It goes into files as JSON."""
+"""Definition of a sweep: model, design, measures and arguments of `simulate`, stored in files as JSON."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,21 +12,21 @@ from stickslip.sweeps.designs import Design
 from stickslip.sweeps.runs import Run
 
 
-class OtherSweep(ValueError):  # noqa: N818 (it says what is)
-    """A file holds another sweep; the message names the differences."""
+class OtherSweep(ValueError):  # noqa: N818 (describes a state)
+    """A file contains another sweep; the message names the differences."""
 
 
 @dataclass(frozen=True)
 class Sweep(Stored):
-    """All that decides what the runs of a sweep give."""
+    """Everything that determines the runs of a sweep."""
 
     make: str
-    """A scene, or the place of a function."""
+    """Name of a scene, or place of a function."""
     design: Design
     measure: tuple[str, ...]
     """Names of measures, and places of functions."""
     how: dict[str, Any]
-    """Arguments of `simulate` that are given."""
+    """Given arguments of `simulate`."""
     timeout: float
     """Time limit of a run [s]."""
     memory: float
@@ -36,11 +36,11 @@ class Sweep(Stored):
 
     @property
     def name(self) -> str:
-        """Of the scene or of the function."""
+        """Name of the scene or of the function."""
         return self.make.rpartition(":")[2]
 
     def jobs(self, numbers: IntArray) -> list[Run]:
-        """The runs of these numbers."""
+        """Runs with these numbers."""
         return [
             Run(number, self.make, given, self.measure, self.how, self.sources)
             for number, given in zip(numbers.tolist(), self.design.runs(numbers), strict=True)
@@ -48,7 +48,7 @@ class Sweep(Stored):
 
     @classmethod
     def checked(cls, data: Any, place: str, fail: Fail) -> "Sweep":
-        """The sweep that JSON holds; `fail` refuses what is none."""
+        """Make a sweep from JSON data; `fail` refuses invalid data."""
         try:
             return cls.from_json(data, place, fail)
         except ModelError as error:
@@ -56,7 +56,7 @@ class Sweep(Stored):
 
 
 def refuse_other(found: Sweep, asked: Sweep, file: str) -> None:
-    """`OtherSweep` with all that differs, where a file holds another sweep than the one asked for."""
+    """Raise `OtherSweep` with all differences if a file contains another sweep than the requested one."""
     unlike = [f"{what} is {one} there and {other} here" for what, one, other in _differences(found, asked)]
     if unlike:
         raise OtherSweep(
@@ -65,7 +65,7 @@ def refuse_other(found: Sweep, asked: Sweep, file: str) -> None:
 
 
 def refuse_other_place(found: Environment, asked: Environment, names: Sequence[str]) -> None:
-    """`OtherSweep` where two environments have other versions of what computes; machines may differ."""
+    """Raise `OtherSweep` if two environments have different versions of software; machines may differ."""
     unlike = [
         (one, other)
         for kind, one, other in environment_differences(found, asked)
@@ -79,7 +79,7 @@ def refuse_other_place(found: Environment, asked: Environment, names: Sequence[s
 
 
 def _differences(found: Sweep, asked: Sweep) -> Iterator[tuple[str, str, str]]:
-    """What differs, as the file has it and as it is asked for."""
+    """Yield the differences: name, value in the file, requested value."""
     for what, (one, other) in {
         "the model": (found.name, asked.name),
         "the file of functions": (_hashes(found), _hashes(asked)),

@@ -1,4 +1,4 @@
-"""Values of parameters: grids, lists and samples; the runs that they make, numbered from 0.
+"""Designs of sweeps: grids, lists and samples of parameter values; runs are numbered from 0.
 
 The runs of a design are all combinations of its grid, of the rows of its list and of its samples, each
 `repeat` times. Repetitions change fastest, then samples, then the list, then the last parameter of the grid.
@@ -20,20 +20,20 @@ from stickslip.names import alternatives
 from stickslip.state import Array, IntArray, ModelError
 
 Value = bool | int | float | str
-"""What a parameter may be."""
+"""Types of parameters."""
 METHODS = ("random", "latin", "sobol")
-"""How samples are drawn: independent of each other, as a Latin hypercube, as scrambled points of Sobol."""
+"""Sampling methods: independent samples, Latin hypercube, scrambled Sobol points."""
 MOST = 10_000_000
-"""Most runs of a sweep."""
+"""Largest number of runs of a sweep."""
 LONGEST = 1000
-"""Most letters of a text value."""
+"""Largest number of characters of a text value."""
 SEED = "seed"
-"""The parameter that gets a random seed for each run."""
+"""Name of the parameter that gets a random seed for each run."""
 
 
 @dataclass(frozen=True)
 class Uniform(Stored):
-    """Real numbers from `low` to `high`, all equally likely."""
+    """Uniform distribution of real numbers from `low` to `high`."""
 
     low: float
     high: float
@@ -42,13 +42,13 @@ class Uniform(Stored):
         _check(self, self.low < self.high, "low < high")
 
     def values(self, u: Array) -> Array:
-        """The numbers that stand at probabilities `u`."""
+        """Quantiles at the probabilities `u`."""
         return self.low + (self.high - self.low) * u
 
 
 @dataclass(frozen=True)
 class LogUniform(Stored):
-    """Positive numbers from `low` to `high` whose logarithms are equally likely."""
+    """Log-uniform distribution of positive numbers from `low` to `high`."""
 
     low: float
     high: float
@@ -57,13 +57,13 @@ class LogUniform(Stored):
         _check(self, 0.0 < self.low < self.high, "0 < low < high")
 
     def values(self, u: Array) -> Array:
-        """The numbers that stand at probabilities `u`."""
+        """Quantiles at the probabilities `u`."""
         return np.asarray(self.low * np.exp(math.log(self.high / self.low) * u))
 
 
 @dataclass(frozen=True)
 class Normal(Stored):
-    """Normally distributed numbers."""
+    """Normal distribution."""
 
     mean: float
     deviation: float
@@ -72,13 +72,13 @@ class Normal(Stored):
         _check(self, self.deviation > 0.0, "deviation > 0")
 
     def values(self, u: Array) -> Array:
-        """The numbers that stand at probabilities `u`; 0 and 1 are moved inside by a rounding."""
+        """Quantiles at the probabilities `u`; 0 and 1 are moved inside by a rounding error."""
         return np.asarray(self.mean + self.deviation * ndtri(np.clip(u, 1e-16, 1.0 - 1e-16)))
 
 
 @dataclass(frozen=True)
 class Integers(Stored):
-    """Whole numbers from `low` to `high`, both included, all equally likely."""
+    """Uniform distribution of integers from `low` to `high`, both included."""
 
     low: int
     high: int
@@ -88,7 +88,7 @@ class Integers(Stored):
         _check(self, whole and self.low <= self.high, "whole numbers, low <= high")
 
     def values(self, u: Array) -> Array:
-        """The numbers that stand at probabilities `u`."""
+        """Quantiles at the probabilities `u`."""
         return np.minimum(self.low + np.floor((self.high - self.low + 1) * u), self.high)
 
 
@@ -96,9 +96,9 @@ Distribution = Uniform | LogUniform | Normal | Integers
 DISTRIBUTIONS: dict[str, type[Distribution]] = {
     "uniform": Uniform, "log-uniform": LogUniform, "normal": Normal, "integers": Integers
 }  # fmt: skip
-"""Distributions by the names that they are typed by."""
+"""Distributions by name."""
 HOW = ("fixed", "grid", "list", *DISTRIBUTIONS)
-"""Where the values of a parameter come from."""
+"""Sources of the values of a parameter."""
 
 
 def _check(made: Any, holds: bool, wanted: str) -> None:
@@ -117,7 +117,7 @@ class Parameter(Stored):
     how: str
     """One of `HOW`."""
     values: tuple[Value, ...]
-    """The value, those of the grid or of the list, or the two numbers of a distribution."""
+    """The fixed value, the values of the grid or list, or the two numbers of a distribution."""
 
     def __str__(self) -> str:
         values = [*map(_shown, self.values[:SHOWN]), *["..."][: len(self.values) - SHOWN]]
@@ -127,7 +127,7 @@ class Parameter(Stored):
 
     @property
     def kind(self) -> type[Value]:
-        """Of the values: bool, int, float or str."""
+        """Type of the values: bool, int, float or str."""
         if self.how in DISTRIBUTIONS:
             return int if self.how == "integers" else float
         kinds = {type(value) for value in self.values}
@@ -135,23 +135,23 @@ class Parameter(Stored):
 
     @property
     def distribution(self) -> Distribution:
-        """Of a sampled one."""
+        """Distribution of a sampled parameter."""
         return DISTRIBUTIONS[self.how](*self.values)  # type: ignore[arg-type]
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """Texts that it takes, each once; columns hold their numbers."""
+        """Distinct text values; columns contain their indices."""
         return tuple(dict.fromkeys(map(str, self.values))) if self.kind is str else ()
 
     @cached_property
     def numbers(self) -> Array:
-        """The values as columns hold them [any], shape (values,)."""
+        """The values as numbers of columns [any], shape (values,)."""
         place = {word: float(k) for k, word in enumerate(self.words)}
         return np.array([place[x] if isinstance(x, str) else float(x) for x in self.values])
 
 
 SHOWN = 8
-"""Values of a parameter that messages show."""
+"""Largest number of values of a parameter in messages."""
 
 
 def _shown(value: Value) -> str:
@@ -160,19 +160,19 @@ def _shown(value: Value) -> str:
 
 @dataclass(frozen=True)
 class Design(Stored):
-    """Which values the parameters take in each run."""
+    """Values of the parameters in all runs."""
 
     parameters: tuple[Parameter, ...]
     samples: int = 0
-    """How many samples are drawn; 0 where nothing is sampled."""
+    """Number of samples; 0 without sampled parameters."""
     method: str = "random"
-    """How they are drawn, one of `METHODS`."""
+    """Sampling method, one of `METHODS`."""
     repeat: int = 1
-    """How often each combination is run."""
+    """Number of runs of each combination."""
     seed: int = 0
-    """Of samples, and of the seeds of runs."""
+    """Seed of the samples and of the seeds of runs."""
     seeded: bool = False
-    """Whether each run gets a parameter `seed` of its own."""
+    """Whether each run gets its own parameter `seed`."""
 
     def __post_init__(self) -> None:
         for name, least in (("samples", 0), ("repeat", 1), ("seed", 0)):
@@ -201,17 +201,17 @@ class Design(Stored):
 
     @property
     def grid(self) -> tuple[Parameter, ...]:
-        """Parameters of which all combinations are run."""
+        """Parameters whose combinations are all run."""
         return tuple(one for one in self.parameters if one.how == "grid")
 
     @property
     def listed(self) -> tuple[Parameter, ...]:
-        """Parameters that change together, row by row."""
+        """Parameters that change together, row by row of a list."""
         return tuple(one for one in self.parameters if one.how == "list")
 
     @property
     def sampled(self) -> tuple[Parameter, ...]:
-        """Parameters that are drawn."""
+        """Sampled parameters."""
         return tuple(one for one in self.parameters if one.how in DISTRIBUTIONS)
 
     @property
@@ -221,13 +221,13 @@ class Design(Stored):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Values of each parameter of the grid, rows of the list, samples, repetitions."""
+        """Numbers of values of each parameter of the grid, of rows of the list, samples and repetitions."""
         rows = len(self.listed[0].values) if self.listed else 1
         return (*(len(one.values) for one in self.grid), rows, max(self.samples, 1), self.repeat)
 
     @property
     def size(self) -> int:
-        """How many runs there are."""
+        """Number of runs."""
         return math.prod(self.shape)
 
     @cached_property
@@ -245,7 +245,7 @@ class Design(Stored):
         return rng.random((self.samples, count))
 
     def columns(self, numbers: IntArray) -> dict[str, Array]:
-        """Values of the varied parameters in the runs of these numbers, by name; of texts their numbers in
+        """Values of the varied parameters in the runs with these numbers, by name; texts as indices of
         `words`."""
         places = np.unravel_index(numbers, self.shape)
         axis = {one.name: k for k, one in enumerate(self.grid)}
@@ -261,7 +261,7 @@ class Design(Stored):
         return found
 
     def runs(self, numbers: IntArray) -> Iterator[dict[str, Value]]:
-        """All parameters of the runs of these numbers."""
+        """Yield all parameters of the runs with these numbers."""
         fixed = {one.name: one.values[0] for one in self.parameters if one.how == "fixed"}
         kinds = {one.name: one for one in self.varied}
         columns = self.columns(numbers)
@@ -274,7 +274,7 @@ class Design(Stored):
 
 
 def plain(parameter: Parameter | None, value: float) -> Value:
-    """A number of a column as the value of its parameter; None: of the seed."""
+    """Convert a number of a column to the value of its parameter; None for the seed."""
     kind = int if parameter is None else parameter.kind
     if parameter is not None and kind is str:
         return parameter.words[int(value)]
@@ -282,7 +282,7 @@ def plain(parameter: Parameter | None, value: float) -> Value:
 
 
 def seed_of(seed: int, number: int) -> int:
-    """The seed of a run, below 2^53, from that of the sweep and the number of the run."""
+    """Seed of a run, below 2^53, from the seed of the sweep and the number of the run."""
     return int(np.random.SeedSequence(seed, spawn_key=(number,)).generate_state(1, np.uint64)[0] >> 11)
 
 
@@ -309,7 +309,7 @@ def _check_parameter(one: Parameter) -> None:
 
 
 def parameter_of(name: str, given: Any) -> Parameter:
-    """A parameter as it is given in Python: a value, several in a list, tuple, range or array, or a
+    """Make a parameter from Python objects: a value, several in a list, tuple, range or array, or a
     distribution."""
     for how, kind in DISTRIBUTIONS.items():
         if isinstance(given, kind):
@@ -320,7 +320,7 @@ def parameter_of(name: str, given: Any) -> Parameter:
 
 
 def parameters_of_list(rows: Sequence[Mapping[str, Any]]) -> tuple[Parameter, ...]:
-    """The parameters of a list of runs, each a mapping with the same names."""
+    """Make the parameters of a list of runs, mappings with the same names."""
     if not rows:
         raise ModelError("the list of parameters is empty")
     names = list(rows[0])

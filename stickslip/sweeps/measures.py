@@ -1,6 +1,6 @@
-"""What is measured of each run of a sweep: built-in measures by name, and functions of the user.
+"""Measures of the runs of a sweep: built-in measures by name, and users' functions.
 
-A measure gives numbers by name, with their units.
+A measure returns numbers by names with units.
 """
 
 import math
@@ -17,9 +17,9 @@ from stickslip.simulation.trajectory import Trajectory
 from stickslip.state import Array, ModelError
 
 MOST = 1000
-"""Most numbers of one run."""
+"""Largest number of measured numbers of one run."""
 LONGEST = 200
-"""Most letters of the name of a number."""
+"""Largest number of characters of the name of a number."""
 
 
 HOLD = "share of facts that hold [-]"
@@ -30,11 +30,11 @@ class Measured(NamedTuple):
 
     run: Trajectory
     facts: Callable[[Any], Sequence[Fact]] | None
-    """What it must show, where that is known."""
+    """Function of the known facts of the run; None if there are none."""
 
 
 def facts(of: Measured) -> dict[str, float]:
-    """What the facts of the scene measured, and how many of them hold."""
+    """Measured values of the facts of the scene, and the number of facts that hold."""
     if of.facts is None:
         raise ModelError("facts are measured of scenes; this model has none")
     found = list(of.facts(of.run))
@@ -67,7 +67,7 @@ def final(of: Measured) -> dict[str, float]:
 
 
 def energy(of: Measured) -> dict[str, float]:
-    """Energies at the end, and what the run lost of their sum."""
+    """Energies at the end, and the loss of their sum."""
     run = of.run
     if isinstance(run.model, Model) and all(part.first_order for part in run.model.systems):
         raise ModelError("systems of first order have no energies")
@@ -80,7 +80,7 @@ def energy(of: Measured) -> dict[str, float]:
 
 
 def runout(of: Measured) -> dict[str, float]:
-    """Horizontal way of the free body that ends farthest from its start."""
+    """Horizontal displacement of the free body that ends farthest from its start."""
     start, end = _places(of.run, 0), _places(of.run, -1)
     way = np.linalg.norm((end - start)[:, :2], axis=1)
     return {"runout [m]": float(way.max(initial=0.0))}
@@ -99,12 +99,12 @@ def speed(of: Measured) -> dict[str, float]:
 
 
 def penetration(of: Measured) -> dict[str, float]:
-    """Deepest overlap at the end of any step."""
+    """Deepest penetration at the end of any step."""
     return {"penetration [m]": float(np.max(of.run.penetration))}
 
 
 def usual(of: Measured) -> dict[str, float]:
-    """The share of facts that hold, energies and runout, those that the model has."""
+    """Share of facts that hold, energies and runout, as far as the model has them."""
     found: dict[str, float] = {}
     for measure in (energy, runout, facts):
         try:
@@ -123,7 +123,7 @@ BUILT_IN: dict[str, Callable[[Measured], dict[str, float]]] = {
 
 
 def numbers_of(found: Any, name: str) -> dict[str, float]:
-    """What a function of the user gives as numbers by name: one number, several by name, or several in
+    """Convert the result of a user's function to numbers by name: one number, several by name, or several in
     order."""
     if isinstance(found, Real | np.generic):
         found = {name: found}

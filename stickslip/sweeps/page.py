@@ -14,30 +14,30 @@ from stickslip.sweeps.designs import SEED
 from stickslip.sweeps.result import SweepResult
 
 MEASURES = 12
-"""Most measures that are drawn."""
+"""Largest number of drawn measures."""
 SAME = 1e-6
-"""Numbers that differ by a smaller share of the largest are the same, but for rounding [-]."""
+"""Relative difference below which numbers are treated as equal up to rounding [-]."""
 PAIRS = 6
-"""Most pairs of parameters that heat maps are drawn of."""
+"""Largest number of pairs of parameters with heat maps."""
 BINS, CELLS = 12, 10
-"""Bins of a sampled parameter in response curves, and in each direction of a heat map."""
+"""Number of bins of a sampled parameter in response curves, and in each direction of a heat map."""
 POINTS = 400
-"""Most runs that a response curve shows one by one."""
+"""Largest number of runs that a response curve shows as points."""
 ROWS = 2000
-"""Most rows of the table of all runs."""
+"""Largest number of rows of the table of all runs."""
 REASONS = 100
-"""Most reasons that are listed."""
+"""Largest number of listed reasons."""
 SHARES = (0.05, 0.5, 0.95)
-"""Quantiles that are told."""
+"""Listed quantiles [-]."""
 SPLIT = 6
-"""Most values of a parameter of the grid by which exceedance curves are split."""
+"""Largest number of values of a grid parameter by which exceedance curves are split."""
 
 
 def report(result: SweepResult, measures: Sequence[str] = (), notes: Sequence[str] = ()) -> Page:
-    """All that a reader wants to know of a sweep.
+    """Make the report of a sweep.
 
-    measures: those that are drawn, by their names or beginnings of these; unless given, all whose numbers
-    differ. notes: sentences that go below the summary.
+    measures: drawn measures, by names or beginnings of names; by default all whose numbers differ. notes:
+    sentences below the summary.
     """
     drawn = _chosen(result, measures)
     varied = [
@@ -86,7 +86,7 @@ def _summary(result: SweepResult) -> Iterator[str]:
 
 
 def _chosen(result: SweepResult, names: Sequence[str]) -> list[str]:
-    """The measures that are drawn."""
+    """Select the drawn measures."""
     if names:
         wanted = [result.column(name) for name in names]
         return [name for name, column in result.measures.items() if any(column is each for each in wanted)]
@@ -136,13 +136,13 @@ def _measures(result: SweepResult) -> Table:
 
 
 def _section(title: str, text: str, panels: list[Panel]) -> Section | None:
-    """A section of panels; None where there is nothing to show."""
+    """Make a section of panels; None if there are none."""
     return Section(title, [text], [], [Figure(title, panels, 3)]) if panels else None
 
 
 def _groups(column: np.ndarray, bins: int) -> list[tuple[float, BoolArray]]:
-    """Where each value of a parameter is, or where each of its bins of equally many runs is, with its
-    middle."""
+    """Masks of the runs for each value of a parameter, or for each bin of equal numbers of runs, with the
+    values or the centres of the bins."""
     values = np.unique(column.astype(float))
     if len(values) <= 2 * bins:
         return [(float(value), column == value) for value in values]
@@ -173,7 +173,7 @@ def _responses(result: SweepResult, varied: Sequence[str], drawn: Sequence[str])
 
 
 def _logarithmic(result: SweepResult, name: str) -> bool:
-    """Whether a parameter is sampled so."""
+    """Whether a parameter is sampled logarithmically."""
     return any(one.name == name and one.how == "log-uniform" for one in result.head.sweep.design.sampled)
 
 
@@ -200,7 +200,7 @@ def _heats(result: SweepResult, varied: Sequence[str], drawn: Sequence[str]) -> 
 
 
 def _cells(result: SweepResult, name: str) -> tuple[IntArray, Array]:
-    """In which cell of a heat map the value of each run is, and the edges of the cells."""
+    """Cell of a heat map of each run, and the edges of the cells."""
     column = result.parameters[name].astype(float)
     values = np.unique(column)
     logarithmic = _logarithmic(result, name)
@@ -229,7 +229,7 @@ def _histograms(result: SweepResult, drawn: Sequence[str]) -> list[Panel]:
 
 
 def _exceedances(result: SweepResult, varied: Sequence[str], drawn: Sequence[str]) -> list[Panel]:
-    """One curve for all runs, or one for each value of the first parameter of the grid that has few."""
+    """Panels with one curve for all runs, or for each value of the first grid parameter with few values."""
     few = [name for name in varied if len(np.unique(result.parameters[name])) <= SPLIT]
     column = result.parameters[few[0]] if few else np.zeros(len(result))
     panels = []
@@ -247,7 +247,7 @@ def _exceedances(result: SweepResult, varied: Sequence[str], drawn: Sequence[str
 
 
 def _by_text(result: SweepResult, drawn: Sequence[str]) -> Iterator[Section]:
-    """Means for each value of a parameter that is text."""
+    """Yield sections with means for each value of text parameters."""
     for name, column in result.parameters.items():
         if column.dtype.kind != "O":
             continue

@@ -1,4 +1,4 @@
-"""What a sweep has found: a table with a row for each run."""
+"""Results of a sweep: a table with a row for each run."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -32,59 +32,58 @@ if TYPE_CHECKING:
     import pandas
 
 EXACT = ".17g"
-"""Format of numbers that are read back as they were."""
+"""Format of numbers with all digits."""
 
 
 @dataclass(frozen=True, eq=False)
 class SweepResult:
-    """The runs of a sweep that were made, in the order of their numbers."""
+    """The finished runs of a sweep, in the order of their numbers."""
 
     head: Head = field(repr=False)
-    """What was run, where, and by which command."""
+    """Definition, environment and command of the sweep."""
     number: IntArray
     """Number of each run in its sweep, from 0 [-], shape (n,)."""
     parameters: dict[str, np.ndarray]
-    """Values of the parameters that vary, by name [any], shape (n,) each."""
+    """Values of the varied parameters, by name [any], shape (n,) each."""
     measures: dict[str, Array]
-    """Numbers that were measured, by names that have their units; NaN where a run has none [any], shape
-    (n,) each."""
+    """Measured numbers, by names with units; NaN if a run has none [any], shape (n,) each."""
     outcomes: tuple[Outcome, ...]
-    """What became of each run."""
+    """Outcome of each run."""
     reasons: tuple[str, ...]
-    """Why, in a sentence, where that is needed."""
+    """Reason of the outcome as a sentence, where needed."""
     steps: IntArray
-    """Steps of time that were made [-], shape (n,)."""
+    """Numbers of time steps [-], shape (n,)."""
     t: Array
-    """Time that was reached [s], shape (n,)."""
+    """End times of the runs [s], shape (n,)."""
     residual: Array
-    """The largest of the judge's measures of all steps [-], shape (n,)."""
+    """Largest of the judge's residuals of all steps [-], shape (n,)."""
     seconds: Array
-    """Wall time of each run, compilation apart [s], shape (n,)."""
+    """Wall time of each run without compilation [s], shape (n,)."""
     simulated: Array
-    """Part of it that the simulation took [s], shape (n,)."""
+    """Time of the simulation alone [s], shape (n,)."""
     compile_seconds: Array = field(repr=False)
-    """Compiling, or loading what was compiled [s], shape (n,)."""
+    """Time to compile kernels, or to load compiled ones [s], shape (n,)."""
 
     def __len__(self) -> int:
         return len(self.number)
 
     @property
     def planned(self) -> int:
-        """Runs of the whole sweep."""
+        """Number of runs of the whole sweep."""
         return self.head.sweep.design.size
 
     @property
     def complete(self) -> bool:
-        """Whether all runs were made, whatever came of them."""
+        """Whether all runs were made, including failed ones."""
         return len(self) == self.planned
 
     @property
     def solved(self) -> BoolArray:
-        """Which runs came to their end with every step solved [-], shape (n,), bool."""
+        """Whether runs were completed with all steps solved [-], shape (n,), bool."""
         return np.array([outcome is Outcome.SOLVED for outcome in self.outcomes], bool)
 
     def column(self, name: str) -> np.ndarray:
-        """A parameter or a measure by its name, or by a beginning that only one has [any], shape (n,)."""
+        """A parameter or a measure by its name or a unique beginning of it [any], shape (n,)."""
         both = self.parameters | self.measures
         close = [each for each in both if each == name] or [each for each in both if each.startswith(name)]
         if len(close) != 1:
@@ -92,7 +91,7 @@ class SweepResult:
         return both[close[0]]
 
     def to_frame(self) -> "pandas.DataFrame":
-        """A table of pandas (extra `tables`): number, parameters, outcome, measures, times."""
+        """Convert to a table of pandas (extra `tables`): number, parameters, outcome, measures, times."""
         try:
             import pandas
         except ImportError:
@@ -102,7 +101,7 @@ class SweepResult:
         return pandas.DataFrame(dict(self._columns()))
 
     def table(self) -> Table:
-        """The same as a table, for CSV."""
+        """Convert to a table for CSV, with the same columns."""
         columns = dict(self._columns())
         rows: list[list[Cell]] = [
             list(row) for row in zip(*(_cells(column) for column in columns.values()), strict=True)
@@ -110,7 +109,7 @@ class SweepResult:
         return Table("All runs", [Column(name, EXACT) for name in columns], rows)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write it to a file: .h5 or .hdf5, which `read` and the next `sweep` take, or .csv."""
+        """Write the result to a file: .h5 or .hdf5, which `read` and `sweep` accept, or .csv."""
         place = Path(path)
         kind = place.suffix.lower()
         if kind == ".csv":
@@ -160,12 +159,12 @@ class SweepResult:
 
 
 def read_sweep(path: str | PathLike[str], content: bytes | None = None) -> SweepResult:
-    """The sweep in a file, with what a journal beside it adds; also where there is only the journal yet.
+    """Read the sweep in a file and the runs of its journal; the journal alone suffices.
 
-    content: the bytes of the file, if they are known. Whatever is wrong is a `FormatError`.
+    content: the bytes of the file, if they were read already. Raises a `FormatError` for malformed files.
     """
     place = Path(path)
-    added = journal_rows(place)  # before the file, for what leaves the journal goes there
+    added = journal_rows(place)  # before the file, as runs are moved from the journal to the file
     with ExitStack() as stack:
         if content is None and added is not None and not place.exists():
             head, rows = added
@@ -220,7 +219,7 @@ def _of_rows(head: Head, rows: dict[int, Row], names: list[str]) -> SweepResult:
 
 
 def _typed(head: Head, columns: dict[str, Array]) -> dict[str, np.ndarray]:
-    """Columns of parameters as values of their kind: texts, whole numbers, yes and no."""
+    """Convert columns of parameters to their types: texts, integers, booleans."""
     kinds = {one.name: one for one in head.sweep.design.varied}
     found: dict[str, np.ndarray] = {}
     for name, column in columns.items():
@@ -239,7 +238,7 @@ def _cells(column: Any) -> list[Cell]:
 
 
 def csv_content(table: Table) -> bytes:
-    """A table as CSV; numbers are read back as they were, and what is not there is empty."""
+    """Convert a table to CSV with all digits; missing values are empty."""
     import csv
     import io
 

@@ -1,4 +1,4 @@
-"""One run of a sweep: as work for executors, as a record, and how it is made."""
+"""Runs of a sweep: work for executors, records, and the function that makes a run."""
 
 import math
 import time
@@ -35,57 +35,57 @@ from stickslip.simulation.trajectory import Trajectory
 from stickslip.sweeps.measures import BUILT_IN, Measured, numbers_of
 
 TOGETHER = 32
-"""Runs that go to a process in one message: each message costs it about two milliseconds."""
+"""Number of runs sent to a process in one message, as each message costs about two milliseconds."""
 
 
 @dataclass(frozen=True, eq=False)
 class Row(Stored):
-    """What came of one run."""
+    """Record of one run."""
 
     number: int
-    """Of the run in its sweep, from 0."""
+    """Number of the run in its sweep, from 0."""
     outcome: Outcome
-    """What became of it: solved, or why not; missed where a step missed its tolerance."""
+    """Outcome: solved, or the kind of failure; missed if a step missed its tolerance."""
     reason: str = ""
-    """Why, in a sentence, where that is needed."""
+    """Reason of the outcome as a sentence, where needed."""
     names: tuple[str, ...] = ()
-    """What was measured."""
+    """Names of the measured numbers, with units."""
     values: tuple[float, ...] = ()
-    """The numbers, in the units that the names say."""
+    """Measured numbers, in the units of the names."""
     steps: int = 0
-    """Steps of time that were made."""
+    """Number of time steps."""
     t: float = math.nan
-    """Time that was reached [s]."""
+    """End time of the run [s]."""
     residual: float = math.nan
-    """The largest of the judge's measures of all steps [-]."""
+    """Largest of the judge's residuals of all steps [-]."""
     seconds: float = math.nan
-    """Wall time of the run, compilation apart [s]."""
+    """Wall time of the run without compilation [s]."""
     simulated: float = math.nan
-    """Part of it that the simulation took [s]; making and measuring take the rest."""
+    """Time of the simulation alone [s], without making the model and measuring."""
     compile_seconds: float = 0.0
-    """Compiling, or loading what was compiled [s]."""
+    """Time to compile kernels, or to load compiled ones [s]."""
     environment: Environment | None = None
-    """Where it ran; of the sweep's own where None."""
+    """Environment of the run; None for that of the sweep."""
 
     @property
     def key(self) -> int:
-        """What makes two rows the same one."""
+        """Number of the run, which identifies the row."""
         return self.number
 
 
 @dataclass(frozen=True)
 class Run(Work):
-    """One run of a sweep to be made."""
+    """One run of a sweep as work."""
 
     maker = "stickslip.sweeps.runs:Simulations"
     together: ClassVar[int] = TOGETHER
 
     number: int
-    """Of the run in its sweep, from 0."""
+    """Number of the run in its sweep, from 0."""
     make: str
-    """A scene, or the place of a function."""
+    """Name of a scene, or place of a function."""
     given: dict[str, Any]
-    """Parameters that it is made with."""
+    """Parameters of the model."""
     measure: tuple[str, ...]
     """Names of measures, and places of functions."""
     how: dict[str, Any]
@@ -95,31 +95,31 @@ class Run(Work):
 
     @property
     def key(self) -> int:
-        """The number of its row."""
+        """Number of the run, the key of its row."""
         return self.number
 
     @property
     def group(self) -> Hashable:
-        """Runs that stand together."""
+        """Group of consecutive runs."""
         return self.number // (2 * TOGETHER)
 
     @property
     def own(self) -> bool:
-        """Whether it calls functions of the user."""
+        """Whether it calls users' functions."""
         return bool(self.sources)
 
     @property
     def files(self) -> Mapping[str, str]:
-        """Files of functions, by their hashes."""
+        """Files of users' functions, by their hashes."""
         found = ((source, place_file(place)) for place, source in self.sources.items())
         return {source: path for source, path in found if path}
 
     def contents(self, path: str) -> dict[str, bytes]:
-        """A file of functions, and those that it imports from beside it."""
+        """Contents of a file of functions, and of the files that it imports from its folder."""
         return {name: file.read_bytes() for name, file in own_files(Path(path)).items()}
 
     def placed(self, files: Mapping[str, str]) -> Self:
-        """The same run with its functions in these files."""
+        """Return the same run with its functions in these files."""
 
         def moved(place: str) -> str:
             source = self.sources.get(place, "")
@@ -129,21 +129,21 @@ class Run(Work):
         return replace(self, make=moved(self.make), measure=tuple(map(moved, self.measure)), sources=sources)
 
     def blank(self, outcome: Outcome, options: dict[str, Any] | None = None, **fields: Any) -> Row:
-        """A row of that outcome."""
+        """Make a row with an outcome."""
         fields.pop("memory", None)
         return Row(self.number, outcome, **fields)
 
     @classmethod
     def record(cls, data: Any, place: str = "JSON", fail: Fail = refuse) -> Row:
-        """The row that JSON holds."""
+        """Make a row from JSON data."""
         row = Row.from_json(data, place, fail)
         if len(row.names) != len(row.values):
             fail(place, f"{len(row.names)} values, as there are names", f"{len(row.values)}")
         return row
 
 
-class Failure(Exception):  # noqa: N818 (it says what became of a run)
-    """A run that ends without numbers."""
+class Failure(Exception):  # noqa: N818 (describes an outcome)
+    """A run has ended without measured numbers."""
 
     def __init__(self, outcome: Outcome, reason: str):
         super().__init__(reason)
@@ -151,21 +151,21 @@ class Failure(Exception):  # noqa: N818 (it says what became of a run)
 
 
 Measure = Callable[[Measured, Mapping[str, Any]], dict[str, float]]
-"""Numbers of a run, by name; its parameters come beside it."""
+"""Function of a run and its parameters that returns numbers by name."""
 
 
 class Simulations:
-    """Makes runs of sweeps in a process that lives longer: functions of the user are looked for once."""
+    """Makes runs of sweeps in a long-lived process; users' functions are loaded once."""
 
     def __init__(self) -> None:
         self._kept = lru_cache(8)(functions)
 
     def read(self, job: Run) -> tuple[Measure, ...]:
-        """The measures of a run."""
+        """Load the measures of a run."""
         return self._kept(job.measure, tuple(job.sources.items()))
 
     def make(self, job: Run, limits: Limits, given: tuple[Measure, ...], tell: Callable[..., None]) -> Row:
-        """The row of a run; whatever goes wrong in it is a row too."""
+        """Make a run and return its row; failures become rows, too."""
         with np.errstate(), Compiling(tell) as compiling:
             tell("calling")
             clock = Clock(compiling)
@@ -183,24 +183,24 @@ class Simulations:
         return replace(row, seconds=clock.now(), simulated=clock.simulated, compile_seconds=compiling.seconds)
 
     def forget(self) -> None:
-        """Functions of the user keep what they like: nothing is read anew."""
+        """Do nothing: users' functions are not reloaded."""
 
 
 class Clock:
-    """The time of one run, compilation apart."""
+    """Clock of one run, without compilation."""
 
     def __init__(self, compiling: Compiling):
         self._compiling, self._begun = compiling, time.perf_counter()
         self.simulated = math.nan
-        """Time in the simulation [s]."""
+        """Time of the simulation [s]."""
 
     def now(self) -> float:
-        """Time since the run began [s]."""
+        """Time since the start of the run [s]."""
         return max(0.0, time.perf_counter() - self._begun - self._compiling.seconds)
 
 
 def made_row(job: Run, measures: tuple[Measure, ...], clock: Clock) -> Row:
-    """Make the model, simulate it, and measure."""
+    """Make the model, simulate it and measure it; return the row."""
     how = dict(job.how)
     until, h, scheme = (how.pop(name, None) for name in ("until", "h", "scheme"))
     try:
@@ -235,7 +235,7 @@ def made_row(job: Run, measures: tuple[Measure, ...], clock: Clock) -> Row:
 
 
 def functions(measures: tuple[str, ...], sources: tuple[tuple[str, str], ...]) -> tuple[Measure, ...]:
-    """The measures by those names and at those places; `JobError` where a file is not what it was."""
+    """Load measures by names and places; raise a `JobError` if a file has changed."""
     try:
         for place, source in sources:
             found = source_of_function(place)
@@ -251,7 +251,7 @@ def functions(measures: tuple[str, ...], sources: tuple[tuple[str, str], ...]) -
 
 
 def measure_of(place: str) -> Measure:
-    """The measure by that name, or at that place."""
+    """Return the measure with this name or at this place."""
     if place in BUILT_IN:
         built_in = BUILT_IN[place]
         return lambda measured, given: built_in(measured)

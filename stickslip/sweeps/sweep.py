@@ -1,4 +1,4 @@
-"""The verb `sweep`: many runs of one model, each once, into one file."""
+"""The function `sweep`: many runs of one model, each made once, in one file."""
 
 import os
 import sys
@@ -28,14 +28,14 @@ from stickslip.sweeps.runs import Row, Run, measure_of
 from stickslip.sweeps.sweep_file import Head, done_in, fold, journal_rows
 
 PORTION = 20_000
-"""Runs between two writings of the file; no more rows are in memory and in the journal."""
+"""Number of runs between two updates of the file, which bounds the rows in memory and in the journal."""
 TIMEOUT, MEMORY = 3600.0, 4096.0
-"""Limits of a run unless they are given [s], [MiB]."""
+"""Default limits of a run [s], [MiB]."""
 HOW = ("until", "h", "scheme", "solver", "solver_options", "tolerance", "record", "on_failure")
-"""Arguments of `simulate` that a sweep hands on."""
+"""Arguments of `simulate` that a sweep passes on."""
 
 Progress = Callable[[str, int, int], None]
-"""Called with what went wrong so far, how many runs are made and how many there are."""
+"""Called with a summary of the failures so far, the number of runs made and the total number."""
 
 
 def sweep(
@@ -58,32 +58,32 @@ def sweep(
 ) -> SweepResult:
     """Run a model at many values of its parameters, and measure each run.
 
-    make        name of a scene, or a function of the parameters that gives a World, a NonsmoothSystem, a
-                Robot, a Scenario or a Trajectory; or the place of one, `file.py:function`
-    parameters  by name a value, several in a list, or a distribution of `ss.sweeps`, such as
+    make        name of a scene, or a function of the parameters that returns a World, a NonsmoothSystem, a
+                Robot, a Scenario or a Trajectory; or the place of a function, `file.py:function`
+    parameters  by name a value, several values in a list, or a distribution of `ss.sweeps`, such as
                 `Uniform(0.1, 0.9)`: all combinations of the values in lists are run, each with all samples.
                 Or a list of runs, each with its parameters by name
-    measure     what is measured of a run: names of measures (usual, facts, final, energy, runout, speed,
-                penetration), functions of a run that give a number or several by name, places of such, or
-                several of these. A function that has an argument `parameters` is given those of the run
-    samples     how many samples of the distributions are drawn
-    method      how: `random`, `latin` (a Latin hypercube) or `sobol` (Sobol's points, scrambled)
-    repeat      how often each combination is run; the model must have a parameter `seed`
-    seed        of samples and of the runs, 0 unless given: where it is given or runs are repeated, each run
-                gets a `seed` of its own, if the model has such a parameter
-    executor    `processes` on this machine, `dask` (a cluster of this machine), `dask://HOST:PORT` (the
+    measure     one or several measures: names (usual, facts, final, energy, runout, speed, penetration),
+                functions of a run that return one number, or several by name, or places of functions. A
+                function with an argument `parameters` gets those of the run
+    samples     number of samples of the distributions method      sampling method: `random`, `latin` (Latin
+    hypercube) or `sobol` (scrambled Sobol points) repeat      number of runs of each combination; the model
+    must have a parameter `seed` seed        seed of the samples and of the runs, 0 by default: if it is given
+    or runs are repeated, each run
+                gets its own `seed`, if the model has such a parameter
+    executor    `processes` on this machine, `dask` (a cluster on this machine), `dask://HOST:PORT` (the
                 scheduler of a cluster), or `here`, in this process, one run after the other without limits
-    workers     runs side by side; as many as there are processors unless given
-    timeout, memory   what one run may take [s], [MiB]
-    out         a file, .h5 or .hdf5, that keeps every row at once. A sweep that was ended, even by a kill,
-                goes on where it was; other parameters than those of the file are refused
-    progress    called with what went wrong, how many runs are made, and how many there are
-    how         until, h, scheme, solver, solver_options, tolerance, record, on_failure: as of `simulate`
+    workers     number of simultaneous runs; by default the number of processors timeout, memory   limits of
+    one run [s], [MiB] out         a file, .h5 or .hdf5, to which every row is written immediately. An
+    interrupted sweep, even by a
+                kill, is continued; other parameters than those of the file are refused
+    progress    called with a summary of failures, the number of runs made and the total number
+    how         until, h, scheme, solver, solver_options, tolerance, record, on_failure: see `simulate`
 
-    Whatever becomes of a run is a row, with the reason where it failed. Equal arguments give equal rows,
-    whatever the executor and the number of workers, but for times. Functions are called in other processes,
-    which find them by name: they stand in a file or a module, and a script that calls `sweep` does so under
-    `if __name__ == "__main__":`. With `here` any function will do.
+    Every run gives a row; the row of a failed run contains the reason. Equal arguments give equal rows except
+    for times, independently of the executor and the number of workers. Functions are called in other
+    processes, which find them by name: they must be defined in a file or a module, and a script must call
+    `sweep` under `if __name__ == "__main__":`. With `here` any function can be used.
     """
     by = executor if isinstance(executor, str) else "an executor of your own"
     if by != "here" and os.environ.get(MARK):
@@ -120,7 +120,7 @@ def design_of(
     repeat: int = 1,
     seed: int | None = None,
 ) -> Design:
-    """The design of a sweep of a model, its parameters checked by their names and types."""
+    """Make the design of a sweep of a model; names and types of its parameters are checked."""
     if isinstance(parameters, Mapping):
         given = tuple(
             one if isinstance(one, Parameter) else parameter_of(name, one) for name, one in parameters.items()
@@ -148,7 +148,7 @@ def design_of(
 
 
 def _takes_any(model: str) -> bool:
-    """Whether a function of the user takes any keyword."""
+    """Whether a user's function accepts any keyword."""
     from stickslip.bench.campaigns.contestants import own_thing, takes
 
     return is_own(model) and takes(own_thing(model), "any name that nobody has")
@@ -171,7 +171,10 @@ def _processors() -> int:
 
 @contextmanager
 def _places(here_too: bool) -> Iterator[Callable[[Any], str]]:
-    """Gives the place of a function, or a name as it is; functions without a place get one for a while."""
+    """Yield a function that returns the place of a function, or a name unchanged.
+
+    Functions without a place get a temporary one.
+    """
     made: list[str] = []
 
     def place_of(given: Any) -> str:
@@ -203,7 +206,7 @@ def _places(here_too: bool) -> Iterator[Callable[[Any], str]]:
 
 
 def place_by_name(function: Callable[..., Any]) -> str:
-    """Where another process finds a function, `file.py:name` or `package.module:name`; empty if nowhere."""
+    """Place of a function for other processes, `file.py:name` or `package.module:name`; empty if none."""
     name, module = getattr(function, "__qualname__", ""), sys.modules.get(getattr(function, "__module__", ""))
     if module is None or not name.isidentifier() or getattr(module, name, None) is not function:
         return ""
@@ -217,7 +220,7 @@ def place_by_name(function: Callable[..., Any]) -> str:
 def _swept(
     out: Path, asked: Sweep, executor: Executor, limits: Limits, command: str, progress: Progress | None
 ) -> SweepResult:
-    """Run what the file does not hold yet."""
+    """Make the runs that the file does not contain."""
     head = Head(asked, getattr(executor, "environment", None) or here(), command)
     journal, rows, safe = Journal(out, "sweep"), dict[int, Row](), False
     try:
@@ -232,9 +235,9 @@ def _swept(
         done[list(rows)] = True
         if found is None or rows:
             _write(out, head, rows)
-        safe = True  # what the journal held is in the file
+        safe = True  # the rows of the journal are in the file
         todo = np.flatnonzero(~done)
-        told = _Told(progress, int(done.sum()), done.size)
+        told = _ProgressReport(progress, int(done.sum()), done.size)
         for first in range(0, len(todo), PORTION):
             journal.begin(head.line())
             try:
@@ -248,13 +251,13 @@ def _swept(
 
 
 def _write(out: Path, head: Head, rows: dict[int, Row]) -> None:
-    """Add rows to the file, and forget them."""
+    """Add rows to the file, and clear them."""
     fold(out, head, rows)
     rows.clear()
 
 
 def _kept(rows: dict[int, Row]) -> Callable[[Row], None]:
-    """Keeps a row."""
+    """Function that stores a row."""
 
     def keep(row: Row) -> None:
         rows[row.number] = row
@@ -263,7 +266,7 @@ def _kept(rows: dict[int, Row]) -> Callable[[Row], None]:
 
 
 def _looked(head: Head) -> Callable[[Row], None]:
-    """Refuses a row that another version has made."""
+    """Function that refuses rows made by other versions of software."""
 
     def look(row: Row) -> None:
         if row.environment is not None:
@@ -273,8 +276,8 @@ def _looked(head: Head) -> Callable[[Row], None]:
     return look
 
 
-class _Told:
-    """Tells how a sweep goes on."""
+class _ProgressReport:
+    """Reports the progress of a sweep."""
 
     def __init__(self, progress: Progress | None, done: int, size: int):
         self._progress, self._done, self._size = progress, done, size
@@ -282,13 +285,13 @@ class _Told:
         self._tell()
 
     def planned(self, jobs: Sequence[Run], done: Any) -> None:
-        """Nothing that is not known."""
+        """Do nothing; the numbers are known."""
 
     def started(self, worker: str, job: Run) -> None:
-        """A run begins."""
+        """Receive the start of a run."""
 
     def ended(self, record: Row) -> None:
-        """A row is safe."""
+        """Receive a row that has been written."""
         self._done += 1
         self._failed += record.reason != ""
         self._tell()

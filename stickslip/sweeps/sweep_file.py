@@ -1,16 +1,16 @@
-"""The file of a sweep: one HDF5 file that says by itself what it holds; group `stickslip_sweep`.
+"""File of a sweep: a self-describing HDF5 file with the group `stickslip_sweep`.
 
-    version (1), command (the one that made it)
-    sweep, environment      JSON: what is run; versions of what computes, and the machine
-    names, first            JSON, a list: what was measured; the first run that has each, and where in it
-    runs/outcome            a row for each run of the sweep: numbers in `Outcome`, -1 for one not made yet
+    version (1), command (of the sweep)
+    sweep, environment      JSON: definition of the sweep; versions of software, and the machine
+    names, first            JSON, a list: names of measures; the first run with each, and the index in it
+    runs/outcome            a row for each run of the sweep: indices of `Outcome`, -1 for missing runs
     runs/steps, t, residual, seconds, simulated, compile_seconds   in the units of `Row`
-    parameters/NAME         values of the parameters that vary; of texts their places in the sweep
-    measures/NAME           numbers, NaN where a run has none; a slash in a name is the character U+2215
-    failures/number, reason runs for which there is something to say
+    parameters/NAME         values of the varied parameters; texts as indices in the sweep
+    measures/NAME           numbers, NaN if a run has none; a slash in a name is the character U+2215
+    failures/number, reason runs with a reason
 
-While a sweep runs, a journal beside the file holds the rows that are not in it yet; readers add it. The file
-is written in blocks, so that the memory this takes does not grow with the number of runs.
+While a sweep runs, a journal beside the file contains the new rows; readers add them. The file is written in
+blocks, so that the memory does not grow with the number of runs.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -37,9 +37,9 @@ from stickslip.sweeps.runs import Row, Run
 ROOT, VERSION = "stickslip_sweep", 1
 FORMAT = "stickslip sweep journal"
 HEAD = {"format": FORMAT, "version": 1, "sweep": dict, "environment": dict, "command": str}
-"""The first line of a journal."""
+"""Keys of the first line of a journal, see `read_journal`."""
 BLOCK = 65_536
-"""Rows of a column that are written at once."""
+"""Number of rows of a column that are written at once."""
 NOT_RUN = -1
 OUTCOMES = tuple(Outcome)
 COLUMNS: dict[str, tuple[type[np.generic], float, Callable[[Row], float]]] = {
@@ -51,41 +51,41 @@ COLUMNS: dict[str, tuple[type[np.generic], float, Callable[[Row], float]]] = {
     "simulated": (np.float64, np.nan, lambda row: row.simulated),
     "compile_seconds": (np.float64, 0.0, lambda row: row.compile_seconds),
 }
-"""Columns of `runs`: type, what stands where no run was made, and the value of a row."""
+"""Columns of `runs`: type, value for missing runs, and function of the value of a row."""
 
 
 class Head(NamedTuple):
-    """What a file or a journal says of its sweep."""
+    """Head of a file or journal of a sweep."""
 
     sweep: Sweep
     environment: Environment
     command: str
 
     def line(self) -> dict[str, Any]:
-        """The first line of a journal."""
+        """First line of a journal."""
         return dict(zip(HEAD, (FORMAT, 1, *self), strict=True))
 
 
 class Table(NamedTuple):
-    """A file of a sweep, open for reading."""
+    """File of a sweep, open for reading."""
 
     head: Head
     source: Source
     group: Any
     names: dict[str, tuple[int, int]]
-    """What was measured, and where it was first."""
+    """Names of the measures, with the run and index of the first occurrence."""
 
     @property
     def size(self) -> int:
-        """Runs of the sweep."""
+        """Number of runs of the sweep."""
         return self.head.sweep.design.size
 
     def rows(self, part: str, name: str, first: int, last: int) -> Any:
-        """Some rows of a column."""
+        """Read some rows of a column."""
         return self.source.rows(self.group[part], name, first, last)
 
     def reasons(self) -> dict[int, str]:
-        """What is said of runs, by their numbers."""
+        """Reasons of runs, by their numbers."""
         group = self.source.group(self.group, "failures")
         numbers, texts = self.source.integers(group, "number"), self.source.texts(group, "reason")
         good = len(numbers) == len(texts) and (np.diff(numbers) > 0).all()
@@ -97,12 +97,12 @@ class Table(NamedTuple):
 
 
 def dataset_name(name: str) -> str:
-    """The name of the column of a measure: HDF5 takes a slash for a path, and dots for places."""
+    """Name of the dataset of a measure, without slashes and dots, which have a meaning in HDF5 paths."""
     return name.replace("/", "\u2215") if name.strip(".") else name.replace(".", "\u00b7")
 
 
 def opened(path: Path, stack: ExitStack, content: bytes | None = None) -> Table:
-    """The file of a sweep, looked at; it is closed by `stack`. content: its bytes, if it is read whole."""
+    """Open and check the file of a sweep; `stack` closes it. content: its bytes, if they are known."""
     if content is None and not path.is_file():
         raise FormatError.at(path, "the file", "a regular file", "something else")
     source = stack.enter_context(Source(path, content))
@@ -138,7 +138,7 @@ def _names(source: Source, group: Any, said: Any, size: int) -> dict[str, tuple[
 
 
 def _check_columns(table: Table) -> None:
-    """Every column is there, with a row for each run."""
+    """Check that every column exists, with a row for each run."""
     source, size = table.source, table.size
     design = table.head.sweep.design
     wanted = {
@@ -154,7 +154,7 @@ def _check_columns(table: Table) -> None:
 
 
 def journal_rows(path: Path) -> tuple[Head, dict[int, Row]] | None:
-    """What the journal beside a file holds; None where there is none, or nothing in it."""
+    """Read the journal beside a file; None if it does not exist or is empty."""
 
     def begin(said: dict[str, Any], fail: Fail) -> tuple[Head, dict[int, Row]]:
         sweep = Sweep.checked(said["sweep"], "line 1, sweep", fail)
@@ -177,7 +177,7 @@ def journal_rows(path: Path) -> tuple[Head, dict[int, Row]] | None:
 
 
 def fold(path: Path, head: Head, rows: Mapping[int, Row]) -> None:
-    """Add rows to a file, in one step; equal tables give equal bytes, whatever the order of their rows."""
+    """Add rows to a file atomically; equal tables give equal bytes, independently of the order of rows."""
     size = head.sweep.design.size
     numbers = np.array(sorted(rows), np.int64)
     given = [rows[k] for k in numbers.tolist()]
@@ -192,7 +192,7 @@ def fold(path: Path, head: Head, rows: Mapping[int, Row]) -> None:
         reasons = {k: reasons[k] for k in sorted(reasons) if reasons[k]}
 
         def put(group: Any, part: str, name: str, dtype: Any, empty: float, new: np.ndarray) -> None:
-            """A column: what was there, and the new values."""
+            """Write a column: existing and new values."""
             place = put_place(group, name, size, np.zeros(0, dtype))
             known = old is not None and name in old.group[part]
             for first in range(0, size, BLOCK):
@@ -225,7 +225,7 @@ def fold(path: Path, head: Head, rows: Mapping[int, Row]) -> None:
                 part = group.create_group("failures")
                 put_array(part, "number", list(reasons), np.int64)
                 put_texts(part, "reason", list(reasons.values()))
-            stack.close()  # before the new file takes the place of the one that is read
+            stack.close()  # before the new file replaces the open one
 
 
 def _put_parameters(group: Any, sweep: Sweep) -> None:
@@ -242,7 +242,7 @@ def _blocks(size: int) -> Iterator[IntArray]:
 
 
 def done_in(path: Path, sweep: Sweep) -> tuple[Head | None, np.ndarray]:
-    """What a file says of itself, and which runs it holds; `OtherSweep` where it is of another sweep."""
+    """Read the head of a file, and which runs it contains; raise `OtherSweep` for another sweep."""
     done = np.zeros(sweep.design.size, bool)
     if not path.exists():
         return None, done

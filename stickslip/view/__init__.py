@@ -1,4 +1,4 @@
-"""What the house computes, to look at: plots, pages that play, a viewer. All of it is imported on use.
+"""Visualisation: plots, HTML pages, animations and the viewer in the browser. Modules are imported on use.
 
 plot_energy(trajectory, "energy.svg")
 stickslip.view(trajectory)  # the module itself shows a run, or two side by side, in the browser
@@ -39,7 +39,7 @@ else:
 
 
 class _Room(ModuleType):
-    """This module, which shows runs when it is called."""
+    """Type of this module: calling the module opens the viewer."""
 
     def __call__(self, source: Any, other: Any = None, **options: Any) -> Any:
         """See `stickslip.view.browser.viewer.view`."""

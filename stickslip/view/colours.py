@@ -1,4 +1,4 @@
-"""Colours of bodies in pictures: by body, speed, contact force, or what their contacts do."""
+"""Colours of bodies in pictures: by body, speed, contact force or contact state."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,33 +13,33 @@ from stickslip.view.browser.scales import scale_top
 from stickslip.view.browser.stage import STATE_COLOURS, Frame, Stage
 
 FIXED = (206, 208, 213)
-"""Colour of bodies that do not move: light, so that shadows are seen on them [0 to 255]."""
+"""Colour of fixed bodies, light, so that shadows on them are visible [0 to 255]."""
 FREE = (235, 235, 235)
-"""Colour of a body without contacts where colours show what contacts do [0 to 255]."""
+"""Colour of a body without contacts if colours show contact states [0 to 255]."""
 SCALE = "viridis"
-"""Colours of numbers, as Matplotlib calls them: even steps are seen as even, also in grey."""
+"""Colour map of Matplotlib for numbers; it is perceptually uniform, also in grey."""
 ORDER = ("slipping", "rolling", "sticking", "separating")
-"""The state that a body is painted by comes first among those of its contacts."""
+"""Precedence of contact states: a body has the colour of the first state among its contacts."""
 
 
 @dataclass(frozen=True, eq=False)
 class Colouring:
-    """Colours of all frames of a stage: one scale for a whole run."""
+    """Colours of bodies in all frames of a stage, with one scale for the whole run."""
 
     stage: Stage
     by: str
-    """What the colours show: the option `colour` of `Look`."""
+    """Quantity shown by colours: the option `colour` of `Look`."""
     top: float
-    """Number that has the last colour of the scale [m/s or N]; 0 without a scale."""
+    """Number at the upper end of the scale [m/s or N]; 0 without a scale."""
 
     @classmethod
     def of(cls, stage: Stage, by: str) -> "Colouring":
-        """The colouring of a stage, its scale found from the records."""
+        """The colouring of a stage, with a scale from its records."""
         return cls(stage, by, scale_top(stage, by))
 
     @property
     def unit(self) -> str:
-        """Of the numbers on the scale."""
+        """Unit of the numbers on the scale."""
         return {"speed": "m/s", "force": "N"}.get(self.by, "")
 
     def bodies(self, frame: Frame) -> Array:
@@ -55,20 +55,20 @@ class Colouring:
         return colours.reshape(-1, 3)
 
     def numbers(self, frame: Frame) -> Array:
-        """What the scale shows of every body: its speed [m/s], or the sum of the sizes of its contact forces
-        [N], shape (nb,); numbers that are not finite count as 0."""
+        """Number on the scale of every body: its speed [m/s], or the sum of the magnitudes of its contact
+        forces [N], shape (nb,); non-finite values are replaced by 0."""
         if self.by == "speed":
-            found = np.linalg.norm(frame.velocity[:, :3], axis=1)
+            values = np.linalg.norm(frame.velocity[:, :3], axis=1)
         else:
-            found = np.zeros(len(self.stage.model))
-            sizes = np.linalg.norm(frame.forces, axis=1)
+            values = np.zeros(len(self.stage.model))
+            magnitudes = np.linalg.norm(frame.forces, axis=1)
             for side in (0, 1):
-                np.add.at(found, frame.pairs[:, side], sizes)
-        return np.where(np.isfinite(found), found, 0.0)
+                np.add.at(values, frame.pairs[:, side], magnitudes)
+        return np.where(np.isfinite(values), values, 0.0)
 
 
 def draw_legend(axes: Any, colouring: Colouring, extent: Any, ink: str) -> None:
-    """What the colours mean, above on the right."""
+    """Draw the legend of the colours in the upper right corner."""
     left, right, _, top = extent
     wide = right - left
     if colouring.by == "body":
@@ -97,7 +97,7 @@ def draw_legend(axes: Any, colouring: Colouring, extent: Any, ink: str) -> None:
 
 
 def _states(frame: Frame, count: int) -> Array:
-    """Colour of what the contacts of each body do, the first of `ORDER` [0 to 255], shape (nb, 3)."""
+    """Colour of each body by the states of its contacts, see `ORDER` [0 to 255], shape (nb, 3)."""
     colours = np.tile(np.array(FREE, float), (count, 1))
     for state in reversed(ORDER):
         colours[frame.pairs[frame.states == state].reshape(-1)] = STATE_COLOURS[state]

@@ -1,4 +1,4 @@
-"""Figures as drawings: panels of curves in the style of the house, whole or one by one."""
+"""Draw figures with Matplotlib: panels of curves and heat maps, as files or as inline SVG."""
 
 import csv
 import io
@@ -25,41 +25,41 @@ from stickslip.view.text import line
 WIDTH, HEIGHT = 3.4, 2.5
 """Size of one panel on paper [in]."""
 FINE = 0.7
-"""Width of the lines of bodies [pt]."""
+"""Width of thin lines: guides, and curves in panels with equal scales [pt]."""
 INLINE_FONT = 8.5
-"""Size of letters in a panel inside a page, which may be shown smaller than on paper [pt]."""
+"""Font size in a panel inside a page, where it may be scaled down [pt]."""
 FEW = 200
-"""Points of a panel up to which each is drawn larger."""
+"""Largest number of points of a panel that are drawn with larger markers."""
 MANY = 4.0
-"""Decades above which an axis has no ticks between them."""
+"""Number of decades above which an axis has no minor ticks."""
 LEGEND_ROW = 0.14
 """Height of one row of the legend [in]."""
 TICKS = (1.0, 2.0, 2.5, 5.0, 10.0)
-"""Distances of ticks, up to powers of ten."""
+"""Allowed distances of ticks, times a power of ten."""
 SHADES = 8
-"""Colours of a heat map, about."""
+"""Approximate number of colours of a heat map."""
 ACROSS = 5
-"""Most entries in a row of the legend."""
+"""Largest number of entries in a row of the legend."""
 LETTER, KEY = 0.06, 0.38
-"""Width of a letter and of the key of an entry, about [in]."""
+"""Approximate widths of a letter and of the key of a legend entry [in]."""
 NOTE_ROW, NOTE_LETTER, NOTE_FONT = 0.12, 0.05, 6.5
-"""Height of a line of the note, width of its letters, about [in], and their size [pt]."""
+"""Height of a line of the note, approximate width of its letters [in], and its font size [pt]."""
 
 PALETTE = (*COLOURS, "#882255", "#8c8c1e", "#7b52ab", "#8c5a2b", "#5f6b75")
-"""Okabe and Ito's colours, and more for those who compare more than seven."""
+"""The colours of Okabe and Ito, and additional ones for more than seven curves."""
 GRID, FAINT, INK = "#e6e6e6", "#666666", "#000000"
-"""Colours of the grid, of levels, and of axes and text."""
+"""Colours of the grid, of guides, and of axes and text."""
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def draw(figure: Figure, path: str | Path, colours: Mapping[str, str] | None = None) -> None:
-    """Draw a figure into `path` by its ending; the same data, the same bytes.
+    """Write a figure to `path` in the format of its suffix; the same data give the same bytes.
 
-    A PNG, SVG or PDF file is a picture. A PGF file is text that pgfplots draws in a LaTeX document, and a CSV
-    file holds the points: panel, curve, x and y.
+    PNG, SVG and PDF files are pictures. A PGF file is drawn by pgfplots in a LaTeX document. A CSV file
+    contains the points: panel, curve, x and y.
 
-    `colours`: of curves by name, such as `palette` gives them to all figures of a page.
+    `colours`: colours of curves by name, for example of `palette` for all figures of a page.
     """
     path, colours = Path(path), colours or palette([figure])[0]
     match path.suffix.lower():
@@ -75,8 +75,8 @@ def draw(figure: Figure, path: str | Path, colours: Mapping[str, str] | None = N
 
 
 def figure_csv(figure: Figure) -> str:
-    """All points of a figure, a row each: panel, curve, x and y, numbers to the last digit; of heat maps the
-    middle of each cell, and its number in a column of its own."""
+    """Convert a figure to CSV with a row for each point: panel, labels, curve, x and y, with all digits. Heat
+    maps have a row for each cell: its centre, and its value in an additional column."""
     text = io.StringIO(newline="")
     rows = csv.writer(text)
     headings = ("panel", "x label", "y label", "curve", "x", "y")
@@ -99,31 +99,31 @@ def figure_csv(figure: Figure) -> str:
 
 
 def palette(figures: Sequence[Figure]) -> list[dict[str, str]]:
-    """For each figure, the colours of its curves by name.
+    """Choose for each figure the colours of its curves by name.
 
-    A name that several figures have keeps its colour in all of them, and one that says its colour has that;
-    the others share what is left.
+    A name that occurs in several figures has the same colour in all of them. A curve with a given colour
+    keeps it. The other names take the remaining colours.
     """
     names = [_names(figure) for figure in figures]
-    count = Counter(name for each in names for name in each)
-    said = {name: colour for figure in figures for name, colour in _said(figure).items()}
-    shared = [name for name in count if count[name] > 1 and name not in said]
-    left = [colour for colour in PALETTE if colour not in said.values()] or list(PALETTE)
-    lasting = {name: left[k % len(left)] for k, name in enumerate(shared)} | said
-    found = []
-    for each in names:
-        used = {lasting[name] for name in each if name in lasting}
+    occurrences = Counter(name for figure_names in names for name in figure_names)
+    given = {name: colour for figure in figures for name, colour in _given_colours(figure).items()}
+    shared = [name for name in occurrences if occurrences[name] > 1 and name not in given]
+    remaining = [colour for colour in PALETTE if colour not in given.values()] or list(PALETTE)
+    fixed = {name: remaining[k % len(remaining)] for k, name in enumerate(shared)} | given
+    palettes = []
+    for figure_names in names:
+        used = {fixed[name] for name in figure_names if name in fixed}
         free = [colour for colour in PALETTE if colour not in used] or list(PALETTE)
-        own = [name for name in each if name not in lasting]
-        found.append(
-            {name: lasting[name] for name in each if name in lasting}
-            | {name: free[k % len(free)] for k, name in enumerate(own)}
+        others = [name for name in figure_names if name not in fixed]
+        palettes.append(
+            {name: fixed[name] for name in figure_names if name in fixed}
+            | {name: free[k % len(free)] for k, name in enumerate(others)}
         )
-    return found
+    return palettes
 
 
 def panel_svg(panel: Panel, colours: Mapping[str, str]) -> str:
-    """One panel without its title and legend as the text of an SVG file; text in it stays text."""
+    """Draw one panel without title and legend as SVG, with text as text elements."""
     with house_style(), io.StringIO() as file:
         matplotlib.rcParams.update({"svg.fonttype": "none", "font.size": INLINE_FONT})
         canvas = Canvas(figsize=(WIDTH, HEIGHT))
@@ -139,11 +139,12 @@ def panel_svg(panel: Panel, colours: Mapping[str, str]) -> str:
 
 
 def _names(figure: Figure) -> list[str]:
+    """Names of the curves of a figure, without repetitions."""
     return list(dict.fromkeys(curve.name for panel in figure.panels for curve in panel.curves))
 
 
-def _said(figure: Figure) -> dict[str, str]:
-    """Colours of the curves that say theirs."""
+def _given_colours(figure: Figure) -> dict[str, str]:
+    """Colours of the curves that have a given colour."""
     curves = [curve for panel in figure.panels for curve in panel.curves]
     return {
         curve.name: FAINT if curve.colour == GUIDE else PALETTE[curve.colour % len(PALETTE)]
@@ -153,7 +154,7 @@ def _said(figure: Figure) -> dict[str, str]:
 
 
 def _columns(entries: Sequence[str], wide: float) -> int:
-    """Columns of the legend, filled one after another: as many as fit into `wide` [in]."""
+    """Number of columns of the legend, filled column by column, that fit into `wide` [in]."""
     lengths = np.array([KEY + LETTER * len(entry) for entry in entries])
     for columns in range(min(len(entries), ACROSS), 1, -1):
         if sum(column.max() for column in np.array_split(lengths, columns)) <= wide:
@@ -162,13 +163,14 @@ def _columns(entries: Sequence[str], wide: float) -> int:
 
 
 def _entry(name: str) -> str:
-    """A name in a legend: not too long, and no _ first, which would hide it."""
+    """Name in a legend: shortened if long, and without a leading _, which Matplotlib would hide."""
     name = line(name)
     name = name if len(name) <= 40 else f"{name[:19]}…{name[-20:]}"
     return f" {name}" if name.startswith("_") else name
 
 
 def _compose(figure: Figure, colours: Mapping[str, str]) -> Canvas:
+    """Draw a figure with all panels, legend, titles and note."""
     across = min(figure.across, len(figure.panels)) or 1
     down = max(1, math.ceil(len(figure.panels) / across))
     wide = WIDTH * across
@@ -198,7 +200,7 @@ def _compose(figure: Figure, colours: Mapping[str, str]) -> Canvas:
             parse_math=False,
         )  # fmt: skip
     top = 0.55 if any(panel.title for panel in figure.panels) else 0.4
-    # Margins in inches; a layout that Matplotlib finds by itself takes a second for every figure.
+    # Margins in inches; Matplotlib's automatic layouts take about a second per figure.
     canvas.subplots_adjust(
         left=0.68 / wide, right=1.0 - 0.15 / wide, bottom=(0.78 + more) / high, top=1.0 - top / high,
         wspace=0.68 / (WIDTH - 0.68), hspace=0.72 / (HEIGHT - 0.72),
@@ -207,7 +209,7 @@ def _compose(figure: Figure, colours: Mapping[str, str]) -> Canvas:
 
 
 def _plot(axes: Any, panel: Panel, colours: Mapping[str, str], handles: dict[str, Any]) -> None:
-    """The curves and axes of a panel; `handles` takes the first line of each name."""
+    """Draw the curves and axes of a panel; `handles` collects the first line of each name."""
     if panel.heat is not None:
         _heat(axes, panel.heat, "" if panel.heat.label == panel.title else panel.heat.label)
     for curve in panel.curves:
@@ -217,7 +219,7 @@ def _plot(axes: Any, panel: Panel, colours: Mapping[str, str], handles: dict[str
 
 
 def shades(heat: HeatMap) -> tuple[list[float], list[str]]:
-    """Levels between the few colours of a heat map, and the colours, one less."""
+    """Return the levels between the colours of a heat map, and the colours, one fewer."""
     values = np.asarray(heat.values, float)
     values = values[np.isfinite(values)]
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
@@ -229,7 +231,7 @@ def shades(heat: HeatMap) -> tuple[list[float], list[str]]:
 
 
 def _heat(axes: Any, heat: HeatMap, label: str) -> None:
-    """Cells in few colours, and the scale beside them; without pixels, so that a page needs no picture."""
+    """Draw the cells in few colours, and the scale; as vectors, so that a page contains no image."""
     values = np.ma.masked_invalid(np.asarray(heat.values, float))
     levels, hexes = shades(heat)
     colours, norm = ListedColormap(hexes), BoundaryNorm(levels, len(hexes))
@@ -241,6 +243,7 @@ def _heat(axes: Any, heat: HeatMap, label: str) -> None:
 
 
 def _line(axes: Any, panel: Panel, curve: Curve, colour: str) -> Any:
+    """Draw a curve and return its line."""
     x, y, style = np.asarray(curve.x, float), np.asarray(curve.y, float), curve.style
     if panel.log_y:
         y = np.where(np.isfinite(y), np.maximum(y, ZERO), np.nan)
@@ -262,15 +265,16 @@ def _line(axes: Any, panel: Panel, curve: Curve, colour: str) -> Any:
 
 
 def _alone(x: Any, y: Any) -> Any:
-    """Points between two gaps, of which a line shows nothing."""
+    """Indices of points between two gaps, which a line without markers does not show."""
     seen = np.concatenate([[False], np.isfinite(x) & np.isfinite(y), [False]])
     return np.flatnonzero(seen[1:-1] & ~seen[:-2] & ~seen[2:])
 
 
 def _dress(axes: Any, panel: Panel) -> None:
+    """Set scales, ticks, labels and grid of the axes of a panel."""
     if panel.level is not None:
         axes.axhline(panel.level, color=FAINT, linestyle=":", linewidth=0.9)
-    seen = _seen(panel)  # without a point there is no logarithm to take
+    seen = _seen(panel)  # a logarithmic axis requires at least one point
     log_x, log_y = panel.log_x and seen, panel.log_y and seen
     axes.set_xscale("log" if log_x else "linear")
     axes.set_yscale("log" if log_y else "linear")
@@ -285,12 +289,12 @@ def _dress(axes: Any, panel: Panel) -> None:
             _decades(axis)
     axes.set_xlabel(line(panel.x_label), parse_math=False)
     axes.set_ylabel(line(panel.y_label), parse_math=False)
-    if panel.heat is None:  # lines would lie upon the cells
+    if panel.heat is None:  # grid lines would cover the cells
         axes.grid(True, color=GRID, linewidth=0.5)
 
 
 def _seen(panel: Panel) -> bool:
-    """Whether some point is within the axes."""
+    """Whether at least one point can be shown."""
     if panel.heat is not None:
         return True
     points = ((np.asarray(curve.x, float), np.asarray(curve.y, float)) for curve in panel.curves)
@@ -300,7 +304,7 @@ def _seen(panel: Panel) -> bool:
 
 
 def _decades(axis: Any) -> None:
-    """Ticks at powers of ten; at 2 and 5 times those too in few decades, at nothing else in many."""
+    """Set the ticks of a logarithmic axis: powers of ten, within two decades also 2 and 5 times those."""
     low, high = axis.get_view_interval()
     decades = math.log10(high / low) if 0.0 < low < high else math.inf
     if decades < 2.0:
@@ -313,7 +317,7 @@ def _decades(axis: Any) -> None:
 
 
 def _power(value: float) -> str:
-    """A tick of a logarithmic axis: 10⁻⁸, 2·10⁶."""
+    """Label of a tick of a logarithmic axis: 10⁻⁸, 2·10⁶."""
     if not value > 0.0:
         return ""
     exponent = math.floor(math.log10(value) + 1e-9)

@@ -1,5 +1,5 @@
-"""A page as LaTeX for papers: booktabs tables that may break over pages, figures of pgfplots beside the text;
-and as PDF, where a TeX is installed."""
+"""Convert a page to LaTeX, with booktabs tables that may break over pages and pgfplots figures in separate
+files; or to PDF, if TeX is installed."""
 
 import os
 import shutil
@@ -16,12 +16,14 @@ from stickslip.view.text import clean, right_aligned
 
 ROWS = 60
 """Most rows of a table; the CSV of all runs has them all."""
+UNBROKEN = 30
+"""Largest number of rows of a table that is kept on one page."""
 ENGINES = ("pdflatex", "lualatex", "xelatex")
 """Programs that make a PDF of LaTeX, the usual one first."""
 PASSES = 2
-"""How often they run: widths of long tables are known after the first."""
+"""Number of TeX runs; the widths of long tables are known after the first."""
 TOO_LONG = 300.0
-"""Time after which TeX is ended [s]."""
+"""Time limit of a TeX run [s]."""
 HEAD = (
     r"\documentclass[a4paper,10pt]{article}",
     r"\usepackage[T1]{fontenc}",
@@ -36,21 +38,22 @@ HEAD = (
 
 
 class TeXError(RuntimeError):
-    """A PDF cannot be made of a report; the message says why and what can be done."""
+    """A report cannot be converted to PDF; the message names the reason and a remedy."""
 
 
 def latex(page: Page, figures: str | Path | None = None, link: str = "") -> str:
-    """A page as a LaTeX document; the same page, the same text. Folded parts are left out.
+    """Convert a page to a LaTeX document, without folded sections; the same page gives the same text.
 
-    figures     the folder that figures are written into: `figure-1.pgf`, which the document reads, and its
-                data, `figure-1.csv`; it is made if need be. Without it figures are left out, said by a line
-    link        what the names of figures begin with in the document, such as the name of the folder
+    figures     folder for the figures, created if it does not exist: `figure-1.pgf`, which the document
+    reads,
+                and its data, `figure-1.csv`. Without it a line stands in place of each figure
+    link        prefix of the names of figures in the document, such as the name of the folder
     """
     return "\n".join(_page(page, None if figures is None else Path(figures), link)) + "\n"
 
 
 def write_pdf(page: Page, path: str | Path) -> None:
-    """Write a page as PDF by the TeX that is installed; a TeXError where there is none, or it fails."""
+    """Write a page as PDF with an installed TeX; raise a TeXError if there is none or if it fails."""
     from stickslip.files.problems import replace_file
 
     path = Path(path)
@@ -70,17 +73,17 @@ def write_pdf(page: Page, path: str | Path) -> None:
 
 
 def _run(command: Sequence[str], folder: Path, path: Path) -> None:
-    # Without a date of its own the same report gives the same bytes.
+    # With a fixed date the same report gives the same bytes.
     env = os.environ | {"SOURCE_DATE_EPOCH": "0", "FORCE_SOURCE_DATE": "1"}
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command, cwd=folder, env=env, capture_output=True, text=True, errors="replace", timeout=TOO_LONG
         )
     except subprocess.TimeoutExpired:
         raise TeXError(f"{path}: {command[0]} did not end within {TOO_LONG:g} s") from None
-    if done.returncode or not (folder / "report.pdf").exists():
-        said = [line for line in done.stdout.splitlines() if line.startswith("!")] or ["no reason given"]
-        raise TeXError(f"{path}: {command[0]} failed: {said[0]}; write .tex to see what it was given")
+    if process.returncode or not (folder / "report.pdf").exists():
+        errors = [line for line in process.stdout.splitlines() if line.startswith("!")] or ["no reason given"]
+        raise TeXError(f"{path}: {command[0]} failed: {errors[0]}; write .tex to see what it was given")
 
 
 def _page(page: Page, folder: Path | None, link: str) -> Iterator[str]:
@@ -118,18 +121,28 @@ def _section(section: Section, link: str | None, names: dict[int, str]) -> Itera
 
 def _table(table: Table) -> Iterator[str]:
     text = table.text()
-    yield rf"\par\medskip\textbf{{{latex_text(table.title)}}}\nopagebreak"
     if not text:
-        yield rf"\par {latex_text(table.note) or 'No rows.'}"
+        yield rf"\par\medskip\textbf{{{latex_text(table.title)}}}\par"
+        yield rf"{latex_text(table.note) or 'No rows.'}"
         return
     columns = "".join("r" if right else "l" for right in right_aligned(table))
-    yield r"\begingroup\footnotesize\setlength{\tabcolsep}{3pt}\setlength{\LTleft}{0pt}"
-    yield rf"\begin{{longtable}}{{{columns}}}"
-    yield r"\toprule"
-    yield f"{_row(table.headings)} \\midrule\\endhead"
-    yield r"\bottomrule\endfoot"
-    yield from map(_row, text[:ROWS])
-    yield r"\end{longtable}\endgroup"
+    heading = f"{_row(table.headings)} \\midrule"
+    if len(text) <= UNBROKEN:
+        # A short table stays on one page with its title, and is made to fit the width of the page.
+        yield r"\par\medskip\noindent\begin{minipage}{\textwidth}"
+        yield rf"\textbf{{{latex_text(table.title)}}}\par\smallskip"
+        yield r"\footnotesize\setlength{\tabcolsep}{3pt}"
+        yield rf"\adjustbox{{max width=\textwidth}}{{\begin{{tabular}}{{{columns}}}"
+        yield from (r"\toprule", heading, *map(_row, text), r"\bottomrule")
+        yield r"\end{tabular}}\end{minipage}\par\smallskip"
+    else:
+        yield r"\begingroup\footnotesize\setlength{\tabcolsep}{3pt}\setlength{\LTleft}{0pt}"
+        yield rf"\begin{{longtable}}{{{columns}}}"
+        yield rf"\multicolumn{{{len(columns)}}}{{l}}{{\normalsize\textbf{{{latex_text(table.title)}}}}} \\"
+        yield from (r"\toprule", rf"{heading}\endfirsthead", r"\toprule", rf"{heading}\endhead")
+        yield r"\bottomrule\endfoot"
+        yield from map(_row, text[:ROWS])
+        yield r"\end{longtable}\endgroup"
     if len(text) > ROWS:
         yield f"{len(text) - ROWS} of {len(text)} rows are left out; the CSV report has all.\n"
     if table.note:
@@ -144,10 +157,10 @@ def _figure(figure: Figure, place: str | None) -> Iterator[str]:
     if place is None:
         yield rf"\par\textit{{Figure left out here: {latex_text(figure.title)}}}"
         return
-    yield r"\begin{center}"
+    yield r"\par\medskip\noindent\begin{minipage}{\textwidth}\centering"
     yield rf"\textbf{{{latex_text(figure.title)}}}\par\smallskip"
-    # Figures of many panels are wider than a page: they are made to fit.
+    # Figures with many panels are scaled to the width of the page.
     yield rf"\adjustbox{{max width=\textwidth, max totalheight=0.85\textheight}}{{\input{{{place}}}}}"
     if figure.note:
         yield rf"\par\footnotesize {latex_text(figure.note)}"
-    yield r"\end{center}"
+    yield r"\end{minipage}\par"

@@ -1,4 +1,4 @@
-"""Text of strangers and of our own as LaTeX: whatever it holds, it is set as it reads."""
+"""Convert arbitrary text to LaTeX that prints it literally."""
 
 import unicodedata
 
@@ -10,7 +10,7 @@ SPECIAL = {
     ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}", "`": r"\textasciigrave{}",
     "-": r"{-}", "'": r"\textquotesingle{}",
 }  # fmt: skip
-"""Characters that LaTeX takes for its own; hyphens and quotes are kept from becoming dashes and ligatures."""
+"""Special characters of LaTeX; hyphens and quotes are protected from becoming dashes and ligatures."""
 SYMBOLS = {
     "–": "--", "—": "---", "…": r"\ldots{}", "’": "'", "‘": "`", "“": "``", "”": "''", "°": r"$^\circ$",
     "·": r"$\cdot$", "×": r"$\times$", "±": r"$\pm$", "−": "$-$", "µ": r"$\mu$", "½": r"$\frac12$",
@@ -19,15 +19,15 @@ SYMBOLS = {
     "⊥": r"$\perp$", "∈": r"$\in$", "∑": r"$\Sigma$", "∫": r"$\int$", "∇": r"$\nabla$", "‖": r"$\|$",
     "⁻": "$^{-}$", "₋": "$_{-}$", "⁺": "$^{+}$",
 }  # fmt: skip
-"""Characters that no font of text has, by what shows them."""
+"""LaTeX of characters that text fonts do not contain."""
 ACCENTS = {"\u0307": r"\dot", "\u0308": r"\ddot", "\u0302": r"\hat", "\u0304": r"\bar", "\u0303": r"\tilde"}
-"""Marks over a letter of mathematics."""
+"""Mathematical accents by combining character."""
 LATIN = 0x180
-"""Letters below this number are in the fonts of LaTeX's encoding T1."""
+"""Letters below this code point are in fonts of LaTeX's encoding T1."""
 
 
 def latex_text(text: str) -> str:
-    """`text` in one line as LaTeX that shows it; a character that no font has is written as its number."""
+    """Convert `text` to one line of LaTeX; characters without a font are written as their code points."""
     out: list[str] = []
     for character in unicodedata.normalize("NFC", line(text)):
         accent = ACCENTS.get(character)
@@ -39,7 +39,7 @@ def latex_text(text: str) -> str:
 
 
 def _shown(character: str) -> str:
-    """One character."""
+    """LaTeX of one character."""
     known = SPECIAL.get(character) or SYMBOLS.get(character)
     if known is not None:
         return known

@@ -1,4 +1,4 @@
-"""Options of pictures: what is marked, from where one looks, and how large a picture is."""
+"""Options of pictures: marks, colours, direction of the camera and size."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,14 +8,14 @@ import numpy as np
 from stickslip.options import Options, option
 
 SMALLEST, LARGEST = 1.0, 10.0
-"""Length of an edge of a picture [in]."""
+"""Bounds of the edges of a picture [in]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look(Options):
-    """How a still picture or an animation shows a world.
+    """Options of still pictures and animations of a world.
 
-    Lines of sight are parallel, so that the scale is the same everywhere. Upright planes, such as the walls
+    The projection is parallel, so that the scale is the same everywhere. Vertical planes, such as the walls
     of a box, are not drawn.
     """
 
@@ -32,7 +32,7 @@ class Look(Options):
     elevation: float = option(18.0, "height of the viewer above the horizon", unit="°", low=-90.0, high=90.0)
 
     def __post_init__(self) -> None:
-        """Check all options; any pair of numbers is a size."""
+        """Check all options; `size` may be any pair of numbers."""
         edges = np.asarray(self.size, float)
         if edges.shape != (2,) or not ((edges >= SMALLEST) & (edges <= LARGEST)).all():
             raise ValueError(
@@ -43,7 +43,7 @@ class Look(Options):
 
     @classmethod
     def in_pixels(cls, width: int, height: int) -> dict[str, Any]:
-        """Options `size` and `dpi` of a picture of that many pixels, whose text is as large as by default."""
+        """Options `size` and `dpi` of a picture with these numbers of pixels and the default size of text."""
         wide = 5.6
         return {"size": (wide, wide * height / max(width, 1)), "dpi": width / wide}
 

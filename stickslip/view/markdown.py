@@ -1,4 +1,4 @@
-"""A page as Markdown for papers and repositories: tables of GitHub's kind, figures as files beside it."""
+"""Convert a page to GitHub-flavoured Markdown, with figures in separate files."""
 
 import re
 from collections.abc import Iterator
@@ -10,11 +10,11 @@ from stickslip.view.figures import draw, palette
 from stickslip.view.text import clean, line, right_aligned
 
 ROWS = 60
-"""Most rows of a table, unless told otherwise."""
+"""Largest number of rows of a table by default."""
 SPECIAL = re.compile(r"[\\`*_<>|~$&]|\](?=[(\[:])")
-"""What Markdown would take for its own wherever it stands."""
+"""Characters with a meaning in Markdown at any position of a line."""
 FIRST = re.compile(r"^(\d*)([.)#+=-])(?=\s|[#=-]|$)")
-"""What would begin a list, a heading or a rule."""
+"""Text that would begin a list, a heading or a rule at the start of a line."""
 
 
 def markdown(
@@ -24,13 +24,13 @@ def markdown(
     rows: int | None = ROWS,
     folded: bool = False,
 ) -> str:
-    """The Markdown of `page`; the same page, the same text.
+    """Convert `page` to Markdown; the same page gives the same text.
 
-    `figures`: the folder that figures are drawn into, as SVG files `figure-1.svg` and so on; it is made
-    if need be. Without it they are left out, said by a line. `link`: what links to them begin with, such
-    as the name of the folder as seen from the text. `rows`: most rows of a table, None for all; what is
-    left out is said below it. `folded`: whether folded parts are in it, as `<details>`; otherwise a line
-    says what was left out.
+    figures     folder for the figures as SVG files, `figure-1.svg` and so on, created if it does not exist.
+                Without it a line stands in place of each figure
+    link        prefix of links to figures, such as the folder relative to the text
+    rows        largest number of rows of a table, None for all; a line below it counts the omitted rows
+    folded      whether to include folded sections, as `<details>`; otherwise a line describes what is omitted
     """
     return "\n".join(_page(page, None if figures is None else Path(figures), link, rows, folded)) + "\n"
 

@@ -1,6 +1,6 @@
-"""How notebooks show worlds and runs: a scene to turn or to play, curves, and what is certain in figures.
+"""HTML of worlds and runs in notebooks: an interactive scene, curves, and a table of certified numbers.
 
-Whatever goes wrong, something is shown, and nothing is raised.
+These functions do not raise exceptions: if drawing fails, the text of the object and the reason are shown.
 """
 
 import tempfile
@@ -20,22 +20,22 @@ from stickslip.simulation.trajectory import Trajectory
 from stickslip.view.text import clean
 
 FRAMES, MEGABYTES = 100, 3.0
-"""Instants of a run in a notebook at most, and about how large it may be there."""
+"""Largest number of records shown in a notebook, and the approximate size limit of the scene [MB]."""
 HEIGHT = 520
-"""Of a scene on the screen [px]."""
+"""Height of a scene on the screen [px]."""
 CURVES = 8
-"""Coordinates that are drawn at most."""
+"""Largest number of coordinates that are drawn."""
 WHOLE = "stickslip.view.export_html(trajectory, 'run.html') writes all of it to a file that plays by itself"
 
 
 def world_html(world: World) -> str:
-    """A world where it starts: its scene, to be turned, and what is in it."""
+    """HTML of a world at its start: interactive scene and summary."""
     return _shown(world, lambda: _scene(world, None, "") + _text(str(world)))
 
 
 def run_html(trajectory: Trajectory) -> str:
-    """A run: of a world its scene, to be played, and what is certain of it; of written equations their
-    coordinates and energies over time; and its summary."""
+    """HTML of a run: for a world the playable scene and the certificate, for equations the coordinates and
+    energies over time; and the summary."""
 
     def make() -> str:
         if not trajectory.of_world:
@@ -49,7 +49,7 @@ def run_html(trajectory: Trajectory) -> str:
 
 
 def _shown(what: Any, make: Callable[[], str]) -> str:
-    """What `make` gives, or what can be said without it."""
+    """HTML made by `make`; if it fails, the text of the object and the reason."""
     try:
         return f"<div>{make()}</div>"
     except Exception as error:
@@ -62,7 +62,7 @@ def _shown(what: Any, make: Callable[[], str]) -> str:
 
 
 class Scene:
-    """A run, or two side by side, as a notebook shows them."""
+    """Notebook representation of a world or a run, or of two side by side."""
 
     def __init__(self, source: World | Trajectory, other: World | Trajectory | None = None):
         self._sources = source, other
@@ -72,7 +72,7 @@ class Scene:
 
 
 def _scene(source: World | Trajectory, other: World | Trajectory | None, note: str) -> str:
-    """The scene in a frame that reaches nothing outside it."""
+    """The scene in a sandboxed frame."""
     from stickslip.view.browser.export import page_of
 
     frames = FRAMES if isinstance(source, Trajectory) else None
@@ -84,7 +84,7 @@ def _scene(source: World | Trajectory, other: World | Trajectory | None, note: s
 
 
 def _picture(draw: Callable[[Path], None], kind: str) -> str:
-    """What `draw` writes, within the text: an image, so that no script in it runs."""
+    """Embed the file written by `draw` as an image, so that scripts in it do not run."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"picture.{kind}"
         draw(path)
@@ -115,7 +115,7 @@ def _draw_curves(trajectory: Trajectory, path: Path) -> None:
 
 
 def _certificate(run: Trajectory) -> str:
-    """What the judge says of a run, as a table."""
+    """Table of the verdict and the residuals of a run."""
     energy = run.energy
     held = f"tolerance {run.tolerance:g}, missed by {run.missed} of {run.steps} steps"
     rows = (
@@ -129,14 +129,14 @@ def _certificate(run: Trajectory) -> str:
 
 
 def table_html(lines: Sequence[Sequence[str]], title: str, note: str) -> str:
-    """A table of text: its headings, which may all be empty, and its rows."""
+    """HTML table of text: the first line contains the headings, which may all be empty."""
     head = _rows(lines[:1], "th") if any(lines[0]) else ""
     table = f"<caption>{escape(clean(title))}</caption>{head}{_rows(lines[1:], 'td')}"
     return f"<div><table>{table}</table>{_note(note)}</div>"
 
 
 def _rows(rows: Sequence[Sequence[str]], kind: str) -> str:
-    """Rows of a table whose cells are `td` or `th`."""
+    """Rows of an HTML table with cells `td` or `th`."""
     return "".join(
         "<tr>"
         + "".join(f'<{kind} style="text-align: left">{escape(clean(cell))}</{kind}>' for cell in row)

@@ -1,17 +1,17 @@
 "use strict";
-// Sorting and filtering of tables. The page is whole without it.
+// Sorting and filtering of tables. The page is complete without this script.
 
 const GAPS = new Set(["", "–", "not run"]);
 const words = new Intl.Collator("en", {numeric: true});
 
-// What a cell is sorted by: a number, else its text; null where there is nothing.
+// Sort key of a cell: a number, else its text; null for empty cells.
 function key(text) {
   if (GAPS.has(text)) return null;
   const number = Number(text.endsWith("%") ? text.slice(0, -1) : text);
   return Number.isNaN(number) ? text : number;
 }
 
-// Numbers before text; the sign turns the order, but what is not there stays last.
+// Numbers come before text; `sign` reverses the order, but empty cells are always last.
 function compare(a, b, sign) {
   if (a === null || b === null) return (a === null) - (b === null);
   const first = typeof a === "number", second = typeof b === "number";
@@ -22,15 +22,15 @@ function compare(a, b, sign) {
 function prepare(table) {
   const body = table.tBodies[0];
   const heads = Array.from(table.tHead.rows[0].cells);
-  // Cells are read once, when they are first needed: a long table may never be sorted.
+  // Cells are read on first use, because a long table may never be sorted.
   let rows = null;
   const read = () => rows ??= Array.from(body.rows, (row) => {
     const texts = Array.from(row.cells, (cell) => cell.textContent);
     return {row, keys: texts.map(key), text: texts.join("\n").toLowerCase()};
   });
 
-  // The widths of a long table stay as they are from its first use on: nothing jumps while rows are
-  // filtered, and the browser need not measure every cell again.
+  // The widths of the columns are fixed at the first use: the layout is stable while rows are filtered,
+  // and the browser does not measure every cell again.
   const figure = table.closest("figure.long");
   let frozen = !figure;
   function freeze() {
@@ -88,7 +88,7 @@ function filter(figure, read, freeze) {
   figure.querySelector(".box").before(bar);
 }
 
-// A link to a part that is folded opens it.
+// Open a folded section when a link leads to it.
 function unfold() {
   const part = location.hash.length > 1 ? document.getElementById(location.hash.slice(1)) : null;
   const folded = part ? part.querySelector("details") : null;

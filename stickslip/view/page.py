@@ -1,5 +1,5 @@
-"""A page as one HTML file that needs nothing else: no network, no fonts, no scripts of others. Drawings in it
-are SVG of Matplotlib made small, with ids of their own and the colours of the page."""
+"""Convert a page to one self-contained HTML file: no network, fonts or third-party scripts. Figures are
+inline SVG of Matplotlib, reduced in size, with unique ids and the colours of the page."""
 
 import hashlib
 import re
@@ -20,12 +20,11 @@ REFERENCE = re.compile(r"url\(#([^)]+)\)")
 
 
 def inline_svg(text: str, name: str, label: str, colours: Mapping[str, str]) -> str:
-    """The SVG file `text` as an element of a page, called `label` by those who hear it.
+    """Convert the SVG file `text` to an element of a page with the accessible name `label`.
 
-    Every id begins with `name`, so that drawings of one page do not meet; ids that nothing refers to
-    are left out, and so are fonts, which are those of the page. `colours`: what stands for a colour of
-    Matplotlib (`#0072b2`) in the page, such as `var(--c0)`, in light and in dark. Coordinates are
-    rounded to hundredths of a point.
+    Every id begins with `name`, so that ids of several drawings do not collide; unreferenced ids and fonts
+    are removed. colours: replacements of Matplotlib's colours (`#0072b2`) by those of the page, such as
+    `var(--c0)`, for light and dark mode. Coordinates are rounded to hundredths of a point.
     """
     root = ElementTree.fromstring(text)
     new = {old: f"{name}-{k}" for k, old in enumerate(sorted(_referenced(root)))}
@@ -37,7 +36,7 @@ def inline_svg(text: str, name: str, label: str, colours: Mapping[str, str]) -> 
 def _tidied(
     element: ElementTree.Element, new: Mapping[str, str], colours: Mapping[str, str]
 ) -> list[ElementTree.Element]:
-    """The element as a page has it: nothing of metadata and fonts, of a group that says nothing its parts."""
+    """Reduce an element: remove metadata and fonts, and replace groups without attributes by their parts."""
     tag = element.tag.rpartition("}")[2]
     if tag in ("metadata", "style"):
         return []
@@ -45,45 +44,46 @@ def _tidied(
     attributes = _attributes(element, new, colours)
     if tag == "g" and not attributes:
         return parts
-    made = ElementTree.Element(tag, attributes)
-    made.text = element.text if tag in ("text", "tspan") else None
-    made.extend(parts)
-    return [made]
+    tidied = ElementTree.Element(tag, attributes)
+    tidied.text = element.text if tag in ("text", "tspan") else None
+    tidied.extend(parts)
+    return [tidied]
 
 
 def _referenced(root: ElementTree.Element) -> set[str]:
-    found = set()
+    """Ids to which elements refer."""
+    ids = set()
     for element in root.iter():
         for key, value in element.attrib.items():
             if key == LINK:
-                found.add(value.removeprefix("#"))
-            found.update(REFERENCE.findall(value))
-    return found
+                ids.add(value.removeprefix("#"))
+            ids.update(REFERENCE.findall(value))
+    return ids
 
 
 def _attributes(
     element: ElementTree.Element, new: Mapping[str, str], colours: Mapping[str, str]
 ) -> dict[str, str]:
-    kept = {}
+    attributes = {}
     for key, value in element.attrib.items():
         if key == "id":
             if value in new:
-                kept["id"] = new[value]
+                attributes["id"] = new[value]
         elif key == LINK:
-            kept["href"] = f"#{new[value.removeprefix('#')]}"
+            attributes["href"] = f"#{new[value.removeprefix('#')]}"
         elif key == "style":
-            kept["style"] = _restyled(value, colours)
+            attributes["style"] = _restyled(value, colours)
         elif key == "transform" and value.startswith("rotate(-0 "):
             continue
         elif key in ("d", "x", "y", "transform", "points"):
-            kept[key] = " ".join(NUMBER.sub(_rounded, value).split())
+            attributes[key] = " ".join(NUMBER.sub(_rounded, value).split())
         else:
-            kept[key] = REFERENCE.sub(lambda match: f"url(#{new[match[1]]})", value)
-    return kept
+            attributes[key] = REFERENCE.sub(lambda match: f"url(#{new[match[1]]})", value)
+    return attributes
 
 
 def _restyled(text: str, colours: Mapping[str, str]) -> str:
-    """A style without its font, and with the colours of the page."""
+    """A style without the font family, and with the colours of the page."""
     parts = []
     for part in text.split(";"):
         key, _, value = (half.strip() for half in part.partition(":"))
@@ -97,39 +97,39 @@ def _rounded(match: re.Match[str]) -> str:
 
 
 LONG = 15
-"""Rows above which a table gets a filter."""
+"""Number of rows above which a table has a filter."""
 WRAPPED = 80
-"""Letters above which the text of a cell may be folded."""
+"""Number of characters above which the text of a cell may be wrapped."""
 GAPS = (NOT_RUN, "–", "")
-"""Cells that hold nothing; sorted last."""
+"""Texts of empty cells, which are sorted last."""
 
 STROKES = {"--": "dashed", "-.": "dashed", ":": "dotted", "o": "dots", "x": "dots"}
-"""How an entry of a legend is drawn, by the style of its curve."""
+"""Class of a legend entry by the style of its curve."""
 
 
 def write_page(page: Page, path: str | Path) -> None:
-    """Write `page` as one HTML file; the same page, the same bytes."""
+    """Write `page` as one HTML file; the same page gives the same bytes."""
     replace_file(Path(path), page_html(page).encode())
 
 
 def page_html(page: Page) -> str:
-    """The HTML of `page`, which is well-formed XML too but for its first line and its script.
+    """Convert `page` to HTML, which is also well-formed XML except for its first line and its script.
 
-    All text in it is shown as it is, whatever it holds. Tables can be sorted and filtered where the
-    reader's browser runs scripts; no script but this one can run.
+    All text is escaped. Tables can be sorted and filtered if the browser runs scripts; the content security
+    policy allows only the script of this page.
     """
     return "\n".join(_Writer(page).lines()) + "\n"
 
 
 class _Writer:
-    """What one page numbers and colours throughout."""
+    """State of the conversion of one page: numbers of tables and figures, and colours."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
         figures = [figure for section in page.sections for figure in section.figures]
         self.colours = dict(zip(map(id, figures), palette(figures), strict=True))
         self.classes = {colour: f"c{k}" for k, colour in enumerate(PALETTE)} | {FAINT: "guide"}
-        # Names that are curves of several figures are solvers or the like: tables show their colour.
+        # Names of curves, such as solvers, have a mark of their colour in tables.
         self.chips = {name: self.classes[c] for each in self.colours.values() for name, c in each.items()}
         self.tables = self.figures = 0
 
@@ -196,8 +196,8 @@ class _Writer:
         yield f'<figure class="plots">\n<figcaption>{_text(figure.title)}</figcaption>'
         yield f'<div class="panels" style="--across:{max(1, min(figure.across, len(figure.panels)))}">'
         for k, panel in enumerate(figure.panels, 1):
-            said = f"{panel.title or figure.title}: {panel.y_label} against {panel.x_label}"
-            drawn = inline_svg(panel_svg(panel, colours), f"{name}-{k}", line(said), _variables())
+            description = f"{panel.title or figure.title}: {panel.y_label} against {panel.x_label}"
+            drawn = inline_svg(panel_svg(panel, colours), f"{name}-{k}", line(description), _variables())
             title = f"<h3>{_text(panel.title)}</h3>" if panel.title else ""
             yield f'<div class="panel">{title}{drawn}</div>'
         yield '</div>\n<ul class="legend">'
@@ -230,24 +230,24 @@ def _text(text: str) -> str:
 
 
 def _legend(figure: Figure) -> dict[str, str]:
-    """Names of the curves in their order, and how each is drawn: the line where there is one."""
-    found: dict[str, str] = {}
+    """Classes of the legend entries by name of the curves; lines take precedence over dots."""
+    strokes: dict[str, str] = {}
     for panel in figure.panels:
         for curve in panel.curves:
             stroke = STROKES.get(curve.style, "solid")
-            if found.get(curve.name, "dots") == "dots":
-                found[curve.name] = stroke
-    return found
+            if strokes.get(curve.name, "dots") == "dots":
+                strokes[curve.name] = stroke
+    return strokes
 
 
 def _variables() -> Mapping[str, str]:
-    """Variables of the style sheet for the colours of drawings."""
+    """CSS variables for the colours of drawings."""
     named = {GRID: "var(--grid)", FAINT: "var(--faint)"}
     return {colour: f"var(--c{k})" for k, colour in enumerate(PALETTE)} | named | {INK: "currentColor"}
 
 
 def _alignment(columns: int) -> str:
-    """Rules for the numbered classes of tables: one per table is shorter than one per cell."""
+    """CSS rules for right-aligned columns, as classes of tables, which is shorter than a class per cell."""
     if not columns:
         return ""
     both, cells = (
@@ -258,4 +258,5 @@ def _alignment(columns: int) -> str:
 
 
 def _beside(name: str) -> str:
+    """Text of a file in the folder of this module."""
     return Path(__file__).with_name(name).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Figures as PGF for LaTeX: text that pgfplots draws in the fonts of the paper."""
+"""Convert figures to PGF, which pgfplots draws in LaTeX with the fonts of the document."""
 
 import math
 from bisect import bisect_right
@@ -12,25 +12,26 @@ from stickslip.view.latex_text import latex_text
 from stickslip.view.style import ZERO
 
 PREAMBLE = (r"\usepackage{pgfplots}", r"\usepgfplotslibrary{groupplots}", r"\pgfplotsset{compat=1.16}")
-"""What a document needs that includes such a figure."""
+"""Preamble of documents that include such a figure."""
 WIDTH, HEIGHT = 6.2, 4.4
 """Size of the axes of one panel [cm]."""
 LINES = {
     "-": "solid", "--": "dashed", "-.": "dash dot", ":": "dotted", "o": "only marks, mark=*, mark size=0.8pt",
     "x": "only marks, mark=x",
 }  # fmt: skip
-"""Styles of Matplotlib, as pgfplots calls them."""
+"""Styles of pgfplots by style of Matplotlib."""
 LEGEND_COLUMNS = 3
+"""Number of columns of the legend."""
 
 
 Shades = Callable[[HeatMap], tuple[Sequence[float], Sequence[str]]]
-"""Levels between the colours of a heat map, and the colours, one less."""
+"""Function that returns the levels between the colours of a heat map, and the colours, one fewer."""
 
 
 def figure_pgf(figure: Figure, colours: Mapping[str, str], shades: Shades) -> str:
-    """A figure as a `tikzpicture`, to be read by `\\input` in a document with `PREAMBLE`.
+    """Convert a figure to a `tikzpicture`, for `\\input` in a document with `PREAMBLE`.
 
-    colours: of the curves by name, as `view.figures.palette` gives them; shades: as `view.figures.shades`.
+    colours: colours of the curves by name, see `view.figures.palette`; shades: see `view.figures.shades`.
     """
     return "\n".join(_figure(figure, colours, shades)) + "\n"
 
@@ -48,7 +49,7 @@ def _figure(figure: Figure, colours: Mapping[str, str], shades: Shades) -> Itera
         r" grid style={gray!20}, unbounded coords=jump, tick label style={font=\scriptsize},"
         r" title style={font=\footnotesize}, every axis plot/.append style={line width=0.6pt}]"
     )
-    # The legend of all panels is that of the first panel in the last row: there is room below it.
+    # The common legend belongs to the first panel of the last row, as there is room below it.
     last = across * (down - 1)
     for k, panel in enumerate(panels):
         yield from _panel(panel, colours, shades, _legend(figure, colours) if k == last else ())
@@ -87,12 +88,12 @@ def _panel(panel: Panel, colours: Mapping[str, str], shades: Shades, legend: Seq
 
 
 def _ends(heat: HeatMap) -> list[tuple[str, Array, int]]:
-    """Ends of the axes of a heat map: the option, the edges, and which of them it is."""
+    """Bounds of the axes of a heat map: name of the option, edges, and index of the edge."""
     return [("xmin", heat.x, 0), ("xmax", heat.x, -1), ("ymin", heat.y, 0), ("ymax", heat.y, -1)]
 
 
 def _heat(heat: HeatMap, levels: Sequence[float], colours: Sequence[str]) -> Iterator[str]:
-    """A rectangle for each cell, and beside the axes one for each colour, with its levels."""
+    """Yield a rectangle for each cell, and the scale: a rectangle for each colour, and the levels."""
     x, y, values = (np.asarray(part, float).tolist() for part in (heat.x, heat.y, heat.values))
     for j, row in enumerate(values):
         for i, value in enumerate(row):
@@ -126,7 +127,7 @@ def _curve(panel: Panel, curve: Curve, colour: str) -> Iterator[str]:
 
 
 def _legend(figure: Figure, colours: Mapping[str, str]) -> list[str]:
-    """An entry for each name of a curve, in the style of its first."""
+    """Legend entries of all names of curves, each in the style of the first curve of this name."""
     first: dict[str, Curve] = {}
     for panel in figure.panels:
         for curve in panel.curves:
@@ -144,11 +145,11 @@ def _style(style: str, colour: str, *, thin: bool) -> str:
 
 
 def _rgb(colour: str) -> str:
-    """A colour as xcolor takes it, from one like #0072b2."""
+    """Convert a colour such as #0072b2 to the syntax of xcolor."""
     red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
     return f"{{rgb,255:red,{red};green,{green};blue,{blue}}}"
 
 
 def _number(value: float) -> str:
-    """A number as pgfplots reads it; a gap where there is none."""
+    """Format a number for pgfplots; non-finite values are gaps."""
     return f"{value:.9g}" if math.isfinite(value) else "nan"

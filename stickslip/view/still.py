@@ -1,4 +1,4 @@
-"""A still picture of a world: its bodies as they stand at one time, with contacts and forces if asked."""
+"""Still pictures of a world at one time, optionally with contacts and forces."""
 
 import math
 from dataclasses import replace
@@ -23,17 +23,18 @@ from stickslip.view.solids import FINE, Scenery
 from stickslip.view.style import save
 
 GROUND = (240, 241, 244)
-"""Colour of planes: light, so that shadows are seen on them [0 to 255]."""
+"""Colour of planes, light, so that shadows on them are visible [0 to 255]."""
 GAMMA = 2.2
-"""Of screens: light is a colour to the power of this."""
+"""Gamma of screens: light intensity is a colour value to this power."""
 INK = "#333333"
+"""Colour of text and of the scale bar."""
 
 
 def draw_world(source: World | Trajectory, path: str | Path, *, at: float | None = None, **look: Any) -> None:
-    """Draw a world into `path`, a PNG, SVG or PDF file by its ending; the same world, the same bytes.
+    """Write a picture of a world to `path`, by its suffix PNG, SVG or PDF; the same data, the same bytes.
 
-    source      a world, drawn where it starts, or a run of one
-    at          the time whose nearest record is drawn [s]; the last unless given
+    source      a world, drawn at its start, or a run of a world
+    at          time [s], of which the nearest record is drawn; by default the last record
     look        options of `Look`: contacts, forces, colour, size, dpi, azimuth, elevation
     """
     options = Look(**look)
@@ -49,28 +50,28 @@ def draw_world(source: World | Trajectory, path: str | Path, *, at: float | None
 
 
 def stage_of(source: Any) -> Stage:
-    """The stage of a world or of a run of one; a TypeError says what else was given."""
+    """The stage of a world or of a run of a world; raise a TypeError for other objects."""
     if not isinstance(source, World | Trajectory):
         raise TypeError(f"{type(source).__name__} cannot be drawn; a still is of a World or of a Trajectory")
     return Stage.of(source)
 
 
 def _number(source: World | Trajectory, at: float | None) -> int:
-    """Which record is nearest to a time."""
+    """Number of the record nearest to a time."""
     if at is None:
         return -1
     times = source.t if isinstance(source, Trajectory) else np.array([source.start.t])
     slack = 1e-9 * max(1.0, abs(float(times[-1])))
     if not times[0] - slack <= at <= times[-1] + slack:
-        what = f"from {times[0]:g} to {times[-1]:g} s" if len(times) > 1 else f"at {times[0]:g} s alone"
-        raise ValueError(f"at is {at} s; there are records {what}")
+        span = f"from {times[0]:g} to {times[-1]:g} s" if len(times) > 1 else f"at {times[0]:g} s alone"
+        raise ValueError(f"at is {at} s; there are records {span}")
     return int(np.abs(times - at).argmin())
 
 
 def compose(
     scenery: Scenery, frame: Frame, look: Look, camera: Camera, colouring: Colouring, timed: bool
 ) -> Canvas:
-    """One frame as a figure of Matplotlib; `timed` writes its time."""
+    """Draw one frame as a figure of Matplotlib; timed: whether to write the time."""
     stage, seen = scenery.stage, scenery.solids(frame)
     canvas = Canvas(figsize=look.size, dpi=look.dpi)
     FigureCanvasAgg(canvas)
@@ -94,7 +95,7 @@ def compose(
 
 
 def _image(stage: Stage, solids: list[Solid], owner: IntArray, camera: Camera, colours: Array) -> Array:
-    """The picture without marks, its pixels the means of their rays."""
+    """Render the picture without marks; pixels are the means of their rays."""
     model = stage.model
     hits = cast(solids, camera)
     hits = replace(hits, solid=np.append(owner, NOTHING)[hits.solid])
@@ -111,7 +112,7 @@ def _image(stage: Stage, solids: list[Solid], owner: IntArray, camera: Camera, c
 
 
 def _fade(image: Array, hits: Hits, planes: Any, camera: Camera) -> None:
-    """Planes have no end: they become white towards the edges of the picture."""
+    """Fade planes, which are unbounded, to white towards the edges of the picture."""
     seen = np.concatenate([planes, [False]])[hits.solid]
     rows, columns = (np.abs(np.linspace(-1.0, 1.0, n)) for n in camera.shape)
     out = np.clip((np.hypot(rows[:, None] ** 2, columns[None] ** 2) - 0.35) / 0.6, 0.0, 1.0)
@@ -120,6 +121,7 @@ def _fade(image: Array, hits: Hits, planes: Any, camera: Camera) -> None:
 
 
 def _draw_contacts(axes: Any, camera: Camera, frame: Frame) -> None:
+    """Mark the contact points, coloured by state, and draw their legend."""
     at = camera.seen(frame.points)
     for state, colour in STATE_COLOURS.items():
         rows = frame.states == state
@@ -134,18 +136,19 @@ def _draw_contacts(axes: Any, camera: Camera, frame: Frame) -> None:
 
 
 def _draw_forces(axes: Any, camera: Camera, frame: Frame, wide: float) -> None:
+    """Draw the contact forces as arrows."""
     ends = np.stack([camera.seen(frame.arrows[:, k])[:, :2] for k in (0, 1)], axis=1)
-    way = ends[:, 1] - ends[:, 0]
-    length = np.linalg.norm(way, axis=1)
+    direction = ends[:, 1] - ends[:, 0]
+    length = np.linalg.norm(direction, axis=1)
     keep = length > 2e-3 * wide
     ends, length = ends[keep], length[keep][:, None]
     if not len(ends):
         return
-    way = way[keep] / length
-    across = np.stack([-way[:, 1], way[:, 0]], axis=1)
+    direction = direction[keep] / length
+    across = np.stack([-direction[:, 1], direction[:, 0]], axis=1)
     head = np.minimum(0.014 * wide, 0.5 * length)
     colours = frame.arrow_colours[keep] / 255.0
-    neck = ends[:, 1] - head * way
+    neck = ends[:, 1] - head * direction
     shafts = np.stack([ends[:, 0], neck], axis=1)
     tips = np.stack([ends[:, 1], neck + 0.38 * head * across, neck - 0.38 * head * across], axis=1)
     axes.add_collection(LineCollection(list(shafts), colors=colours, linewidths=0.9, zorder=3), autolim=False)
@@ -153,7 +156,7 @@ def _draw_forces(axes: Any, camera: Camera, frame: Frame, wide: float) -> None:
 
 
 def _draw_scale(axes: Any, extent: Any, caption: str) -> None:
-    """A bar of a round length below on the left, and a caption on the right."""
+    """Draw a scale bar of a round length in the lower left corner, and a caption in the lower right one."""
     left, right, bottom, _ = extent
     wide = right - left
     power = 10.0 ** math.floor(math.log10(0.22 * wide))

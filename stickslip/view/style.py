@@ -1,4 +1,4 @@
-"""The style of the house: one look for every plot, the same bytes for the same data."""
+"""Common style of all plots; the same data give the same bytes."""
 
 import io
 import warnings
@@ -13,36 +13,36 @@ from matplotlib.figure import Figure
 from stickslip.files.problems import replace_file
 
 FORMATS = ("png", "svg", "pdf")
-"""Endings of file names that are understood."""
+"""File formats of pictures."""
 
 NO_DATE: dict[str, dict[str, Any]] = {
     "png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None},
 }  # fmt: skip
-"""Metadata that Matplotlib is to leave out, so that the same data give the same bytes."""
+"""Metadata that Matplotlib omits, so that the same data give the same bytes."""
 
 ZERO = 1e-20
-"""Where an exact zero is drawn on a logarithmic axis [-]."""
+"""Value at which an exact zero is drawn on a logarithmic axis [-]."""
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-"""Okabe and Ito's colours, told apart by colour-blind readers too."""
+"""The colours of Okabe and Ito, which colour-blind readers can distinguish."""
 
 STYLE: Any = {
     "font.size": 8.0,
     "legend.fontsize": 7.0,
     "legend.handlelength": 1.6,
     "legend.columnspacing": 1.2,
-    "axes.formatter.limits": (-3, 5),  # longer numbers would reach into the label of the axis
+    "axes.formatter.limits": (-3, 5),  # longer numbers would overlap the label of the axis
     "lines.linewidth": 1.2,
     "lines.markersize": 3.0,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "pdf.fonttype": 42,  # journals refuse the default, Type 3
-    "svg.hashsalt": "stickslip",  # otherwise the ids in an SVG are drawn at random
+    "pdf.fonttype": 42,  # journals reject the default, Type 3
+    "svg.hashsalt": "stickslip",  # otherwise the ids in an SVG are random
 }
 
 
 def save(compose: Callable[[], Figure], path: str | Path, dpi: float = 200.0) -> None:
-    """Draw what `compose` makes into `path`, by its ending one of `FORMATS`, in the style of the house."""
+    """Write the figure of `compose` to `path`, in the format of its suffix and in the common style."""
     path = Path(path)
     ending = path.suffix.lower().removeprefix(".")
     if ending not in FORMATS:
@@ -55,8 +55,8 @@ def save(compose: Callable[[], Figure], path: str | Path, dpi: float = 200.0) ->
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Within it Matplotlib draws in the style of the house, whatever the user's settings are."""
-    # The settings are restored on the way out; a letter without a glyph is drawn as a box, unsaid.
+    """Make Matplotlib draw in the common style, independently of the user's settings."""
+    # The settings are restored on exit; missing glyphs are drawn as boxes without a warning.
     with matplotlib.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")
         matplotlib.rcdefaults()

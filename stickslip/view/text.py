@@ -1,11 +1,11 @@
-"""Text of strangers, such as names of problems and solvers, made fit to be shown."""
+"""Sanitise text from files, such as names of problems and solvers, for display."""
 
 from stickslip.exhibits import Table
 
 
 def clean(text: str) -> str:
-    """`text` with everything that is not seen as an escape: control characters, marks that turn the
-    direction of writing, halves of letters. Line breaks and tabs stay."""
+    """Escape the invisible characters of `text`: control characters, marks of writing direction, lone
+    surrogates. Line breaks and tabs are kept."""
     if text.isprintable():
         return text
     seen = (c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode("ascii") for c in text)
@@ -13,11 +13,11 @@ def clean(text: str) -> str:
 
 
 def line(text: str) -> str:
-    """`text`, clean and in one line."""
+    """Return `text` cleaned and in one line."""
     return " ".join(clean(text).split())
 
 
 def right_aligned(table: Table) -> tuple[bool, ...]:
-    """For each column, whether it holds numbers (and gaps) only."""
+    """Whether each column contains only numbers and gaps."""
     numeric = table.numeric
     return tuple(name in numeric for name in table.headings)

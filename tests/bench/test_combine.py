@@ -118,7 +118,7 @@ def test_two_versions_of_a_contestant():
 def test_the_first_name_of_a_problem_is_kept_and_told():
     told: list[str] = []
     other = replace(table("a"), problems=(replace(entry("a"), name="z", family="y"),))
-    both = combine([table("a"), other], told=told.append)
+    both = combine([table("a"), other], report=told.append)
     assert [e.name for e in both.problems] == ["a"]
     assert told == ["a of made is also called z of y; the first names are kept"]
 
@@ -127,7 +127,7 @@ def test_two_problems_of_one_name_are_told_apart():
     told: list[str] = []
     twin = replace(entry("a"), hash="0123456789abcdef")
     other = replace(table("a"), problems=(twin,), runs=(run_of(twin.hash, "nsgs"),))
-    both = combine([table("a"), other], told=told.append)
+    both = combine([table("a"), other], report=told.append)
     assert [e.name for e in both.problems] == ["a", "a [0123456789ab]"]
     assert len(told) == 1
     assert "two problems are called a" in told[0]

@@ -25,7 +25,7 @@ STACK = {"bodies": 2}
 def stack(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Recorded]]:
     """Two boxes on the floor at rest: contacts from the first step on."""
     out, told = tmp_path_factory.mktemp("stack"), []
-    record("stack", STACK, out, every=5, until=0.04, told=lambda _, one: told.append(one))
+    record("stack", STACK, out, every=5, until=0.04, report=lambda _, one: told.append(one))
     return out, told
 
 

@@ -78,7 +78,7 @@ def test_unknown_shapes_are_said_without_control_characters(run, trajectory, tmp
 def test_serving_beyond_the_machine_is_warned_of(run, file, at_once):
     found = run("view", file, "--port", 0, "--host", "0.0.0.0", "--no-browser")
     assert found.code == 0
-    found.says("warning", "0.0.0.0", "can look")
+    found.says("warning", "0.0.0.0", "may open the viewer")
     assert "http://127.0.0.1:" in found.out
 
 

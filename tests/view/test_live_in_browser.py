@@ -44,7 +44,7 @@ def test_a_run_is_seen_held_and_stopped_and_then_played_at_the_same_address(chro
                 background = seen[8, 8]
                 assert (np.abs(seen - background).max(axis=2) > 25).mean() > 0.02, "nothing but background"
                 click(page, "Pause the run")
-                page.wait(f"!!{BUTTON.format('Go on')}")
+                page.wait(f"!!{BUTTON.format('Continue')}")
                 held = view._record.t
                 page.frames(4)
                 assert view._record.t == held

@@ -71,7 +71,7 @@ def test_what_is_not_known_of_energies_is_a_gap_and_said(ball):
     figure = plot_energy(unknown)
     assert np.isnan(drawn(figure, "taken out by contacts").y).all()
     assert "taken out by contacts" in figure.note
-    assert "hence gaps" not in plot_energy(ball).note
+    assert "are gaps" not in plot_energy(ball).note
 
 
 def test_energy_of_a_world_has_its_columns(world):

@@ -1,1 +1,1 @@
-"""From runs to costs, profiles, accuracy against time and exponents."""
+"""Analysis of runs: costs, profiles, accuracy over time, and exponents of scaling."""

@@ -1,4 +1,4 @@
-"""Which error a solver has reached by when, and how it fell from iteration to iteration."""
+"""Errors of solvers as functions of time and of the iteration."""
 
 import math
 from collections.abc import Sequence
@@ -12,45 +12,45 @@ from stickslip.bench.results import Entry
 from stickslip.problem.checks import Array
 
 SPREAD = np.logspace(-2.0, 2.0, 81)
-"""Times over that of the fastest solver at which accuracies are compared [-], shape (81,)."""
+"""Times relative to the fastest solver at which accuracies are compared [-], shape (81,)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reached:
-    """The best error that a solver has reached on a problem, by time."""
+    """The smallest error of a solver on a problem as a function of time."""
 
     times: Array
-    """When a better error is reached, ascending [s], shape (points,)."""
+    """Times at which the error decreases, ascending [s], shape (points,)."""
     errors: Array
-    """The best error from then on, descending [-], shape (points,)."""
+    """Smallest error from these times on, descending [-], shape (points,)."""
 
     def at(self, times: Array) -> Array:
-        """The best error reached by these times, infinite before the first [-], shape (times,)."""
+        """Smallest error up to these times, infinite before the first one [-], shape (times,)."""
         before = np.searchsorted(self.times, times, side="right")
         return np.append(np.inf, self.errors)[before]
 
 
 @dataclass(frozen=True, eq=False)
 class Accuracy:
-    """Errors reached by times relative to that of the fastest solver, over a set of problems."""
+    """Errors over a set of problems, at times relative to the fastest solver."""
 
     solvers: tuple[str, ...]
-    """Those compared."""
+    """Compared solvers."""
     spread: Array
-    """Times over that of the fastest solver to the tightest tolerance on the same problem [-], shape (k,)."""
+    """Times relative to the fastest solver to the tightest tolerance on the same problem [-], shape (k,)."""
     quartiles: Array
-    """The error that a quarter, half, three quarters of the problems have reached by then, infinite where
-    so many have none [-], shape (3, solvers, k)."""
+    """Error reached by these times on a quarter, half, three quarters of the problems; infinite if there are
+    fewer [-], shape (3, solvers, k)."""
     problems: tuple[Entry, ...]
-    """Those counted."""
+    """Compared problems."""
     unsolved: int
-    """Problems left out, since no solver reaches the tightest tolerance on them."""
+    """Number of omitted problems on which no solver reaches the tightest tolerance."""
     missing: int
-    """Problems left out, since some solver has no run on them."""
+    """Number of omitted problems on which some solver has no run."""
 
 
 def reached(grid: Grid, entry: Entry, solver: str) -> Reached:
-    """The errors reached on one problem, from the runs at all tolerances together."""
+    """Errors of a solver on one problem, from its runs at all tolerances."""
     points = [np.zeros((0, 2))]
     for tolerance in grid.tolerances:
         run = grid.run(entry, solver, tolerance)
@@ -66,7 +66,7 @@ def reached(grid: Grid, entry: Entry, solver: str) -> Reached:
 def accuracy(
     grid: Grid, solvers: Sequence[str] | None = None, family: str | None = None, spread: Array = SPREAD
 ) -> Accuracy:
-    """The quartiles over the problems that all of the solvers were run on and some of them solved."""
+    """Quartiles over the problems on which all solvers were run and at least one of them solved."""
     compared = costs(grid, grid.tightest, family, solvers)
     best = compared.seconds.min(axis=1, initial=np.inf)
     kept = [k for k in range(len(compared.problems)) if math.isfinite(best[k]) and best[k] > 0.0]
@@ -75,7 +75,7 @@ def accuracy(
         for column, solver in enumerate(compared.solvers):
             errors[row, column] = reached(grid, compared.problems[k], solver).at(spread * best[k])
     quartiles = np.full((3, *errors.shape[1:]), np.inf)
-    if kept:  # each an error that some problem has, since between inf and inf there is nothing
+    if kept:  # without interpolation, which is undefined between infinite values
         quartiles = np.quantile(errors, (0.25, 0.5, 0.75), axis=0, method="inverted_cdf")
     return Accuracy(
         compared.solvers, spread, quartiles, tuple(compared.problems[k] for k in kept),
@@ -84,7 +84,7 @@ def accuracy(
 
 
 def falling(run: RunRecord) -> tuple[Array, Array]:
-    """Iterations, and the larger of natural and natural_scaled at each check [-], shapes (checks,)."""
+    """Iterations, and the maximum of natural and natural_scaled at each check [-], shapes (checks,)."""
     with np.errstate(invalid="ignore"):
         error = run.history[:, 1:].max(axis=1, initial=0.0)
     good = np.isfinite(error) & np.isfinite(run.history[:, 0]) & (run.history[:, 0] >= 0.0)
@@ -92,10 +92,10 @@ def falling(run: RunRecord) -> tuple[Array, Array]:
 
 
 def telling_problem(grid: Grid, family: str, solvers: Sequence[str] | None = None) -> Entry | None:
-    """The problem of a family that separates the solvers most, as the report says it; None if there is none.
+    """The problem of a family on which the times of the solvers differ most; None if there is none.
 
-    Only problems that some solver solves are looked at, and on which two of them at least were asked
-    twice or more for their error on the way.
+    Only problems count that some solver solves, and on which at least two solvers have histories of two or
+    more checks.
     """
     tightest = grid.tightest
     compared = costs(grid, tightest, family, solvers)
@@ -103,8 +103,8 @@ def telling_problem(grid: Grid, family: str, solvers: Sequence[str] | None = Non
     chosen = None
     for entry, row in zip(compared.problems, compared.seconds, strict=True):
         runs = (grid.run(entry, solver, tightest) for solver in compared.solvers)
-        told = sum(run is not None and len(falling(run)[0]) > 1 for run in runs)
-        if not np.isfinite(row).any() or told < 2:
+        histories = sum(run is not None and len(falling(run)[0]) > 1 for run in runs)
+        if not np.isfinite(row).any() or histories < 2:
             continue
         solved = np.isfinite(row)
         logs = np.log10(np.maximum(np.where(solved, row, 10.0 * row[solved].max(initial=0.0)), 1e-9))
@@ -115,7 +115,7 @@ def telling_problem(grid: Grid, family: str, solvers: Sequence[str] | None = Non
 
 
 def _points(run: RunRecord, seconds: float) -> Array:
-    """Times and errors of one run, of its history and of its end, shape (points, 2)."""
+    """Times and errors of the history and the end of one run, shape (points, 2)."""
     if not math.isfinite(seconds):
         return np.zeros((0, 2))
     iterations, errors = falling(run)

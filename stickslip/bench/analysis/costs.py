@@ -1,4 +1,4 @@
-"""From the table of a campaign to what solvers cost: the runs laid out by problem, solver and tolerance."""
+"""Costs of solvers in a campaign: runs by problem, solver and tolerance."""
 
 import math
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ from stickslip.names import alternatives
 from stickslip.problem.checks import Array
 
 TIMES = {"wall": "wall time", "cpu": "processor time"}
-"""The times a comparison may rest on, and what they are called."""
+"""Times that can be compared, and their names."""
 
 
 class Grid:
     """The runs of a campaign by problem, solver and tolerance.
 
-    A solver is a label, and where runs of one label had different sources (two versions of a package) each of
-    them is a solver of its own, with the source in brackets. Problems of equal numbers are one, the first.
+    A solver is a label. If runs of a label have different sources (two versions of a package), each source is
+    a separate solver, with the source in brackets. Of problems with equal numbers only the first one counts.
     """
 
     problems: tuple[Entry, ...]
@@ -47,79 +47,79 @@ class Grid:
 
     @property
     def tightest(self) -> float:
-        """The smallest tolerance [-], NaN without any."""
+        """The smallest tolerance [-], NaN if there is none."""
         return min(self.tolerances, default=math.nan)
 
     def name(self, run: RunRecord) -> str:
-        """The name of the solver of a run."""
+        """Name of the solver of a run."""
         if run.solver in self._several:
             return f"{run.solver} [{run.source or 'no source'}]"
         return run.solver
 
     def run(self, entry: Entry, solver: str, tolerance: float) -> RunRecord | None:
-        """The run, None where it was not made."""
+        """The run; None if it was not made."""
         return self._runs.get((entry.hash, solver, tolerance))
 
     def made(self, entry: Entry, tolerance: float) -> dict[str, RunRecord]:
-        """The runs that were made of one problem at one tolerance, by solver."""
-        found = {solver: self.run(entry, solver, tolerance) for solver in self.solvers}
-        return {solver: run for solver, run in found.items() if run is not None}
+        """The runs of one problem at one tolerance, by solver."""
+        runs = {solver: self.run(entry, solver, tolerance) for solver in self.solvers}
+        return {solver: run for solver, run in runs.items() if run is not None}
 
     def runs_of(self, solver: str, tolerance: float) -> list[RunRecord]:
         """The runs of one solver at one tolerance, in the order of the problems."""
-        found = (self.run(entry, solver, tolerance) for entry in self.problems)
-        return [run for run in found if run is not None]
+        runs = (self.run(entry, solver, tolerance) for entry in self.problems)
+        return [run for run in runs if run is not None]
 
     def missing(self, solver: str, tolerance: float) -> int:
-        """Problems that the solver was not run on."""
+        """Number of problems on which the solver was not run."""
         return len(self.problems) - len(self.runs_of(solver, tolerance))
 
     def seconds(self, run: RunRecord) -> float:
-        """Time of a run [s], NaN where it was not taken, or cannot be one."""
+        """Time of a run [s]; NaN if it is missing or invalid."""
         taken = run.seconds if self.time == "wall" else run.cpu_seconds
         return taken if 0.0 <= taken < math.inf else math.nan
 
     def cost(self, run: RunRecord | None) -> float:
-        """Time of a run that solved [s]; infinite for one that did not, NaN without a run or a time."""
+        """Time of a run [s]; infinite if it did not solve the problem, NaN without a run or a time."""
         if run is None:
             return math.nan
         return self.seconds(run) if run.solved else math.inf
 
     def family(self, family: str | None) -> tuple[Entry, ...]:
-        """The problems of a family, of all for None."""
+        """The problems of a family; all problems for None."""
         return tuple(entry for entry in self.problems if family in (None, entry.family))
 
 
 @dataclass(frozen=True, eq=False)
 class Costs:
-    """What the same problems cost each of some solvers at one tolerance."""
+    """Costs of some solvers on the same problems at one tolerance."""
 
     tolerance: float
-    """On the judge's measures [-]."""
+    """Tolerance of the judge's residuals [-]."""
     solvers: tuple[str, ...]
-    """Those compared, one column each."""
+    """Compared solvers, one column each."""
     problems: tuple[Entry, ...]
-    """Those that every one of the solvers was run on, one row each."""
+    """Problems on which all of the solvers were run, one row each."""
     seconds: Array
-    """Times, infinite where it did not solve [s], shape (problems, solvers)."""
+    """Times, infinite for unsolved problems [s], shape (problems, solvers)."""
     refused: Array
-    """Whether it did not take the problem, boolean [-], shape (problems, solvers)."""
+    """Whether the solver refused the problem, boolean [-], shape (problems, solvers)."""
     missing: tuple[Entry, ...]
-    """Problems left out for all, since some of the solvers have no run, or no time, on them."""
+    """Omitted problems, for which a run or a time of some solver is missing."""
 
     @property
     def contacts(self) -> Array:
-        """Contacts of the problems, at least 1 [-], shape (problems,)."""
+        """Numbers of contacts of the problems, at least 1 [-], shape (problems,)."""
         return np.array([max(entry.features.contacts, 1) for entry in self.problems], float)
 
     @property
     def ratios(self) -> Array:
-        """Times over the best of the problem, infinite where not solved [-], shape (problems, solvers)."""
+        """Times relative to the best of the problem, infinite if unsolved [-], shape (problems, solvers)."""
         return ratios(self.seconds)
 
     @property
     def statement(self) -> str:
-        """What was compared and what was left out, in a sentence or two."""
+        """Sentences on the compared and the omitted problems."""
         if not self.solvers:
             return "No run was made, so there is nothing to compare."
         text = f"{count(len(self.problems), 'problem')} on which {among(self.solvers)} ran"
@@ -140,52 +140,52 @@ class Costs:
 def costs(
     grid: Grid, tolerance: float, family: str | None = None, solvers: Sequence[str] | None = None
 ) -> Costs:
-    """The costs at a tolerance, of one family or of all problems, of some solvers or of all."""
+    """Costs at a tolerance, on one family or all problems, of some solvers or all."""
     compared = grid.solvers if solvers is None else tuple(solvers)
     if strangers := [name for name in compared if name not in grid.solvers]:
         raise ValueError(
             f"there is no run of {strangers[0]!r}; "
             f"{alternatives(strangers[0], grid.solvers, 'there are runs of')}"
         )
-    kept, missing, seconds, refused = [], [], [], []
+    problems, missing, seconds, refused = [], [], [], []
     for entry in grid.family(family):
         runs = [grid.run(entry, solver, tolerance) for solver in compared]
         row = [grid.cost(run) for run in runs]
         if any(math.isnan(cost) for cost in row) or not row:
             missing.append(entry)
             continue
-        kept.append(entry)
+        problems.append(entry)
         seconds.append(row)
         refused.append([run is not None and run.outcome is Outcome.REFUSED for run in runs])
-    shape = (len(kept), len(compared))
+    shape = (len(problems), len(compared))
     return Costs(
-        tolerance, compared, tuple(kept),
+        tolerance, compared, tuple(problems),
         np.array(seconds, float).reshape(shape), np.array(refused, bool).reshape(shape), tuple(missing),
     )  # fmt: skip
 
 
 def ratios(seconds: Array) -> Array:
-    """Costs over the least of their row, infinite where they are; equal to the least, zeros too, is 1."""
+    """Costs relative to the smallest of their row; 1 for equal costs, also for zeros; inf stays inf."""
     solved = np.isfinite(seconds)
     best = seconds.min(axis=1, keepdims=True, initial=np.inf)
     ratio = np.full(seconds.shape, np.inf)
     with np.errstate(invalid="ignore", divide="ignore"):
         np.divide(seconds, best, out=ratio, where=solved)
-    ratio[solved & (seconds == best)] = 1.0  # 0/0 too: as good as the best
+    ratio[solved & (seconds == best)] = 1.0  # also for 0/0
     return ratio
 
 
 def count(number: int, noun: str) -> str:
-    """A number and its noun, one or many."""
+    """A number and its noun in singular or plural."""
     many = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
     return f"{number:,} {noun if number == 1 else many}"
 
 
 def among(solvers: Sequence[str]) -> str:
-    """Some solvers in a sentence, none too many."""
+    """Enumerate solvers in a sentence; many of them only by number."""
     return f"all {len(solvers)} solvers" if len(solvers) > 3 else listed(solvers)
 
 
 def listed(words: Sequence[str]) -> str:
-    """Words in a sentence."""
+    """Enumerate words in a sentence."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else "none"

@@ -13,40 +13,40 @@ from stickslip.problem.checks import Array
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """For each solver, the share of all problems solved within a factor tau of the best solver, or, of a data
-    profile, within a cost alpha."""
+    """Share of the problems that each solver solves within a factor tau of the best solver (performance
+    profile), or within a cost alpha (data profile)."""
 
     places: Array
-    """The factors [-] or costs [s, or s per contact] at which some share grows, ascending; the first is 1, or
+    """Factors [-] or costs [s, or s per contact] at which some share increases, ascending; the first is 1, or
     0 for costs, shape (k,)."""
     shares: Array
     """Shares of the problems, constant from each place to the next [-], shape (solvers, k)."""
     name: str = "tau"
-    """What a place is called: tau or alpha."""
+    """Symbol of the places: tau or alpha."""
     taus = alphas = property(attrgetter("places"))
-    """The same, by the names of Dolan & Moré and of Moré & Wild."""
+    """The places by the symbols of Dolan & Moré and of Moré & Wild."""
 
     def at(self, place: float) -> Array:
-        """The shares at a factor or cost, which is at least the first place [-], shape (solvers,)."""
+        """Shares at a factor or cost, which must be at least the first place [-], shape (solvers,)."""
         if not place >= self.places[0]:
             raise ValueError(f"{self.name} is {place!r}; it must be a number >= {self.places[0]:g}")
         return np.asarray(self.shares[:, int(np.searchsorted(self.places, place, side="right")) - 1])
 
 
 def performance_profile(times: ArrayLike) -> Profile:
-    """The profile of costs (time, iterations: anything positive), shape (problems, solvers).
+    """Performance profile of costs (times, iterations, or other positive numbers), shape (problems, solvers).
 
-    An infinite cost is a failure. A problem that all solvers fail on stays in the count, as a miss
-    of all of them. Equal costs, zeros among them, share the first place.
+    An infinite cost is a failure. Problems on which all solvers fail are counted. Equal costs, also zeros,
+    share the first rank.
     """
     return Profile(*_shares(ratios(_checked(times)), 1.0))
 
 
 def data_profile(times: ArrayLike, sizes: ArrayLike | None = None) -> Profile:
-    """The data profile of costs, shape (problems, solvers), an infinite one a failure.
+    """Data profile of costs, shape (problems, solvers); infinite costs are failures.
 
-    With `sizes`, shape (problems,), the costs are divided by them: contacts stand in the place of the n + 1
-    evaluations of a simplex gradient, the unit of Moré & Wild. Without, alpha is the time itself.
+    With `sizes`, shape (problems,), the costs are divided by them: contacts replace the n + 1 evaluations of
+    a simplex gradient, the unit of Moré & Wild. Otherwise alpha is the time.
     """
     t = _checked(times)
     if sizes is not None:
@@ -72,7 +72,7 @@ def _checked(times: ArrayLike) -> Array:
 
 
 def _shares(costs: Array, first: float) -> tuple[Array, Array]:
-    """Where some share of a column of costs grows, from `first` on, and the shares there."""
+    """Places at which a share of some column of costs increases, from `first` on, and the shares there."""
     places = np.unique(np.append(costs[np.isfinite(costs)], first))
     shares = [np.searchsorted(np.sort(column), places, side="right") / costs.shape[0] for column in costs.T]
     return places, np.stack(shares)

@@ -1,4 +1,4 @@
-"""How time grows with contacts: exponents fitted to the solved problems of a family."""
+"""Scaling of time with contacts: exponents fitted to the solved problems of a family."""
 
 import math
 from dataclasses import dataclass
@@ -10,35 +10,36 @@ from stickslip.bench.analysis.costs import Grid
 from stickslip.problem.checks import Array
 
 FEWEST = 4
-"""Problems that a fit needs."""
+"""Smallest number of problems of a fit."""
 WIDTH = 4.0
-"""Factor between the fewest and the most contacts that a fit needs [-]."""
+"""Smallest ratio of the largest to the smallest number of contacts of a fit [-]."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """Time against contacts, of one solver on the solved problems of one family at one tolerance."""
+    """Time over contacts of one solver on the solved problems of one family at one tolerance."""
 
     solver: str
     family: str
     contacts: Array
-    """Contacts of the problems, ascending [-], shape (problems,)."""
+    """Numbers of contacts of the problems, ascending [-], shape (problems,)."""
     seconds: Array
-    """Times on them [s], shape (problems,)."""
+    """Times on the problems [s], shape (problems,)."""
     exponent: float | None
-    """p of seconds = c contacts^p by least squares in logarithms [-]; None where nothing was fitted."""
+    """p of seconds = c contacts^p by least squares in logarithms [-]; None without a fit."""
     error: float | None
     """Standard error of the exponent [-]."""
     factor: float | None
     """c: the time of one contact [s]."""
     reason: str = ""
-    """Why nothing was fitted."""
+    """Reason why there is no fit."""
 
 
 def power_law(sizes: ArrayLike, costs: ArrayLike) -> tuple[float, float, float]:
-    """Exponent, its standard error, and the factor, of cost = factor size^exponent.
+    """Fit cost = factor size^exponent by least squares in logarithms.
 
-    By least squares in logarithms. Both positive, at least three of them, and not all sizes equal.
+    Returns exponent, standard error of the exponent, and factor. Sizes and costs must be positive, at least
+    three, and not all sizes equal.
     """
     x, y = np.log(np.asarray(sizes, float)), np.log(np.asarray(costs, float))
     if len(x) < 3 or np.ptp(x) == 0.0:
@@ -48,7 +49,7 @@ def power_law(sizes: ArrayLike, costs: ArrayLike) -> tuple[float, float, float]:
 
 
 def scaling(grid: Grid, family: str, solver: str, tolerance: float) -> Scaling:
-    """The fit of one solver on one family: only with enough problems over a wide enough range of contacts."""
+    """Fit one solver on one family, if there are enough problems over a sufficient range of contacts."""
     points = []
     for entry in grid.family(family):
         seconds = grid.cost(grid.run(entry, solver, tolerance))

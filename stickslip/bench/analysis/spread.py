@@ -1,4 +1,4 @@
-"""Spread of times: how far repeated calls of a run differ, and which comparisons that leaves open."""
+"""Spread of times: differences between repeated calls of a run, and comparisons that remain undecided."""
 
 import math
 from dataclasses import dataclass
@@ -15,36 +15,36 @@ Interval = tuple[float, float, float]
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Times of the repeated runs of one solver at one tolerance, over the shortest of each run."""
+    """Times of the repeated runs of one solver at one tolerance, relative to the shortest of each run."""
 
     solver: str
     problems: tuple[str, ...]
-    """Names of the problems that it solved, and was timed on more than once, one for each row."""
+    """Names of the solved problems with more than one timed call, one for each row."""
     calls: Array
-    """Calls that were timed [-], shape (problems,)."""
+    """Numbers of timed calls [-], shape (problems,)."""
     medians: Array
-    """Median over shortest time [-], shape (problems,)."""
+    """Ratios of median to shortest time [-], shape (problems,)."""
     longest: Array
-    """Longest over shortest time [-], shape (problems,)."""
+    """Ratios of longest to shortest time [-], shape (problems,)."""
 
 
 def interval(grid: Grid, run: RunRecord | None) -> Interval | None:
-    """Times of a run that solved, by the clock of the grid; None where fewer than two calls were timed."""
+    """Times of a solved run, by the clock of the grid; None with fewer than two timed calls."""
     if run is None or not run.solved or run.repetitions < 2:
         return None
     wall = run.seconds, run.median_seconds, run.longest_seconds
     cpu = run.cpu_seconds, run.median_cpu_seconds, run.longest_cpu_seconds
-    found = wall if grid.time == "wall" else cpu
-    return found if all(0.0 < seconds < math.inf for seconds in found) else None
+    times = wall if grid.time == "wall" else cpu
+    return times if all(0.0 < seconds < math.inf for seconds in times) else None
 
 
 def overlap(first: Interval, second: Interval) -> bool:
-    """Whether the times of two runs overlap, so that they do not tell which is faster."""
+    """Whether the times of two runs overlap, so that the faster one is undecided."""
     return max(first[0], second[0]) <= min(first[2], second[2])
 
 
 def spread(grid: Grid, solver: str, tolerance: float) -> Spread:
-    """How far the calls of the runs of a solver differ."""
+    """Spread of the times of repeated calls of a solver."""
     timed = [(entry, interval(grid, grid.run(entry, solver, tolerance))) for entry in grid.problems]
     kept = [(entry, times) for entry, times in timed if times is not None]
     runs = [grid.run(entry, solver, tolerance) for entry, _ in kept]
@@ -56,7 +56,7 @@ def spread(grid: Grid, solver: str, tolerance: float) -> Spread:
 
 
 def undecided(grid: Grid, tolerance: float) -> tuple[int, int]:
-    """(problems on which times of the two fastest solvers overlap, problems on which both were repeated)."""
+    """Numbers of problems on which the two fastest solvers overlap, and on which both were repeated."""
     open_, compared = 0, 0
     for entry in grid.problems:
         runs = sorted(

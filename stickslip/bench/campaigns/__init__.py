@@ -1,1 +1,1 @@
-"""Campaigns: who takes part, what is to be run, and the file that keeps it."""
+"""Campaigns: contestants, runs, and the results file."""

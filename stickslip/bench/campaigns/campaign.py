@@ -1,4 +1,4 @@
-"""A campaign: every problem to every contestant at every tolerance, once, whatever interrupts it."""
+"""A campaign: every contestant solves every problem at every tolerance once, also across interruptions."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -27,7 +27,7 @@ ADVICE = "; use another --out, or the old conditions"
 
 
 class Problems(Protocol):
-    """What a campaign needs to know of a collection."""
+    """Interface of collections for campaigns."""
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -37,14 +37,14 @@ class Problems(Protocol):
         """The file of a problem."""
 
     def kind(self, entry: Entry) -> str | None:
-        """What a text file holds where its name leaves it open, as `read` takes it."""
+        """Kind of the problem in a text file whose name does not contain it; an argument of `read`."""
 
 
 _P = TypeVar("_P", bound=Problems)
 
 
 def chosen(collection: _P, families: Sequence[str] = (), most: int | None = None) -> _P:
-    """The problems of these families (of all, if none is named), at most so many, the smallest of them."""
+    """Select the problems of these families (all by default), at most the `most` smallest ones."""
     known = dict.fromkeys(entry.family for entry in collection.entries)
     for family in families:
         if family not in known:
@@ -66,13 +66,13 @@ def run_campaign(
     progress: Progress | None = None,
     command: str = "",
 ) -> Results:
-    """Run what `out` does not hold yet, keep every record at once, and write the table to `out`.
+    """Make the runs that `out` does not contain, store every record at once, and write the table to `out`.
 
-    A file that is there already must have the same conditions, otherwise it is `Mixed`; it may have other
-    problems and other contestants, which stay in it. Whatever ends a campaign early, an exception or
-    Ctrl-C, the runs made so far are in `out` afterwards; if the process is killed, they are in the journal
-    beside it, where `read_results` and the next campaign find them. An executor that runs jobs elsewhere has
-    an `environment` that says where; a record from another place ends the campaign as `Mixed`.
+    An existing file must have the same conditions, otherwise `Mixed` is raised; its other problems and
+    contestants are kept. If a campaign ends early by an exception or Ctrl-C, `out` contains the runs so far.
+    If the process is killed, they are in the journal beside it, which `read_results` and the next campaign
+    read. An executor that runs jobs elsewhere has an attribute `environment`; a record of another environment
+    raises `Mixed`.
     """
     conditions = Conditions(
         tuple(sorted(set(tolerances), reverse=True)), limits.timeout, limits.memory, limits.best_of,
@@ -86,7 +86,7 @@ def run_campaign(
         if out.exists() or journal_of(out).stat().st_size:
             results = _continued(out, results, sources)
         done = results.done
-        # Problem by problem, small ones first: what is interrupted has whole problems.
+        # Problem by problem, small ones first, so that an interrupted campaign has complete problems.
         everything = (
             Job(
                 entry.hash, str(collection.path(entry).resolve()), collection.kind(entry), contestant,
@@ -98,14 +98,14 @@ def run_campaign(
         )  # fmt: skip
         jobs = [job for job in everything if job.key not in done]
         if results.runs:
-            write_results(out, results)  # with what a journal held, before that begins anew
+            write_results(out, results)  # saves the runs of an existing journal before it is cleared
         journal.begin(journal_head(results))
         if progress is not None:
             progress.planned(jobs, results)
         made: list[RunRecord] = []
 
         def look(record: RunRecord) -> None:
-            """Refuse a run of another place; where the campaign is, that goes without saying."""
+            """Refuse a run of another environment."""
             if record.environment is not None:
                 names = "this campaign", f"the run of {record.solver} on problem {record.problem[:12]}"
                 refuse_mixture(environment_differences(conditions.environment, record.environment), names)
@@ -122,21 +122,21 @@ def run_campaign(
 
 
 def _continued(out: Path, results: Results, sources: dict[str, str]) -> Results:
-    """What `out` and its journal hold, with the problems and the command of this campaign added."""
+    """Combine the results in `out` and its journal with the problems and the command of this campaign."""
     try:
-        found = read_results(out)
-    except FileNotFoundError:  # no file, and a journal that holds no line
+        stored = read_results(out)
+    except FileNotFoundError:  # no file, and an empty journal
         return results
     names = str(out), "this campaign"
-    refuse_mixture(differences(found.conditions, results.conditions), names, advice=ADVICE)
-    for run in found.runs:
+    refuse_mixture(differences(stored.conditions, results.conditions), names, advice=ADVICE)
+    for run in stored.runs:
         source = sources.get(run.solver, run.source)
         if source != run.source:
             raise Mixed(
                 f"{run.solver} is not what it was: {out} has runs of {run.source or 'another one'}, here is "
                 f"{source or 'another one'}; give it another name, or use another --out"
             )
-    return combine([found, results], names=names)
+    return combine([stored, results], names=names)
 
 
 def _by_size(entries: Sequence[Entry]) -> list[Entry]:

@@ -1,6 +1,6 @@
-"""Who takes part in a campaign: a solver of ours, a peer, or a solver of the user's own, with its options.
+"""Contestants of campaigns: solvers of stickslip, of Siconos (peers), or the user's own, with their options.
 
-A user's own is a class in a file or in a package, found and told apart by hash.
+A user's own solver is a class in a file or package; its versions are distinguished by a hash.
 """
 
 import inspect
@@ -22,23 +22,23 @@ from stickslip.options import allowed, parsed
 from stickslip.solvers import registry
 
 PREFIX = "stickslip_own_"
-"""What modules made of users' files are called, with the hash of the file behind it."""
+"""Prefix of the names of modules of users' files, followed by the hash of the file."""
 Value = bool | int | float | str
-"""What an option of a solver may be."""
+"""Types of options of solvers."""
 SHORT = {"newton": "newton-ac"}
-"""Names that stand for one of a family of solvers."""
+"""Short names of solvers."""
 PEER = "siconos"
-"""What names of Siconos's solvers begin with: siconos-nsgs, siconos-admm, ...; alone, all of them."""
+"""Prefix of the names of Siconos's solvers: siconos-nsgs, siconos-admm, ...; alone it means all of them."""
 USUAL = ("nsgs", "anderson", "admm", "prox", "newton-ac", "ipm", "clarabel", "auto")
-"""Who takes part unless something else is said; those of Siconos too, where it is present."""
+"""Default contestants; solvers of Siconos are added if it is installed."""
 
 
 class ContestantError(ValueError):
-    """A contestant that cannot take part; the message names it, and says what is known."""
+    """A contestant cannot be used; the message names it and the alternatives."""
 
 
 def own_solver(place: str, options: dict[str, Any], tolerance: float) -> Any:
-    """An object of the class at `place`; it gets the tolerance if it takes one, and must have `solve`."""
+    """Make an object of the class at `place`, with the tolerance if it accepts one; it must have `solve`."""
     cls = own_class(place)
     solver = cls(**options | ({"tolerance": tolerance} if takes(cls, "tolerance") else {}))
     if not callable(getattr(solver, "solve", None)):
@@ -47,7 +47,7 @@ def own_solver(place: str, options: dict[str, Any], tolerance: float) -> Any:
 
 
 def own_class(place: str) -> type[Any]:
-    """The class at `file.py:Class` or `package.module:Class`; its module is run once per process."""
+    """Load the class at `file.py:Class` or `package.module:Class`; its module is run once per process."""
     cls = own_thing(place)
     if not isinstance(cls, type):
         path, name = _parts(place)
@@ -56,7 +56,7 @@ def own_class(place: str) -> type[Any]:
 
 
 def own_thing(place: str) -> Any:
-    """What stands at `file.py:name` or `package.module:name`; its module is run once per process."""
+    """Load the object at `file.py:name` or `package.module:name`; its module is executed once per process."""
     if place in HERE:
         return HERE[place]
     path, name = _parts(place)
@@ -67,18 +67,18 @@ def own_thing(place: str) -> Any:
 
 
 HERE: dict[str, Any] = {}
-"""Functions that have no place, such as lambdas, by places that this process alone knows."""
+"""Functions without a place, such as lambdas, by places that are valid only in this process."""
 
 
 def place_file(place: str) -> str:
-    """The file of a place `file.py:name`; empty of a place in a package."""
+    """File of a place `file.py:name`; empty for a place in a package."""
     path, _ = _parts(place)
     return path if path.endswith(".py") else ""
 
 
 def source_of_function(place: str) -> str:
-    """First twelve digits of the hash of the file of a user's own class or function, and of those that it
-    imports from beside it; of a module, of its file alone."""
+    """First twelve digits of the hash of the file of a user's class or function, including files that it
+    imports from its folder; for a module, of its file only."""
     if place in HERE:
         return ""
     path, _ = _parts(place)
@@ -87,9 +87,9 @@ def source_of_function(place: str) -> str:
 
 
 def takes(function: Any, name: str) -> bool:
-    """Whether a function or a class can be called with an argument of that name."""
-    found = _parameters(function).values()
-    return any(argument.name == name or argument.kind is argument.VAR_KEYWORD for argument in found)
+    """Whether a function or class accepts an argument of this name."""
+    parameters = _parameters(function).values()
+    return any(argument.name == name or argument.kind is argument.VAR_KEYWORD for argument in parameters)
 
 
 def _parameters(function: Any) -> Mapping[str, inspect.Parameter]:
@@ -126,7 +126,7 @@ def _module(path: str) -> ModuleType:
         return _from_file(file) if path.endswith(".py") else import_module(path)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # a user's module may even leave
+    except BaseException as error:  # a user's module may raise SystemExit
         raise ContestantError(f"importing {path} failed with {type(error).__name__}: {error}") from None
 
 
@@ -139,8 +139,8 @@ def _from_file(file: Path) -> ModuleType:
         raise ContestantError(f"{file} is not a Python file")
     module = module_from_spec(spec)
     if str(file.parent) not in sys.path:
-        sys.path.append(str(file.parent))  # for what it imports from beside it
-    sys.modules[name] = module  # dataclasses look for their module there
+        sys.path.append(str(file.parent))  # for imports from its folder
+    sys.modules[name] = module  # dataclasses look up their module there
     try:
         spec.loader.exec_module(module)
     except BaseException:
@@ -167,21 +167,21 @@ class Contestant(Stored):
 
 
 def is_peer(contestant: Contestant) -> bool:
-    """Whether it is a solver of Siconos."""
+    """Whether a contestant is a solver of Siconos."""
     return not contestant.place and contestant.name.startswith(f"{PEER}-")
 
 
 def is_ours(contestant: Contestant) -> bool:
-    """Whether it is in our registry."""
+    """Whether a contestant is in the registry of stickslip."""
     return not contestant.place and contestant.name in registry.names()
 
 
 def contestants(text: str = "", own: Sequence[str] = ()) -> tuple[Contestant, ...]:
-    """Contestants as they are typed: `nsgs,ipm:max_iterations=50,siconos,mine`.
+    """Parse contestants as typed on the command line: `nsgs,ipm:max_iterations=50,siconos,mine`.
 
-    `text`: names between commas, options behind colons; the usual ones where it is empty. `own`: solvers of
-    the user, `NAME=file.py:Class` or `NAME=package.module:Class`; those that `text` does not name come last.
-    All are made once, so that a wrong option is a `ContestantError` now.
+    text: names separated by commas, options after colons; `USUAL` if it is empty. own: users' solvers,
+    `NAME=file.py:Class` or `NAME=package.module:Class`; those that `text` does not name come last. All
+    solvers are made once, so that wrong options raise a `ContestantError` immediately.
     """
     places = _own_places(own)
     words = [word.strip() for word in text.split(",")] if text.strip() else list(USUAL)
@@ -189,22 +189,22 @@ def contestants(text: str = "", own: Sequence[str] = ()) -> tuple[Contestant, ..
         from stickslip.bench.siconos.peer import find_siconos
 
         words += [PEER] if find_siconos() else []
-    found: list[Contestant] = []
+    entrants: list[Contestant] = []
     for word in words:
-        found += _entrants(word, places)
-    named = {contestant.name for contestant in found}
-    found += [_own_contestant(name, [], places) for name in places if name not in named]
-    labels = [contestant.label for contestant in found]
+        entrants += _entrants(word, places)
+    named = {contestant.name for contestant in entrants}
+    entrants += [_own_contestant(name, [], places) for name in places if name not in named]
+    labels = [contestant.label for contestant in entrants]
     for label in labels:
         if labels.count(label) > 1:
             raise ContestantError(f"{label} appears twice; name it once, or give it other options")
-    return tuple(found)
+    return tuple(entrants)
 
 
 def make(contestant: Contestant, tolerance: float) -> Any:
-    """The solver of a contestant that is ours or the user's own, with its options and that tolerance.
+    """Make the solver of a contestant of stickslip or the user, with its options and a tolerance.
 
-    A user's own gets the tolerance if it takes one, and is held to it by the judge anyway.
+    A user's solver gets the tolerance if it accepts one; the judge applies it in any case.
     """
     options: dict[str, Any] = dict(contestant.options)
     if contestant.place:
@@ -213,7 +213,7 @@ def make(contestant: Contestant, tolerance: float) -> Any:
 
 
 def source_of(contestant: Contestant) -> str:
-    """What exactly runs beside stickslip, as `RunRecord.source` says it."""
+    """Source of a contestant, see `RunRecord.source`."""
     if contestant.place:
         return source_of_function(contestant.place)
     if is_peer(contestant):
@@ -225,7 +225,7 @@ def source_of(contestant: Contestant) -> str:
 
 
 def _entrants(word: str, places: dict[str, str]) -> list[Contestant]:
-    """The contestants that one word of the list stands for."""
+    """Contestants of one word of the list."""
     name, *settings = (part.strip() for part in word.split(":"))
     name = SHORT.get(name, name)
     if name in places:
@@ -246,7 +246,7 @@ def _entrants(word: str, places: dict[str, str]) -> list[Contestant]:
 def solver_by_texts(
     name: str, texts: Sequence[str], known: Container[str], **options: Any
 ) -> tuple[dict[str, Value], Any]:
-    """Options from `key=value` texts of those that are `known`, and the solver of the registry with them."""
+    """Parse `key=value` texts of the `known` options; return the options, and the solver made with them."""
     specs = {spec.name: spec for spec in registry.entry(name).options if spec.name in known}
     ranges = {key: allowed(spec) for key, spec in specs.items()}
     given = _settings(name, texts, {key: spec.default for key, spec in specs.items()}, ranges)
@@ -254,14 +254,14 @@ def solver_by_texts(
         raise ContestantError(f"{name}: option {key} is given twice")
     try:
         return given, registry.make(name, **options, **given)
-    except ValueError as error:  # outside its range; the sentence begins with the name of the class
+    except ValueError as error:  # out of range; the message begins with the name of the class
         raise ContestantError(f"{name}: {str(error).partition(': ')[2] or error}") from None
 
 
 def _settings(
     name: str, texts: Sequence[str], defaults: dict[str, Any], ranges: dict[str, str]
 ) -> dict[str, Value]:
-    """Options from `key=value` texts, each of the type of its default."""
+    """Parse `key=value` texts to options of the types of their defaults."""
     given: dict[str, Value] = {}
     for text in texts:
         key, equals, value = (part.strip() for part in text.partition("="))
@@ -289,7 +289,7 @@ def _changed(given: dict[str, Value], defaults: dict[str, Any]) -> tuple[tuple[s
 
 
 def _own_places(own: Sequence[str]) -> dict[str, str]:
-    """Where the solvers of the user are, by name."""
+    """Parse `NAME=place` texts to places of users' solvers by name."""
     places: dict[str, str] = {}
     for text in own:
         name, equals, place = (part.strip() for part in text.partition("="))
@@ -312,18 +312,22 @@ def _own_contestant(name: str, settings: Sequence[str], places: dict[str, str]) 
         place, (path, cls) = places[name], _parts(places[name])
         if path.endswith(".py"):
             place = f"{Path(path).resolve()}:{cls}"
-        found = _parameters(own_class(place)).items()
-        named = {key: one for key, one in found if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)}
+        signature_items = _parameters(own_class(place)).items()
+        named = {
+            key: one
+            for key, one in signature_items
+            if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)
+        }
         defaults = {key: one.default for key, one in named.items() if one.default is not one.empty}
         defaults.pop("tolerance", None)
         given = _settings(name, settings, defaults, {})
         own_solver(place, given, 1e-8)
     except ContestantError as error:
-        said = str(error)
-        raise ContestantError(said if said.startswith(name) else f"{name}: {said}") from None
+        message = str(error)
+        raise ContestantError(message if message.startswith(name) else f"{name}: {message}") from None
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # a user's class may even leave
+    except BaseException as error:  # a user's class may raise SystemExit
         raise ContestantError(
             f"{name}: making {places[name]} failed with {type(error).__name__}: {error}"
         ) from None
@@ -331,13 +335,13 @@ def _own_contestant(name: str, settings: Sequence[str], places: dict[str, str]) 
 
 
 def _peer_contestants(name: str, settings: Sequence[str]) -> list[Contestant]:
-    """Solvers of Siconos: the one of that name, or all."""
+    """The solver of Siconos of this name, or all of them."""
     from stickslip.bench.siconos.peer import find_siconos, methods
 
-    found = find_siconos()
-    if not found:
+    siconos = find_siconos()
+    if not siconos:
         raise ContestantError(
-            f"{name} is not available, because Siconos was not found; tried {'; '.join(found.tried)}"
+            f"{name} is not available, because Siconos was not found; tried {'; '.join(siconos.tried)}"
         )
     if settings:
         raise ContestantError(f"{name} takes no options, got {':'.join(settings)}")

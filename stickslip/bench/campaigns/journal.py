@@ -1,9 +1,8 @@
-"""The journal of a running campaign: a line per run, on the disk before the next one begins.
+"""Journal of a running campaign: one line per run, written before the next run begins.
 
-JSON lines. The first says what all runs have in common, the others hold a run each. A line is written
-whole or, if its process is killed meanwhile, without its end; only the last can be such a torn one, and it
-is left out when the journal is read. Whoever writes a journal holds a lock on it, which ends with the
-process, however that ends.
+The lines are JSON. The first one contains the data common to all runs, the others one run each. If the
+process is killed, the last line may be incomplete; readers ignore it. The writer holds a lock on the journal,
+which ends with its process.
 """
 
 import os
@@ -23,12 +22,12 @@ from stickslip.files.problems import file_content
 _T = TypeVar("_T")
 
 
-class InUse(ValueError):  # noqa: N818 (it says what is)
+class InUse(ValueError):  # noqa: N818 (describes a state)
     """Another campaign writes to the same file."""
 
 
 def journal_of(path: Path) -> Path:
-    """Where the journal of a file of results is."""
+    """Path of the journal of a results file."""
     return path.with_name(path.name + ".journal")
 
 
@@ -36,10 +35,11 @@ def read_journal(
     path: Path, head: Mapping[str, Any], read: Callable[[dict[str, Any], Fail], _T],
     add: Callable[[_T, Any, str, Fail], None],
 ) -> _T | None:  # fmt: skip
-    """What a journal holds; None where it holds nothing, not even its first line.
+    """Read a journal; return None if it has no complete line.
 
-    head: the keys of the first line, each with its value (`format`, `version`) or its type. `read` makes
-    what the journal is of out of the first line, `add` adds what another line says, at the place named.
+    head: the keys of the first line, each with its value (`format`, `version`) or its type. read: function
+    that makes the result from the first line. add: function that adds another line to the result; its
+    arguments are the result, the data, the position and `fail`.
     """
 
     def fail(place: str, expected: str, found: str) -> NoReturn:
@@ -48,26 +48,30 @@ def read_journal(
     *lines, _torn = file_content(path).split(b"\n")
     if not lines:
         return None
-    said = parsed(lines[0], "line 1", fail)
-    if not isinstance(said, dict) or said.get("format") != head["format"]:
-        fail("line 1", f"the format {head['format']!r}", shown(str(said)[:200]))
-    if said.get("version") != head["version"]:
-        fail("line 1", f"version {head['version']}", shown(str(said.get("version"))))
+    first_line = parsed(lines[0], "line 1", fail)
+    if not isinstance(first_line, dict) or first_line.get("format") != head["format"]:
+        fail("line 1", f"the format {head['format']!r}", shown(str(first_line)[:200]))
+    if first_line.get("version") != head["version"]:
+        fail("line 1", f"version {head['version']}", shown(str(first_line.get("version"))))
     kinds = {key: kind for key, kind in head.items() if isinstance(kind, type)}
-    if set(said) != set(head) or not all(isinstance(said[key], kind) for key, kind in kinds.items()):
+    if set(first_line) != set(head) or not all(
+        isinstance(first_line[key], kind) for key, kind in kinds.items()
+    ):
         fail("line 1", "an object of " + ", ".join(head), "something else")
-    made = read(said, fail)
+    result = read(first_line, fail)
     for k, line in enumerate(lines[1:], start=2):
-        add(made, parsed(line, f"line {k}", fail), f"line {k}", fail)
-    return made
+        add(result, parsed(line, f"line {k}", fail), f"line {k}", fail)
+    return result
 
 
 class Journal:
-    """A journal that this process alone may write to."""
+    """A journal that is locked for writing by this process."""
 
     def __init__(self, results: Path, what: str = "campaign"):
-        """Take the journal beside a file of results; `InUse` if another process has it. what: as messages
-        call who writes."""
+        """Lock the journal of a results file; raise `InUse` if another process has locked it.
+
+        what: name of the writer in messages.
+        """
         self.path = journal_of(results)
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
         while True:
@@ -79,15 +83,15 @@ class Journal:
                 )
             if self._is_at_its_place():
                 break
-            os.close(self._file)  # its last owner has just removed it
+            os.close(self._file)  # its previous owner has just removed it
 
     def begin(self, head: Mapping[str, Any]) -> None:
-        """Forget what was written, for it is safe elsewhere, and begin anew with this first line."""
+        """Clear the journal, whose runs have been stored, and write the first line."""
         os.ftruncate(self._file, 0)
         self.add(dict(head))
 
     def close(self, keep: bool) -> None:
-        """Give the journal back; remove it if it is empty, or not to be kept."""
+        """Release the journal; remove it if it is empty or `keep` is False."""
         if self._file >= 0:
             if (not keep or not os.fstat(self._file).st_size) and self._is_at_its_place():
                 self.path.unlink(missing_ok=True)
@@ -95,24 +99,24 @@ class Journal:
             self._file = -1
 
     def _is_at_its_place(self) -> bool:
-        """Whether the file of that name is still ours: one that was removed may have a successor by now."""
+        """Whether the path still refers to our file, which may have been removed and replaced."""
         try:
             return os.path.samestat(os.stat(self.path), os.fstat(self._file))
         except OSError:
             return False
 
     def add(self, value: Stored | dict[str, Any]) -> None:
-        """Write one run; it is in the hands of the operating system when this returns."""
+        """Write one run to the operating system."""
         line = written(value).encode() + b"\n"
         try:
             while line:
                 line = line[os.write(self._file, line) :]
-        except OSError as error:  # of a file without a name
+        except OSError as error:  # the error of a file descriptor has no path
             raise type(error)(error.errno, error.strerror, str(self.path)) from None
 
 
 def _lock(file: int) -> bool:
-    """Whether the lock is ours now, or is none that there could be."""
+    """Lock a file; return False if another process has locked it. Systems without locks return True."""
     try:
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""The loop of every campaign: each item of work once, its record on the disk at once."""
+"""The loop of all campaigns: each item of work is done once, and its record is written immediately."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -12,28 +12,29 @@ from stickslip.bench.records import Executor, Limits, Record, Told, Work
 
 
 class Progress(Protocol):
-    """Who wants to know how a campaign goes on."""
+    """Receiver of the progress of a campaign."""
 
     def planned(self, jobs: Sequence[Any], done: Any) -> None:
-        """Called once: what is to be done, and what was done before."""
+        """Called once with the planned work and the existing results."""
 
     def started(self, worker: str, job: Any) -> None:
         """Called when an item of work begins on a worker."""
 
     def ended(self, record: Any) -> None:
-        """Called when the record of an item is safe."""
+        """Called when the record of an item has been written."""
 
 
 def carry_out(
     jobs: Sequence[Work], executor: Executor, limits: Limits, journal: Journal,
     look: Callable[[Any], None], keep: Callable[[Any], None], progress: Progress | None = None,
 ) -> None:  # fmt: skip
-    """Do work, and write every record to the journal before the next is waited for.
+    """Do all work, and write every record to the journal before waiting for the next one.
 
-    `look` refuses a record by an exception, which ends the campaign; `keep` gets each record that is safe.
+    look: function that refuses a record by an exception, which ends the campaign. keep: function that
+    receives each written record.
     """
-    told = None if progress is None else progress.started
-    for record in _records(jobs, executor, limits, look, told):
+    started = None if progress is None else progress.started
+    for record in _records(jobs, executor, limits, look, started):
         journal.add(record)
         keep(record)
         if progress is not None:
@@ -43,26 +44,26 @@ def carry_out(
 def _records(
     jobs: Sequence[Work], executor: Executor, limits: Limits, look: Callable[[Any], None], told: Told | None
 ) -> Iterator[Any]:
-    """The records of all jobs as they come, each looked at, exactly as files will hold them."""
-    waited = {job.key for job in jobs}
+    """Yield the records of all jobs as they arrive, checked by `look`, and exactly as files contain them."""
+    pending = {job.key for job in jobs}
     kind = {type(job) for job in jobs}
     runs = executor.run(jobs, limits, told)
     try:
         for record in runs:
-            if record.key not in waited:
+            if record.key not in pending:
                 raise RuntimeError(f"the executor gave a run that nobody waits for: {record.key}")
-            waited.remove(record.key)
+            pending.remove(record.key)
             look(record)
-            (made,) = kind
-            yield made.record(json.loads(written(_at_home(record))), "a record")
-        if waited:
-            raise RuntimeError(f"the executor ended with {len(waited)} jobs left; the same campaign goes on")
+            (work_type,) = kind
+            yield work_type.record(json.loads(written(_at_home(record))), "a record")
+        if pending:
+            raise RuntimeError(f"the executor ended with {len(pending)} jobs left; the same campaign goes on")
     finally:
         with suppress(AttributeError):
             runs.close()  # type: ignore[attr-defined]
 
 
 def _at_home(record: Any) -> Record:
-    """The record without where it was made: that is where the campaign is."""
+    """Return a record without its environment, which is that of the campaign."""
     made: Record = replace(record, environment=None)
     return made

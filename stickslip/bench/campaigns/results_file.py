@@ -1,9 +1,9 @@
-"""The file of a campaign: one HDF5 file that says by itself what it holds; group `stickslip_results`.
+"""Results file of a campaign: a self-describing HDF5 file with the group `stickslip_results`.
 
-    version (1), command (the one that made it)
-    conditions, problems, environments, options   JSON: what all runs share; lists of problems, of other
-                                                  environments than that of the conditions, and of options
-    runs/problem, options, environment            a row per run: numbers in these lists, -1 for no other
+    version (1), command (of the campaign)
+    conditions, problems, environments, options   JSON: common conditions of all runs; lists of problems, of
+                                                  environments other than that of the conditions, of options
+    runs/problem, options, environment            a row per run: indices into these lists, -1 for none
     runs/solver, source, outcome, status          texts
     runs/reason                                   JSON, a list of texts
     runs/tolerance, natural, error, seconds, ...  numbers, in the units of `RunRecord`; files of version 0.1
@@ -11,7 +11,7 @@
     runs/offset, history                          checks of run k are rows offset[k] to offset[k + 1]:
                                                   iteration, natural, natural_scaled
 
-While a campaign runs, a journal beside the file holds what is not in it yet; readers add it.
+While a campaign runs, a journal beside the file contains the new runs; readers add them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ ROOT, VERSION = "stickslip_results", 1
 TEXTS = ("solver", "source", "outcome", "status")
 REALS = tuple(spec.name for spec in fields(RunRecord) if spec.type is float)
 ADDED = ("median_seconds", "longest_seconds", "median_cpu_seconds", "longest_cpu_seconds")
-"""Of these numbers, those that older files do not have."""
+"""Columns of real numbers that older files do not have."""
 INTEGERS = tuple(spec.name for spec in fields(RunRecord) if spec.type is int)
 
 
@@ -45,22 +45,22 @@ FORMAT, JOURNAL_VERSION = "stickslip campaign journal", 1
 HEAD = {
     "format": FORMAT, "version": JOURNAL_VERSION, "conditions": object, "problems": list, "command": str
 }  # fmt: skip
-"""The first line of the journal."""
+"""Keys of the first line of the journal, see `read_journal`."""
 
 
 def write_results(path: Path, results: Results) -> None:
-    """Write a table to one file, in one step; equal tables give equal bytes."""
+    """Write a table to a file atomically; equal tables give equal bytes."""
     replace_file(Path(path), results_content(results))
 
 
 def read_results(path: Path) -> Results:
-    """The table in a file, with what a journal beside it adds; also where there is only the journal yet.
+    """Read the table in a file and the runs of its journal; the journal alone suffices.
 
-    Whatever is wrong with either is a `FormatError`; a journal of other conditions is `Mixed`.
+    Raises a `FormatError` for malformed files, and `Mixed` for a journal with other conditions.
     """
     path = Path(path)
     journal = journal_of(path)
-    try:  # before the file, for what leaves the journal goes there
+    try:  # before the file, as runs are moved from the journal to the file
         added = read_journal(journal, HEAD, _first, _more)
     except FileNotFoundError:
         added = None
@@ -72,13 +72,13 @@ def read_results(path: Path) -> Results:
 
 
 def journal_head(results: Results) -> dict[str, Any]:
-    """The first line of the journal of a campaign."""
+    """First line of the journal of a campaign."""
     values = (FORMAT, JOURNAL_VERSION, results.conditions, results.problems, results.command)
     return dict(zip(HEAD, values, strict=True))
 
 
 def _first(head: Mapping[str, Any], fail: Fail) -> tuple[Results, list[RunRecord], set[str]]:
-    """The table without runs that a first line says, and the hashes of its problems."""
+    """From the first line: a table without runs, an empty list of runs, and the hashes of the problems."""
     problems = [Entry.from_json(x, f"line 1, problem {k}", fail) for k, x in enumerate(head["problems"])]
     conditions = Conditions.from_json(head["conditions"], "line 1", fail)
     table = Results(conditions, tuple(problems), (), head["command"])
@@ -86,7 +86,7 @@ def _first(head: Mapping[str, Any], fail: Fail) -> tuple[Results, list[RunRecord
 
 
 def _more(found: tuple[Results, list[RunRecord], set[str]], data: Any, place: str, fail: Fail) -> None:
-    """Add the run that a line holds."""
+    """Add the run of a line."""
     run = RunRecord.from_json(data, place, fail)
     if run.problem not in found[2]:
         fail(f"{place}, problem", "one of the problems of line 1", shown(run.problem))
@@ -94,16 +94,19 @@ def _more(found: tuple[Results, list[RunRecord], set[str]], data: Any, place: st
 
 
 def results_content(results: Results) -> bytes:
-    """The bytes of the file of a table."""
+    """Return the bytes of the file of a table."""
     stored = sum(run.history.nbytes for run in results.runs)
     return packed_content(ROOT, lambda group, put: _fill(group, results, put), stored)
 
 
 def _fill(group: Any, of: Results, put: Any) -> None:
     place = {entry.hash: k for k, entry in enumerate(of.problems)}
-    said = [written(run.options) for run in of.runs]
-    where = ["" if run.environment is None else written(run.environment) for run in of.runs]
-    options, others = list(dict.fromkeys(said)), [text for text in dict.fromkeys(where) if text]
+    option_texts = [written(run.options) for run in of.runs]
+    environment_texts = ["" if run.environment is None else written(run.environment) for run in of.runs]
+    options, others = (
+        list(dict.fromkeys(option_texts)),
+        [text for text in dict.fromkeys(environment_texts) if text],
+    )
     put_array(group, "version", [VERSION], np.int32)
     put_text(group, "command", of.command)
     put_text(group, "conditions", written(of.conditions))
@@ -114,8 +117,8 @@ def _fill(group: Any, of: Results, put: Any) -> None:
     number = {text: k for k, text in enumerate(options)}
     other = {text: k for k, text in enumerate(others)} | {"": -1}
     put_array(runs, "problem", [place[run.problem] for run in of.runs], np.int64)
-    put_array(runs, "options", [number[text] for text in said], np.int64)
-    put_array(runs, "environment", [other[text] for text in where], np.int64)
+    put_array(runs, "options", [number[text] for text in option_texts], np.int64)
+    put_array(runs, "environment", [other[text] for text in environment_texts], np.int64)
     for name in REALS:
         put_array(runs, name, [getattr(run, name) for run in of.runs], np.float64)
     for name in INTEGERS:
@@ -137,8 +140,8 @@ def _read(path: Path, content: bytes) -> Results:
                 f"/{ROOT}/version", f"version {VERSION}", f"{version}; a newer stickslip may have written it"
             )
         place = f"/{ROOT}/conditions"
-        said = parsed(source.text(group, "conditions"), place, source.fail)
-        conditions = Conditions.from_json(said, place, source.fail)
+        data = parsed(source.text(group, "conditions"), place, source.fail)
+        conditions = Conditions.from_json(data, place, source.fail)
         problems = tuple(_items(source, group, "problems", Entry))
         if len({entry.hash for entry in problems}) < len(problems):
             source.fail(f"/{ROOT}/problems", "every problem once", "one of them twice")
@@ -173,7 +176,7 @@ def _read_runs(source: Source, group: Any, hashes: Sequence[str]) -> tuple[RunRe
 
 
 def _read_history(source: Source, runs: Any, count: int) -> list[Array]:
-    """The checks of every run."""
+    """Read the histories of all runs."""
     offset, rows = source.integers(runs, "offset"), source.reals(runs, "history", dimensions=2)
     source.shaped(runs, "history", rows, (rows.shape[0], 3))
     source.shaped(runs, "offset", offset, (count + 1,))
@@ -183,7 +186,7 @@ def _read_history(source: Source, runs: Any, count: int) -> list[Array]:
 
 
 def _items(source: Source, group: Any, name: str, kind: Any) -> list[Any]:
-    """The items of a JSON list, each of that type."""
+    """Read a JSON list of items of a type."""
     place = f"{group.name}/{name}"
     found = parsed(source.text(group, name), place, source.fail)
     if not isinstance(found, list):
@@ -192,7 +195,7 @@ def _items(source: Source, group: Any, name: str, kind: Any) -> list[Any]:
 
 
 def _indices(source: Source, group: Any, name: str, low: int, high: int) -> list[int]:
-    """A column of integers from `low` to below `high`."""
+    """Read a column of integers from `low` to below `high`."""
     found = source.integers(group, name)
     if found.size and (found.min() < low or found.max() >= high):
         source.fail(f"{group.name}/{name}", f"integers in [{low}, {high})", "others")

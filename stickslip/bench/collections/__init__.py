@@ -1,1 +1,1 @@
-"""Collections of problems: files, what is said of them, recordings of scenes, the standard collection."""
+"""Collections of problems: files, features, recordings of scenes, and the standard collection."""

@@ -1,4 +1,4 @@
-"""Problem files of folders as one collection: each problem once, with a name, a family and a hash."""
+"""Collections of problem files in folders: each problem once, with a name, a family and a hash."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,19 +11,19 @@ from stickslip.files import FormatError, ProblemRecord, read_record
 from stickslip.problem.fingerprint import fingerprint
 
 ENDINGS = (".hdf5", ".h5", ".dat")
-"""Files that are looked at; others in a folder are not."""
+"""Suffixes of the files of a folder that are read."""
 
 Reading = Callable[[str, int, int], None]
-"""Called with the name of a file, how many files were read and how many there are."""
+"""Called with the name of a file, the number of files read and the total number."""
 
 
 @dataclass(frozen=True)
 class Skipped:
-    """A file that is no problem of the collection, and why."""
+    """A file that is not part of the collection, with the reason."""
 
     path: Path
     reason: str
-    """In a sentence."""
+    """Reason as a sentence."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,48 +31,48 @@ class Collection:
     """Problems by name; it stores paths, not the problems themselves."""
 
     entries: tuple[Entry, ...]
-    """In the order of the places, within a folder by name."""
+    """Problems in the order of the places, within a folder by name."""
     skipped: tuple[Skipped, ...] = ()
-    """Files that were looked at and left out."""
+    """Files that were read and omitted."""
     files: Mapping[str, tuple[Path, str | None]] = field(default_factory=dict)
-    """Where each problem is read from, by its hash, and as which kind."""
+    """File and kind of each problem, by its hash."""
 
     @classmethod
     def of(
         cls, places: Sequence[Path], kind: str | None = None, progress: Reading | None = None
     ) -> "Collection":
-        """The problems in files and folders, walked to their bottom; `kind` is for text files in doubt.
+        """Read the problems in files and folders, recursively; kind: kind of ambiguous text files.
 
-        A file that is no problem is skipped and told, as is the second of two files with the same numbers. No
-        problem at all is a ValueError, and so are two files that would have one name.
+        Files that are not problems, and files with the same numbers as another one, are listed in `skipped`.
+        Raises a ValueError if there is no problem, or if two files would have the same name.
         """
-        found = list(_files(places))
+        file_list = list(_files(places))
         entries: list[Entry] = []
         skipped: list[Skipped] = []
         files: dict[str, tuple[Path, str | None]] = {}
-        names = _names(found)
-        for k, one in enumerate(found):
+        names = _names(file_list)
+        for k, file in enumerate(file_list):
             if progress is not None:
-                progress(one.path.name, k, len(found))
+                progress(file.path.name, k, len(file_list))
             try:
-                record, read_as = _read(one.path, kind)
+                record, read_as = _read(file.path, kind)
             except (FormatError, OSError, MemoryError) as error:
-                skipped.append(Skipped(one.path, str(error) or type(error).__name__))
+                skipped.append(Skipped(file.path, str(error) or type(error).__name__))
                 continue
             digest, info = fingerprint(record.problem), record.info
             if digest in files:
                 same = next(entry.name for entry in entries if entry.hash == digest)
-                skipped.append(Skipped(one.path, f"{one.path}: the same problem as {same}"))
+                skipped.append(Skipped(file.path, f"{file.path}: the same problem as {same}"))
                 continue
-            files[digest] = one.path, read_as
-            family = info.get("family", "").strip() or one.family
+            files[digest] = file.path, read_as
+            family = info.get("family", "").strip() or file.family
             features = Features.of(record.problem).with_facts(info)
-            more = info.get("recipe", ""), info.get("title", "").strip()
-            entries.append(Entry(names[k], family, digest, features, *more))
+            texts = info.get("recipe", ""), info.get("title", "").strip()
+            entries.append(Entry(names[k], family, digest, features, *texts))
         if not entries:
-            where = ", ".join(map(str, places)) or "no place"
-            why = skipped[0].reason if skipped else f"files end in {', '.join(ENDINGS)}"
-            raise ValueError(f"{where}: no problem found; {why}")
+            searched = ", ".join(map(str, places)) or "no place"
+            reason = skipped[0].reason if skipped else f"files end in {', '.join(ENDINGS)}"
+            raise ValueError(f"{searched}: no problem found; {reason}")
         return cls(tuple(entries), tuple(skipped), files)
 
     def __len__(self) -> int:
@@ -83,7 +83,7 @@ class Collection:
         return self.files[entry.hash][0]
 
     def kind(self, entry: Entry) -> str | None:
-        """The kind to read its file as, None where the file itself says it."""
+        """Kind of the problem in the file of an entry; None if the file determines it."""
         return self.files[entry.hash][1]
 
 
@@ -93,25 +93,27 @@ class _File:
 
     path: Path
     folder: Path | None
-    """The folder that was given; None for a file that was given by itself."""
+    """The searched folder; None for a file that was given directly."""
 
     @property
     def name(self) -> str:
-        """Path below the folder, or the file's name, without ending."""
+        """Path relative to the folder, or the file name, without suffix."""
         inner = Path(self.path.name) if self.folder is None else self.path.relative_to(self.folder)
-        while inner.suffix.lower() in ENDINGS:  # «tower.hdf5.dat» was converted from one into the other
+        while (
+            inner.suffix.lower() in ENDINGS
+        ):  # converted files may have two suffixes, such as tower.hdf5.dat
             inner = inner.with_suffix("")
         return inner.as_posix()
 
     @property
     def family(self) -> str:
-        """Name of the sub-folder, else of the folder."""
+        """Name of the subfolder, or of the folder."""
         inner = self.name.split("/")[:-1]
         return "/".join(inner) or (self.path.parent if self.folder is None else self.folder).resolve().name
 
 
 def _files(places: Sequence[Path]) -> Iterator[_File]:
-    """All files of all places, each once."""
+    """Yield all files of all places, each once."""
     seen: set[Path] = set()
     for place in map(Path, places):
         if not place.exists():
@@ -125,7 +127,7 @@ def _files(places: Sequence[Path]) -> Iterator[_File]:
 
 
 def _walked(folder: Path) -> list[Path]:
-    """Files with the endings of problems below a folder, hidden ones apart, by name."""
+    """Files with suffixes of problems below a folder, except hidden ones, sorted by name."""
     return sorted(
         (
             path
@@ -137,23 +139,23 @@ def _walked(folder: Path) -> list[Path]:
     )  # fmt: skip
 
 
-def _names(found: Sequence[_File]) -> list[str]:
-    """A name for each file: without its ending where that is unique in its place, else with it."""
-    counts = Counter((one.folder, one.name) for one in found)
+def _names(files: Sequence[_File]) -> list[str]:
+    """Name of each file: without its suffix if that is unique in its folder, else with it."""
+    counts = Counter((file.folder, file.name) for file in files)
     owner: dict[str, Path] = {}
-    for one in found:
-        name = one.name if counts[one.folder, one.name] == 1 else one.name + one.path.suffix
+    for file in files:
+        name = file.name if counts[file.folder, file.name] == 1 else file.name + file.path.suffix
         if name in owner:
             raise ValueError(
-                f"{one.path} and {owner[name]} would both be named {name!r};"
+                f"{file.path} and {owner[name]} would both be named {name!r};"
                 " give the folder above them, or rename one"
             )
-        owner[name] = one.path
+        owner[name] = file.path
     return list(owner)
 
 
 def _read(path: Path, kind: str | None) -> tuple[ProblemRecord, str | None]:
-    """A file, and the kind it was read as: `kind` is asked only where the file leaves it open."""
+    """Read a file; return the record, and `kind` if the file did not determine its kind."""
     try:
         return read_record(path), None
     except FormatError:

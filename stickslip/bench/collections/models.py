@@ -1,4 +1,4 @@
-"""What is recorded or swept: a scene by its name, or what a function of the user's own makes."""
+"""Models to record or sweep: scenes by name, or models made by users' functions."""
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from inspect import getdoc, signature
@@ -14,40 +14,45 @@ from stickslip.scenes.scenario import Fact, Scenario
 
 
 class Model(NamedTuple):
-    """Something that runs, or one problem."""
+    """A model to simulate, or a single problem."""
 
     model: Any
     """A World, a NonsmoothSystem, a Robot or a problem."""
     summary: str
-    """What it is, in a line."""
+    """Description in one line."""
     scheme: Any = None
-    """Its scheme; None for that of its kind."""
+    """Time scheme; None for the default."""
     until: float = 0.0
-    """How long it runs [s]."""
+    """End time [s]."""
     h: float | None = 0.0
-    """Its time step [s]; None for that of the file of a robot."""
+    """Time step [s]; None for that of the file of a robot."""
     facts: Callable[[Any], Sequence[Fact]] | None = None
-    """What a run must show, where it is known."""
+    """Function of the known facts of a run; None if there are none."""
 
 
 def is_own(name: str) -> bool:
-    """Whether a name is the place of a function, `file.py:function` or `package.module:function`."""
+    """Whether a name is the place of a user's function, `file.py:function` or `package.module:function`."""
     return ":" in name
 
 
 def short_name(name: str) -> str:
-    """The name of a scene as it is today, or that of the function at a place."""
+    """Current name of a scene, or the name of the function at a place."""
     return name.rpartition(":")[2] if is_own(name) else scenes.current_name(name)
 
 
 def parameters_of(name: str, given: Container[str] = ()) -> dict[str, Any]:
-    """Parameters of a scene, or of the function at a place, and their defaults. given: parameters whose
-    values will be given, which need no default; it is then None."""
+    """Parameters of a scene, or of the function at a place, with their defaults.
+
+    given: parameters that will get values; they need no default, which is then None.
+    """
     if not is_own(name):
         return scenes.parameters(name)
     function, missing = _function(name), dict[str, Any]()
-    for key, one in signature(function).parameters.items():
-        if one.default is one.empty and one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL):
+    for key, parameter in signature(function).parameters.items():
+        if parameter.default is parameter.empty and parameter.kind not in (
+            parameter.VAR_KEYWORD,
+            parameter.VAR_POSITIONAL,
+        ):
             if key not in given:
                 raise ContestantError(f"{name}: its parameter {key} has no default; give it one")
             missing[key] = None
@@ -55,27 +60,27 @@ def parameters_of(name: str, given: Container[str] = ()) -> dict[str, Any]:
 
 
 def is_problem(name: str) -> bool:
-    """Whether a scene is one problem; what a function makes is not known before it is called."""
+    """Whether a scene is a single problem; False for functions, whose results are not known in advance."""
     return not is_own(name) and scenes.kind_of(name) == scenes.PROBLEM
 
 
 def model_of(name: str, given: Mapping[str, Any], until: float | None, h: float | None) -> Model:
-    """What is run, with these parameters; `until` and `h` [s] are the scene's own unless given."""
+    """Make a model with these parameters; `until` and `h` [s] are by default those of the scene."""
     if is_problem(name):
         return Model(scenes.make(name, **given), scenes.summary(name))
     try:
-        made = made_by(name, given)
+        result = made_by(name, given)
     except Exception as error:
         if not is_own(name) or isinstance(error, ContestantError | TypeError):
             raise
         raise ContestantError(f"{name} fails with {type(error).__name__}: {error}") from error
-    if isinstance(made, stickslip.Robot):
+    if isinstance(result, stickslip.Robot):
         raise ContestantError(f"{name} gives a Robot, whose problems are not recorded")
-    return as_model(made, name, until, h)
+    return as_model(result, name, until, h)
 
 
 def made_by(name: str, given: Mapping[str, Any]) -> Any:
-    """What a scene, or the function at a place, makes with these parameters."""
+    """Call a scene, or the function at a place, with these parameters."""
     if not is_own(name):
         return scenes.make(name, **given)
     known = parameters_of(name, given)
@@ -86,7 +91,7 @@ def made_by(name: str, given: Mapping[str, Any]) -> Any:
 
 
 def as_model(made: Any, name: str, until: float | None, h: float | None) -> Model:
-    """What a scene or a function has made, as something that runs or one problem."""
+    """Convert the result of a scene or a function to a `Model`."""
     if isinstance(made, stickslip.WorldBuilder):
         made = made.build()
     if isinstance(made, Scenario):
@@ -99,8 +104,8 @@ def as_model(made: Any, name: str, until: float | None, h: float | None) -> Mode
             f"{name} gives a {type(made).__name__}; expected a World, a NonsmoothSystem, a Robot, a Scenario"
             " or a problem"
         )
-    needed = {"until": until} if isinstance(made, stickslip.Robot) else {"until": until, "h": h}
-    for what, value in needed.items():
+    required = {"until": until} if isinstance(made, stickslip.Robot) else {"until": until, "h": h}
+    for what, value in required.items():
         if value is None:
             raise ContestantError(f"{name} makes a model that does not say how it is run: {what} is missing")
     assert until is not None

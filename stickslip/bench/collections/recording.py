@@ -1,7 +1,7 @@
-"""The contact problems that a model meets while it runs: those of a scene, or of any model of the user's own.
+"""Record the contact problems of a simulation, of a scene or of a user's model.
 
-The solver that the run asks is one that hands every problem on, and keeps those of the steps wanted, with the
-answer and with the impulses it began from. The run is the same as without.
+The run uses a solver that forwards every problem to the actual solver, and records the problems of selected
+steps with their solutions and initial guesses. Recording does not change the run.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -28,30 +28,31 @@ from stickslip.solvers import registry as solvers
 from stickslip.state import ModelError
 
 Progress = Callable[[float, float], None]
-"""Called with the time that a run has reached, and its end [s]."""
+"""Called with the current time of a run, and its end [s]."""
 SELDOM = 10**9
-"""Steps between two that the trajectory of a recorded run keeps: it is not looked at."""
+"""Number of steps between records of the trajectory, which is not used."""
 STORED = ContactProblem | GlobalProblem | BoxProblem
-"""Problems that files can hold."""
+"""Problems that can be stored in files."""
 Keep = Callable[[Recorded], None]
+"""Function that receives a recorded problem."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProblemRecorder:
-    """Which of the contact problems of a run are written, and where: `simulate(..., record_problems=...)`.
+    """Selection of the contact problems of a run that are written: `simulate(..., record_problems=...)`.
 
-    Of the steps that have contacts, from time `start` [s] on, the first is kept and every `every`-th after
-    it, at most `most`; of a step the first problem that it asks for.
+    Of the steps with contacts, from time `start` [s] on, the first one and every `every`-th after it are
+    recorded, at most `most`; of a step its first problem.
     """
 
     out: str | PathLike[str]
-    """Folder for the files, made if it is not there."""
+    """Folder for the files, created if it does not exist."""
     every: int = 1
-    """Keep one of so many steps that have contacts."""
+    """Record every `every`-th step that has contacts."""
     start: float = 0.0
-    """Keep no step that begins before this time [s]."""
+    """Time of the first recorded step [s]."""
     most: int | None = None
-    """Write so many files at most; the run goes on without."""
+    """Largest number of files; the run continues without recording."""
     name: str = "model"
     """Name of the files and of the family of their problems."""
 
@@ -60,15 +61,15 @@ class ProblemRecorder:
 
 
 def problems_of(scenario_name: str, parameters: Mapping[str, Any], **how: Any) -> Iterator[Recorded]:
-    """The problems that `record` writes; how: the steps that are kept, and by whom, as `record` takes it.
+    """Yield the problems that `record` writes; how: the other arguments of `record`.
 
-    A scene that fails on the way gives what it met before, and then its exception.
+    If the simulation fails, the problems before are yielded, and then its exception is raised.
     """
-    found: list[Recorded] = []
+    problems: list[Recorded] = []
     try:
-        _meet(scenario_name, parameters, found.append, None, how)
+        _meet(scenario_name, parameters, problems.append, None, how)
     finally:
-        yield from found
+        yield from problems
 
 
 def record(
@@ -84,23 +85,23 @@ def record(
     solver: str = "auto",
     solver_options: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
-    told: Callable[[Path, Recorded], None] | None = None,
+    report: Callable[[Path, Recorded], None] | None = None,
 ) -> list[Path]:
-    """Write problems that a scene meets into the folder `out`, each as soon as it is met; the files.
+    """Simulate a scene and write its contact problems to the folder `out` as they occur; return the files.
 
     scenario_name: a scene, or `file.py:function` or `package.module:function` of a function with keyword
-    parameters that gives a World, a NonsmoothSystem (with `until` and `h`), a Scenario or a problem.
-    Of the steps that have contacts, from time `start` [s] on, the first is kept and every `every`-th after
-    it, at most `most`; of a step the first problem that it asks for. What is one problem gives that.
-    `told` is called after each with the file and what is in it.
+    parameters that returns a World, a NonsmoothSystem (with `until` and `h`), a Scenario or a problem. Of the
+    steps with contacts, from time `start` [s] on, the first one and every `every`-th after it are recorded,
+    at most `most`; of a step its first problem. A single problem is recorded as it is. report: called after
+    each problem with the file and the recorded problem.
     """
     files: list[Path] = []
 
     def keep(one: Recorded) -> None:
         path = _written(out, one)
         files.append(path)
-        if told is not None:
-            told(path, one)
+        if report is not None:
+            report(path, one)
 
     how = {
         "every": every, "start": start, "until": until, "h": h, "most": most, "solver": solver,
@@ -117,25 +118,25 @@ def _written(out: Path, one: Recorded) -> Path:
     return path
 
 
-class _Enough(Exception):  # noqa: N818 (it says what is)
-    """As many problems as were asked for have been met."""
+class _Enough(Exception):  # noqa: N818 (describes a state)
+    """The requested number of problems has been recorded."""
 
 
 def _meet(
     name: str, parameters: Mapping[str, Any], keep: Keep, progress: Progress | None, how: Mapping[str, Any]
 ) -> None:
-    """Run a model, and give each problem to be kept to `keep`."""
+    """Simulate a model, and pass each selected problem to `keep`."""
     about = Recording.of(name, parameters, **how)
-    made: Model = model_of(name, about.given, about.until, about.h)
-    about = replace(about, summary=made.summary)
-    if isinstance(made.model, STORED):
+    model: Model = model_of(name, about.given, about.until, about.h)
+    about = replace(about, summary=model.summary)
+    if isinstance(model.model, STORED):
         given = {"tolerance": stickslip.WORLD_TOLERANCE} | dict(about.solver_options)
-        answer = solvers.make(about.solver, **given).solve(made.model)
-        keep(recorded(about, made.model, None, answer, 0, 0.0))
+        answer = solvers.make(about.solver, **given).solve(model.model)
+        keep(recorded(about, model.model, None, answer, 0, 0.0))
         return
     with suppress(_Enough):
         stickslip.simulate(
-            made.model, until=made.until, h=made.h, scheme=made.scheme, solver=about.solver,
+            model.model, until=model.until, h=model.h, scheme=model.scheme, solver=about.solver,
             solver_options=about.solver_options, record=SELDOM, progress=progress,
             record_problems=Hearing(about, keep, ends=True),
         )  # fmt: skip
@@ -143,41 +144,42 @@ def _meet(
 
 @dataclass(eq=False)
 class Hearing:
-    """What a run is asked, and which of it is kept."""
+    """Selects the problems of a run that are recorded."""
 
     about: Recording
     keep: Keep
     ends: bool = False
-    """Whether the run ends when as many are kept as are wanted."""
+    """Whether the run ends when the requested number of problems has been recorded."""
     step: int = 1
-    """The step that is being made."""
+    """Number of the current step."""
     time: float = 0.0
-    """When it began [s]."""
+    """Time at the start of the current step [s]."""
     asked: bool = False
-    """Whether it has asked for a problem with contacts."""
+    """Whether a problem with contacts of the current step has been seen."""
     met: int = 0
-    """Steps that had contacts, from the start of the recording."""
+    """Number of steps with contacts since the start of the recording."""
     kept: int = 0
+    """Number of recorded problems."""
 
     def moved(self, t: float) -> None:
-        """Take note of the end of a step."""
+        """Register the end of a step at time t [s]."""
         self.step, self.time, self.asked = self.step + 1, t, False
 
     def hear(self, problem: Any, guess: ArrayLike | None, answer: Solution) -> None:
-        """Keep a problem if it is wanted; of a whole step, its tangent problem at the answer."""
+        """Record a problem if it is selected; for a step problem, its tangent problem at the solution."""
         about = self.about
         if self.asked or self.time < about.start or self.kept == about.most:
             return
         if not isinstance(problem, STORED):
             problem, guess = answer.problem, None
-        # Something may open, slide or switch, in a problem that files can hold.
+        # Only problems with contacts that can be stored in files.
         if not isinstance(problem, STORED) or not Features.of(problem).contacts:
             return
         self.asked = True
         self.met += 1
         if (self.met - 1) % about.every:
             return
-        # A step that knows nothing begins with zeros.
+        # A zero guess is no guess.
         begun = None if guess is None or not np.any(guess) else np.asarray(guess, float)
         self.keep(recorded(about, problem, begun, answer, self.step, self.time))
         self.kept += 1
@@ -187,12 +189,12 @@ class Hearing:
 
 @dataclass(frozen=True, eq=False)
 class Listener:
-    """A solver that hands every problem on to another, and lets someone hear of it."""
+    """A solver that forwards every problem to another solver, and reports it to `hearing`."""
 
     solver: Any
     hearing: Hearing
     tolerance: float
-    """Of the solver behind [-]."""
+    """Tolerance of the other solver [-]."""
 
     def __post_init__(self) -> None:
         if is_dataclass(self.solver) and getattr(self.solver, "tolerance", None) not in (
@@ -203,13 +205,13 @@ class Listener:
             object.__setattr__(self, "solver", finer)
 
     def solve(self, problem: AnyProblem, *, guess: ArrayLike | None = None) -> Solution:
-        """The answer of the solver behind."""
+        """Return the solution of the other solver."""
         answer: Solution = self.solver.solve(problem, guess=guess)
         self.hearing.hear(problem, guess, answer)
         return answer
 
     def __getattr__(self, name: str) -> Any:
-        # Steps in compiled code would ask nobody.
+        # Steps in compiled code would bypass this solver.
         if name == "compiled_steps" or name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.solver, name)
@@ -219,9 +221,10 @@ def listened(
     wanted: Any, model: Any, how: Mapping[str, Any], scheme: Any, h: float | None, start: Any,
     progress: Progress | None,
 ) -> tuple[Listener, Progress]:  # fmt: skip
-    """The solver and the progress of a run whose problems are recorded.
+    """Solver and progress function of a run whose problems are recorded.
 
-    wanted: a folder, a `ProblemRecorder`, or a `Hearing`; how: `solver`, `solver_name` and `tolerance` of it.
+    wanted: a folder, a `ProblemRecorder` or a `Hearing`; how: `solver`, `solver_name` and `tolerance` of the
+    run.
     """
     state = getattr(start, "state", start)
     begins = float(getattr(state, "t", 0.0))

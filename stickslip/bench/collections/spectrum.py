@@ -1,20 +1,20 @@
-"""Rank and conditioning of W: from all its eigenvalues where that takes seconds, estimated beyond.
+"""Rank and conditioning of W: from all its eigenvalues for moderate sizes, else estimated.
 
-W is the operator of u = W r + u_free over the components of r. Of a global problem it is
+W is the operator of u = W r + u_free over the components of r. For a global problem it is
 
     W = H' P H,   P = M^-1 - M^-1 G (G' M^-1 G)⁺ G' M^-1 = Z (Z' M Z)^-1 Z'   with Z a basis of ker G'
 
-that is H' M^-1 H with the bilateral constraints in G eliminated; free blocks of K are components of r like
-any others. Its nonzero eigenvalues are those of the pencil (Z'H H'Z, Z'M Z) too, and without G, with
-M = L L', those of L^-1 H H' L^-T, so the smaller of r and v is worked on. Of a box problem the matrix is A,
-with singular values in place of eigenvalues. An eigenvalue is nonzero above n ε of the largest: that is
-rounding of W itself, however it is stored.
+that is H' M^-1 H with the bilateral constraints in G eliminated; free blocks of K are components of r. Its
+nonzero eigenvalues are also those of the pencil (Z'H H'Z, Z'M Z), and without G, with M = L L', those of L^-1
+H H' L^-T; the smaller of these matrices is used. For a box problem the matrix is A, with singular values in
+place of eigenvalues. Eigenvalues above n ε of the largest count as nonzero; n ε is the rounding error of W.
 
-Estimates are those of Lanczos' method with full orthogonalisation from fixed starts. From W z it stays in the
-range of W, until rounding has grown into the null space, where it ends; its Ritz values come down on the
-smallest nonzero eigenvalue, so conditioning is a lower bound. From z the share of z in the null space is the
-weight of the Ritz values below (quadrature of Golub & Meurant 2010, Matrices, Moments and Quadrature, 6.1),
-whose mean over z of random signs is the share of the dimensions.
+Estimates use Lanczos' method with full orthogonalisation and fixed start vectors. Started from W z, it stays
+in the range of W, and ends when rounding has grown in the null space. Its Ritz values approach the smallest
+nonzero eigenvalue from above, so the conditioning is a lower bound. Started from z, the share of z in the
+null space is the weight of the Ritz values below that eigenvalue (quadrature of Golub & Meurant 2010,
+Matrices, Moments and Quadrature, 6.1); its mean over vectors z of random signs is the relative dimension of
+the null space.
 """
 
 from collections.abc import Callable
@@ -33,39 +33,40 @@ from stickslip.problem.operator import BodyDelassus
 from stickslip.problem.solution import Problem
 
 DENSE = 1500
-"""Rows up to which all eigenvalues are found."""
+"""Largest number of rows for which all eigenvalues are computed."""
 LEAST, MOST, WORK = 80, 300, 1_000_000
-"""Products with W in one run of Lanczos' method: WORK over its rows, within these bounds."""
+"""Products with W in a run of Lanczos' method: WORK over its rows, within LEAST and MOST; heuristic."""
 PROBES = 2
-"""Runs that the rank is the mean of."""
+"""Number of random vectors over which the rank is averaged; heuristic."""
 SHIFT = 1e-12
-"""Of bilateral constraints that say one thing twice, relative to their own size [-]."""
+"""Regularisation of redundant bilateral constraints, relative to their diagonal [-]; heuristic."""
 
 OUTSIDE = 1e-4
-"""Of a vector, the part in the null space at which it is no longer one of the range [-]."""
+"""Component in the null space at which Lanczos' method in the range ends [-]; heuristic."""
 BLOCKS = (6, 3, 2, 1)
-"""Velocities of a body: in space, in the plane, of a point there, of a coordinate by itself."""
+"""Numbers of velocities: of a body in space, a body in the plane, a point in the plane, a coordinate."""
 
 Apply = Callable[[Array], Array]
+"""Function that multiplies a vector by W."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spectrum:
-    """What the eigenvalues of W tell."""
+    """Rank and conditioning of W."""
 
     rank: int
-    """Nonzero eigenvalues."""
+    """Number of nonzero eigenvalues."""
     conditioning: float | None
-    """Largest over smallest nonzero one [-]; None where all are zero."""
+    """Largest over smallest nonzero eigenvalue [-]; None if all are zero."""
     estimated: bool
-    """Whether they are estimates."""
+    """Whether rank and conditioning are estimates."""
 
 
 def spectrum(problem: Problem) -> Spectrum:
     """Rank and conditioning of W, or of A for a box problem."""
     if not problem.size:
         return Spectrum(0, None, False)
-    with np.errstate(all="ignore"):  # what overflows is not finite, and has no spectrum
+    with np.errstate(all="ignore"):  # matrices that overflow have no spectrum
         if isinstance(problem, BoxProblem):
             return _of_box(problem)
         if isinstance(problem, GlobalProblem):
@@ -76,7 +77,9 @@ def spectrum(problem: Problem) -> Spectrum:
 def _of_box(problem: BoxProblem) -> Spectrum:
     A, n = problem.A, problem.size
     if n <= DENSE:
-        return _told(np.linalg.svd(A if isinstance(A, np.ndarray) else A.toarray(), compute_uv=False), n)
+        return _from_values(
+            np.linalg.svd(A if isinstance(A, np.ndarray) else A.toarray(), compute_uv=False), n
+        )
     found = _estimate(lambda x: A.T @ (A @ x), n, n)
     root = None if found.conditioning is None else found.conditioning**0.5
     return Spectrum(found.rank, root, True)
@@ -87,7 +90,7 @@ def _of_contacts(problem: ContactProblem) -> Spectrum:
     if isinstance(W, BodyDelassus):
         return _of_root(sp.csr_array(W.sparse().T))
     if n <= DENSE:
-        return _told(_symmetric(W.dense()), n)
+        return _from_values(_symmetric(W.dense()), n)
     matrix = sp.csr_array(W.blocks(problem.K).sparse())
     matrix = sp.csr_array(0.5 * matrix + 0.5 * matrix.T)
     return _estimate(lambda x: matrix @ x, n, n)
@@ -99,27 +102,27 @@ def _of_motion(problem: GlobalProblem) -> Spectrum:
     if jointed and nv <= DENSE:
         Z = sl.null_space(problem.G_sparse().T.toarray())
         pushes = H.T @ Z
-        return _told(_symmetric(pushes.T @ pushes, Z.T @ M.sparse.toarray() @ Z), max(n, nv))
+        return _from_values(_symmetric(pushes.T @ pushes, Z.T @ M.sparse.toarray() @ Z), max(n, nv))
     root = None if jointed else inverse_root(M.sparse)
     if root is not None:
         return _of_root(sp.csr_array(root @ H))
     pulled = _eliminated(problem) if jointed else M.solve
     if n <= DENSE:
-        return _told(_symmetric(H.T @ pulled(H.toarray())), max(n, nv))
+        return _from_values(_symmetric(H.T @ pulled(H.toarray())), max(n, nv))
     return _estimate(lambda x: H.T @ pulled(H @ x), n, min(n, nv))
 
 
 def _of_root(B: sp.csr_array) -> Spectrum:
-    """Of W = B'B, by the smaller of it and B B'."""
+    """Spectrum of W = B'B, from the smaller of B'B and B B'."""
     if B.shape[0] > B.shape[1]:
         B = sp.csr_array(B.T)
     if B.shape[0] <= DENSE:
-        return _told(_symmetric((B @ B.T).toarray()), max(B.shape))
+        return _from_values(_symmetric((B @ B.T).toarray()), max(B.shape))
     return _estimate(lambda x: B @ (B.T @ x), B.shape[0], B.shape[0])
 
 
 def inverse_root(M: sp.csr_array) -> sp.bsr_array | None:
-    """L^-1 with M = L L', where M is a block for each body; None where it couples more."""
+    """L^-1 with M = L L' if M is block diagonal with a block per body, else None."""
     for k in BLOCKS:
         if M.shape[0] % k == 0:
             blocks = M.tobsr(blocksize=(k, k))
@@ -132,7 +135,7 @@ def inverse_root(M: sp.csr_array) -> sp.bsr_array | None:
 
 
 def _eliminated(problem: GlobalProblem) -> Callable[[Any], Any]:
-    """p -> P p, by the sparse factors of [M G; G' -δ], δ far below G' M^-1 G."""
+    """Function p -> P p, with sparse factors of [M G; G' -δ] and δ much smaller than G' M^-1 G."""
     M, G, p = problem.M, problem.G_sparse(), problem.g_bias.size
     size = sp.csr_array(G.T @ M.solve(G)).diagonal()
     shift = sp.diags_array(-SHIFT * np.where(size > 0.0, size, 1.0))
@@ -155,8 +158,8 @@ def _symmetric(W: Array, M: Array | None = None) -> Array:
     return np.asarray(sl.eigh(*both, eigvals_only=True))
 
 
-def _told(values: Array, n: int) -> Spectrum:
-    """What all eigenvalues or singular values tell."""
+def _from_values(values: Array, n: int) -> Spectrum:
+    """Rank and conditioning from all eigenvalues or singular values."""
     size = np.abs(values)
     nonzero = size[size > n * np.finfo(float).eps * size.max(initial=0.0)]
     if not nonzero.size:
@@ -165,7 +168,7 @@ def _told(values: Array, n: int) -> Spectrum:
 
 
 def _estimate(apply: Apply, n: int, most: int) -> Spectrum:
-    """Estimates for an operator of n rows whose rank is at most `most`."""
+    """Estimate rank and conditioning of an operator with n rows and rank at most `most`."""
     generator = np.random.default_rng(0)
     starts = [generator.choice((-1.0, 1.0), n) for _ in range(PROBES)]
     within, _ = _ritz(apply, apply(starts[0]), in_range=True)
@@ -181,9 +184,9 @@ def _estimate(apply: Apply, n: int, most: int) -> Spectrum:
 
 
 def _ritz(apply: Apply, start: Array, in_range: bool = False) -> tuple[Array, Array]:
-    """Ritz values of Lanczos' method, and the share of the start that each stands for.
+    """Ritz values of Lanczos' method, and the share of the start vector in each Ritz vector.
 
-    in_range: end where rounding, which follows the same recurrence in the null space, has grown to OUTSIDE.
+    in_range: end when rounding, which follows the same recurrence in the null space, has grown to OUTSIDE.
     """
     length = np.linalg.norm(start)
     if not np.isfinite(length) or length == 0.0:
@@ -196,11 +199,13 @@ def _ritz(apply: Apply, start: Array, in_range: bool = False) -> tuple[Array, Ar
     for k in range(steps):
         x = apply(basis[k])
         diagonal[k] = x @ basis[k]
-        for _ in range(2):  # once leaves enough of the basis to bring back what is converged, as ghosts
+        for _ in range(
+            2
+        ):  # orthogonalise twice: once leaves components that give spurious copies of Ritz values
             x = x - basis[: k + 1].T @ (basis[: k + 1] @ x)
         beside[k] = np.linalg.norm(x)
         if not beside[k] > start.size * np.finfo(float).eps * np.abs(diagonal[: k + 1]).max():
-            done = k + 1  # the start has been seen whole
+            done = k + 1  # invariant subspace: the start vector is represented exactly
             break
         last = before * beside[k - 1] if k else 0.0
         outside, before = -(diagonal[k] * outside + last) / beside[k], outside

@@ -1,9 +1,9 @@
-"""The standard collection: about a hundred problems, made anew from recipes.
+"""The standard collection: about a hundred problems, built from recipes.
 
-On one machine the same files come out bit for bit. Another machine may round otherwise: problems are known by
-recipe and hash, and `standard.json` beside this file holds the published hashes, so that whoever compares
-times of two machines knows whether both had the same numbers. After a change of recipes, or of code that
-changes their numbers, raise `VERSION`, make the whole collection and publish it:
+On one machine the files are reproduced bit for bit. Other machines may round differently. Therefore problems
+are identified by recipe and hash, and `standard.json` beside this file contains the published hashes, which
+show whether two machines have solved the same numbers. After a change of recipes, or of code that changes the
+numbers, increase `VERSION`, build the whole collection and publish it:
 
     stickslip bench collect --out standard
     python -c "from stickslip.bench.collections.standard import publish; publish('standard')"
@@ -41,58 +41,58 @@ from stickslip.names import alternatives
 from stickslip.problem.fingerprint import fingerprint
 
 MANIFEST = "collection.json"
-"""Name of the file that says what a folder holds."""
+"""Name of the manifest of a folder."""
 PUBLISHED = Path(__file__).with_name("standard.json")
 """The published hashes."""
 
 SAME, DIFFERS, NEW = "same", "differs", "new"
-"""What a problem is to the published one: the same numbers, others, or there is none."""
+"""Comparison of a problem with the published one: same numbers, other numbers, or not published."""
 
 Parts = Callable[[str, int, int], None]
-"""Called with the recipe that is made, how many are done and how many there are."""
+"""Called with the current recipe, the number of recipes done and the total number."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """One problem of the collection, as it is in the folder now."""
+    """One problem of the collection in the folder."""
 
     entry: Entry
     verdict: str
-    """SAME, DIFFERS or NEW beside the published one."""
+    """SAME, DIFFERS or NEW."""
     kept: bool
-    """Whether it was there already and was not made again."""
+    """Whether it existed already and was not rebuilt."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A recipe that did not give its problems."""
+    """A recipe that failed."""
 
     recipe: Recipe
     reason: str
-    """In a sentence."""
+    """Reason as a sentence."""
 
 
 @dataclass(frozen=True)
 class Collected:
-    """What `collect` made or found."""
+    """Result of `collect`."""
 
     made: tuple[Made, ...]
-    """The problems of the recipes that were asked for, in their order."""
+    """Problems of the requested recipes, in their order."""
     failures: tuple[Failure, ...]
     """Recipes that failed."""
     strangers: tuple[Path, ...]
     """Problem files in the folder that are not of this collection."""
     published: str
-    """Identity of the published problems of these recipes; empty where some were never published."""
+    """Identity of the published problems of these recipes; empty if some were never published."""
 
     @property
     def identity(self) -> str:
-        """One hash of all problems of these recipes."""
+        """Hash of all problems of these recipes."""
         return identity(one.entry for one in self.made)
 
 
 def select(families: Sequence[str] | None = None, small: bool = False) -> tuple[Recipe, ...]:
-    """The recipes of these families, all of them for None; with `small` only those made in seconds."""
+    """Recipes of these families, or all for None; small: only those that take seconds."""
     known = tuple(dict.fromkeys(recipe.family for recipe in RECIPES))
     for family in families or ():
         if family not in known:
@@ -110,40 +110,40 @@ def collect(
     out: Path, recipes: Sequence[Recipe] = RECIPES, *, again: bool = False, progress: Parts | None = None,
     published: Published | None = None,
 ) -> Collected:  # fmt: skip
-    """Make the problems of the recipes in the folder `out`, as `FAMILY/NAME.hdf5`, and its manifest.
+    """Build the problems of the recipes in the folder `out`, as `FAMILY/NAME.hdf5`, and its manifest.
 
-    What is there already is not made again, unless `again`: files whose bytes are those that the manifest
-    tells, of the same recipe, with the published hashes or made by this very code on this machine. A recipe
-    that fails does not stop the others. Problems of other recipes that the folder holds stay in its manifest.
+    Existing problems are not rebuilt, unless `again`: files whose bytes agree with the manifest, with the
+    same recipe, and with the published hashes or made by the same code on this machine. A failed recipe does
+    not stop the others. Problems of other recipes in the folder are kept in its manifest.
     """
     published = read_published() if published is None else published
     out.mkdir(parents=True, exist_ok=True)
-    held = _manifest_of(out)
+    stored = _manifest_of(out)
     now: dict[str, tuple[Piece, ...]] = {}
     kept: set[str] = set()
     failures: list[Failure] = []
     for k, recipe in enumerate(recipes):
         if progress is not None:
             progress(recipe.place, k, len(recipes))
-        found = () if again else _found(out, recipe, held, published)
-        if found:
+        pieces = () if again else _found(out, recipe, stored, published)
+        if pieces:
             kept.add(recipe.place)
         else:
             try:
-                found = _make(out, recipe)
-            except OSError:  # no room to write, which the others would not find either
+                pieces = _make(out, recipe)
+            except OSError:  # a full disk also affects the other recipes
                 raise
-            except Exception as error:  # a recipe may fail in any way, the others are still wanted
+            except Exception as error:  # a failed recipe must not stop the others
                 failures.append(Failure(recipe, f"{type(error).__name__}: {error}"))
                 continue
-        now[recipe.place] = found
-        others = (piece for piece in held.problems if piece.place != recipe.place)
-        said = held.recipes | {recipe.place: recipe.as_json()}
-        held = Manifest(VERSION, said, (*others, *found), held.makers | dict([_maker()]))
-        replace_file(out / MANIFEST, held.text().encode())  # an interruption loses one recipe at most
-    held = _whole(out, held, [failure.recipe.place for failure in failures], now)
-    replace_file(out / MANIFEST, held.text().encode())
-    known = {out / f"{piece.name}.hdf5" for piece in held.problems}
+        now[recipe.place] = pieces
+        others = (piece for piece in stored.problems if piece.place != recipe.place)
+        said = stored.recipes | {recipe.place: recipe.as_json()}
+        stored = Manifest(VERSION, said, (*others, *pieces), stored.makers | dict([_maker()]))
+        replace_file(out / MANIFEST, stored.text().encode())  # an interruption loses at most one recipe
+    stored = _whole(out, stored, [failure.recipe.place for failure in failures], now)
+    replace_file(out / MANIFEST, stored.text().encode())
+    known = {out / f"{piece.name}.hdf5" for piece in stored.problems}
     return Collected(
         tuple(
             Made(piece.entry, _verdict(recipe, piece, published), recipe.place in kept)
@@ -157,50 +157,53 @@ def collect(
 
 
 def read_published(path: Path = PUBLISHED) -> Published:
-    """The published recipes and hashes; none where the file is not there."""
+    """Read the published recipes and hashes; empty if there is no file."""
     return manifest.read_published(path)
 
 
 def publish(folder: str | Path, path: Path = PUBLISHED) -> str:
-    """Take the hashes of a folder with the whole collection as the published ones; their identity."""
-    held, recipes = read_manifest(Path(folder) / MANIFEST), {}
+    """Publish the hashes of a folder with the whole collection; return their identity."""
+    folder_manifest, recipes = read_manifest(Path(folder) / MANIFEST), {}
     pieces: list[Piece] = []
     for recipe in RECIPES:
-        if held.recipes.get(recipe.place) != recipe.as_json():
+        if folder_manifest.recipes.get(recipe.place) != recipe.as_json():
             raise ValueError(f"{folder} does not hold the problems of {recipe.place} as the recipe is now")
-        own = held.of(recipe.place)
-        problems = {p.name: PublishedProblem(p.hash, p.features.contacts) for p in own}
-        recipes[recipe.place], pieces = PublishedRecipe(recipe.as_json(), problems), [*pieces, *own]
-    said = Publication(VERSION, identity(pieces), recipes=recipes)
-    replace_file(path, (json.dumps(said.as_json(), indent=1, allow_nan=False) + "\n").encode())
-    return said.identity
+        pieces_of_recipe = folder_manifest.of(recipe.place)
+        problems = {p.name: PublishedProblem(p.hash, p.features.contacts) for p in pieces_of_recipe}
+        recipes[recipe.place], pieces = (
+            PublishedRecipe(recipe.as_json(), problems),
+            [*pieces, *pieces_of_recipe],
+        )
+    publication = Publication(VERSION, identity(pieces), recipes=recipes)
+    replace_file(path, (json.dumps(publication.as_json(), indent=1, allow_nan=False) + "\n").encode())
+    return publication.identity
 
 
 def _make(out: Path, recipe: Recipe) -> tuple[Piece, ...]:
-    """Run the recipe and write its problems, once all of them are there."""
+    """Simulate a recipe, and write its problems when all of them exist."""
     how = {"every": recipe.every, "start": recipe.start, "most": recipe.most}
-    # With several threads sums come in an order that is not the same on all machines.
+    # With several threads the order of summation depends on the machine.
     with threadpool_limits(limits=1):
-        found = list(problems_of(recipe.scene, recipe.parameters, **how))
-    if len(found) < recipe.most:
-        raise ValueError(f"it gave {len(found)} of {recipe.most} problems")
+        problems = list(problems_of(recipe.scene, recipe.parameters, **how))
+    if len(problems) < recipe.most:
+        raise ValueError(f"it gave {len(problems)} of {recipe.most} problems")
     pieces = []
-    for one in found:
-        name, said = recipe.problem_name(one.step), one.record.info | {"family": recipe.family}
+    for problem in problems:
+        name, info = recipe.problem_name(problem.step), problem.record.info | {"family": recipe.family}
         path = out / f"{name}.hdf5"
         path.parent.mkdir(exist_ok=True)
-        write(path, replace(one.record, info=said))
+        write(path, replace(problem.record, info=info))
         pieces.append(
             Piece(
-                name, recipe.family, fingerprint(one.record.problem), one.features, said["recipe"],
-                said["title"], recipe.place, _digest(path), _maker()[0],
+                name, recipe.family, fingerprint(problem.record.problem), problem.features, info["recipe"],
+                info["title"], recipe.place, _digest(path), _maker()[0],
             )
         )  # fmt: skip
     return tuple(pieces)
 
 
 def _found(out: Path, recipe: Recipe, held: Manifest, published: Published) -> tuple[Piece, ...]:
-    """What the folder holds of a recipe, where all of it is as it should be; else nothing."""
+    """Existing problems of a recipe in the folder, if all of them are valid; else none."""
     pieces, maker = held.of(recipe.place), _maker()[0]
     good = held.recipes.get(recipe.place) == recipe.as_json() and len(pieces) == recipe.most
     ours = (piece.maker == maker or _verdict(recipe, piece, published) == SAME for piece in pieces)
@@ -208,7 +211,7 @@ def _found(out: Path, recipe: Recipe, held: Manifest, published: Published) -> t
 
 
 def _are_there(out: Path, pieces: Iterable[Piece]) -> bool:
-    """Whether the files of problems are those that were written."""
+    """Whether the files of problems exist and are unchanged."""
     return all(_digest(out / f"{piece.name}.hdf5") == piece.file for piece in pieces)
 
 
@@ -231,23 +234,23 @@ def _published_identity(recipes: Iterable[Recipe], published: Published) -> str:
 
 
 def _manifest_of(out: Path) -> Manifest:
-    """What the folder says of itself; nothing where that cannot be read or is of another version."""
+    """Manifest of a folder; an empty one if it cannot be read or has another version."""
     try:
-        found = read_manifest(out / MANIFEST)
+        stored = read_manifest(out / MANIFEST)
     except (FileNotFoundError, FormatError):
-        found = None
-    return found if found and found.version == VERSION else Manifest(VERSION, {}, (), {})
+        stored = None
+    return stored if stored and stored.version == VERSION else Manifest(VERSION, {}, (), {})
 
 
 def _maker() -> tuple[str, dict[str, Any]]:
-    """What the numbers of a problem may depend on beside its recipe, and a short hash of it."""
-    said = here().as_json()
-    del said["cores"], said["memory"]
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:12], said
+    """Short hash and data of code and machine, on which the numbers of a problem may depend."""
+    data = here().as_json()
+    del data["cores"], data["memory"]
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:12], data
 
 
 def _whole(out: Path, held: Manifest, failed: Collection[str], now: Collection[str]) -> Manifest:
-    """The manifest in the order of the collection, without what is no longer there."""
+    """The manifest in the order of the collection, without problems whose files are missing."""
     order = {recipe.place: k for k, recipe in enumerate(RECIPES)}
     places = [
         place
@@ -259,5 +262,5 @@ def _whole(out: Path, held: Manifest, failed: Collection[str], now: Collection[s
 
 
 def _digest(path: Path) -> str:
-    """SHA-256 of a file's bytes, empty where there is none."""
+    """SHA-256 of the bytes of a file; empty if it does not exist."""
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""

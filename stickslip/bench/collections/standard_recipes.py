@@ -1,9 +1,9 @@
 """Recipes of the standard collection: eight families, three sizes, with and without rolling friction. They
-stand in `recipes.json`, in the order of the collection.
+are in `recipes.json`, in the order of the collection.
 
-Of a scene that runs come different problems: the first impact, a slide or a collapse, settling, and rest with
-more contacts than statics can tell apart. Boxes in turn light and heavy, and spheres of many sizes, bring
-ratios of masses.
+Simulated scenes give different problems: the first impact, a slide or a collapse, settling, and rest with
+statically indeterminate contacts. Alternating light and heavy boxes, and spheres of many sizes, give large
+mass ratios.
 """
 
 import json
@@ -15,31 +15,31 @@ from stickslip import scenes
 from stickslip.bench.json_data import Stored
 
 SIZES = ("small", "middle", "large")
-"""Sizes of problems: tens, hundreds and about a thousand contacts and more."""
+"""Sizes of problems: tens, hundreds, and a thousand contacts or more."""
 
 
 @dataclass(frozen=True)
 class Recipe(Stored):
-    """How one or several problems are made; nothing else goes into them but the code and the machine."""
+    """Recipe of one or several problems, which depend only on it, the code and the machine."""
 
     family: str
-    """Problems that belong together."""
+    """Family of the problems."""
     name: str
-    """Unique in its family: names of its problems begin with it."""
+    """Name, unique in the family; names of its problems begin with it."""
     size: str
     """One of `SIZES`."""
     scene: str
-    """A scene that runs, or one that is a problem."""
+    """Name of the scene, a run or a single problem."""
     parameters: dict[str, Any] = field(default_factory=dict)
-    """Of the scene, those that differ from the defaults."""
+    """Parameters of the scene that differ from the defaults."""
     start: float = 0.0
-    """Time from which problems are kept [s]."""
+    """Time of the first recorded problem [s]."""
     every: int = 1
-    """Steps from one problem that is kept to the next."""
+    """Number of steps with contacts from one recorded problem to the next."""
     most: int = 1
-    """How many are kept."""
+    """Number of recorded problems."""
     quick: bool = False
-    """Whether it is among those of a small collection, made in seconds."""
+    """Whether it belongs to the small collection, which takes seconds."""
 
     @property
     def place(self) -> str:
@@ -48,15 +48,15 @@ class Recipe(Stored):
 
     @property
     def has_steps(self) -> bool:
-        """Whether its scene runs; else it is one problem."""
+        """Whether its scene is a run, not a single problem."""
         return scenes.kind_of(self.scene) == scenes.RUN
 
     def problem_name(self, step: int) -> str:
-        """Name of the problem of a step, family included."""
+        """Name of the problem of a step, including the family."""
         return f"{self.place}-{step:04d}" if self.has_steps else self.place
 
     def check(self) -> None:
-        """Refuse a scene or a parameter that is not there, as a ValueError; makes nothing."""
+        """Raise a ValueError for unknown scenes and parameters."""
         if self.scene not in scenes.SCENES:
             raise ValueError(f"recipe {self.place}: unknown scene {self.scene!r}")
         known = scenes.parameters(self.scene)
@@ -66,11 +66,11 @@ class Recipe(Stored):
 
 
 VERSION = 1
-"""Of the collection; another one has other recipes or other numbers."""
+"""Version of the collection; other versions have other recipes or other numbers."""
 
 
 RECIPES: tuple[Recipe, ...] = tuple(
     Recipe.from_json(said, f"recipes.json, {k}")
     for k, said in enumerate(json.loads(Path(__file__).with_name("recipes.json").read_text(encoding="utf-8")))
 )
-"""The collection, in its order."""
+"""Recipes in the order of the collection."""

@@ -1,1 +1,1 @@
-"""A campaign as a page of text, tables and figures."""
+"""Reports of campaigns: pages of text, tables and figures."""

@@ -1,4 +1,4 @@
-"""The same for machines: the runs as one table, and the findings as plain data."""
+"""Reports as data: the runs as one table, and the findings as JSON."""
 
 import json
 import math
@@ -19,16 +19,16 @@ from stickslip.bench.results import Results
 from stickslip.exhibits import Cell, Column, Table
 
 ALPHAS = tuple(10.0**k for k in range(-6, 2))
-"""Times per contact at which data profiles are written down [s]."""
+"""Times per contact at which data profiles are evaluated [s]."""
 LIMITS = tuple(10.0**k for k in range(-4, 3))
-"""Times at which the absolute ones are [s]."""
+"""Times at which absolute data profiles are evaluated [s]."""
 
 EXACT = ".17g"
-"""Format of numbers that are read back as they were."""
+"""Format of numbers with all digits."""
 
 
 def runs_table(results: Results) -> Table:
-    """Every run in a row of its own with all that is known of it but its history, for CSV."""
+    """Table with a row for every run, with all its data except the history, for CSV."""
     entries = {entry.hash: entry for entry in reversed(results.problems)}
     rows: list[list[Cell]] = []
     for run in results.runs:
@@ -56,7 +56,7 @@ def runs_table(results: Results) -> Table:
 
 
 def findings(results: Results, time: str = "wall", ours: str | Sequence[str] = "auto") -> dict[str, Any]:
-    """What the report says, as JSON holds it; null where a number has no meaning."""
+    """Findings of the report as JSON data; undefined numbers are null."""
     grid = Subject(results, time, ours)
     data = {
         "conditions": results.conditions.as_json(),
@@ -117,7 +117,7 @@ def _at(grid: Subject, tolerance: float) -> dict[str, Any]:
 
 
 def _spread(grid: Grid, solver: str, tolerance: float) -> dict[str, Any]:
-    """Of the runs that were timed more than once, times over the shortest of each run, by problem."""
+    """Times of repeated calls relative to the shortest of each run, by problem."""
     found = spread(grid, solver, tolerance)
     names = "calls", "median", "longest"
     rows = zip(found.calls.tolist(), found.medians.tolist(), found.longest.tolist(), strict=True)

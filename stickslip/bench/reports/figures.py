@@ -1,4 +1,4 @@
-"""Figures of a report: profiles, errors against time and iterations, time against contacts."""
+"""Figures of a report: profiles, errors over time and iterations, time over contacts."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -15,23 +15,23 @@ from stickslip.exhibits import Curve, Figure, Panel, power
 from stickslip.problem.checks import Array
 
 WIDEST = 1e4
-"""Largest factor tau that profiles show [-]."""
+"""Largest factor tau in profiles [-]."""
 SHARES = (0.0, 1.03)
-"""Ends of the axis of shares [-]."""
+"""Range of the axis of shares [-]."""
 LINE = 64
-"""Points of a straight line: one of few points is drawn with marks, as if they were data."""
+"""Number of points of a straight line; curves of few points are drawn with marks, like data."""
 FLOOR = 1e-16
-"""Errors below are drawn here: zeros, and what rounding leaves by chance [-]."""
+"""Smallest drawn error [-]; smaller ones, zeros or rounding, are drawn there."""
 POINTS = 200
-"""Checks of a history that are drawn at most."""
+"""Largest number of drawn checks of a history."""
 
 Steps = tuple[Array, Array]
-"""Where a share grows, and the shares from there on."""
+"""Step function: places at which a share increases, and the shares from there on."""
 
 
 def profile_figures(grid: Subject) -> tuple[list[Figure], list[Figure]]:
-    """Performance profiles, and data profiles: over all problems at every tolerance, where there are several
-    families a panel for each at every tolerance; none where nothing is comparable."""
+    """Performance profiles and data profiles: over all problems at every tolerance, and for several families
+    a panel for each at every tolerance; empty if nothing is comparable."""
     families = grid.results.families
     performance, data = [], []
     everything = [(f"tolerance {power(t)}", costs(grid, t)) for t in grid.tolerances]
@@ -51,7 +51,7 @@ def profile_figures(grid: Subject) -> tuple[list[Figure], list[Figure]]:
 
 
 def accuracy_figure(grid: Subject, found: Accuracy) -> Figure | None:
-    """The error that shares of the problems have reached, by time relative to the fastest solver's."""
+    """Quartiles of the error over the problems, by time relative to the fastest solver."""
     if not found.problems:
         return None
     column = {solver: k for k, solver in enumerate(found.solvers)}
@@ -68,23 +68,23 @@ def accuracy_figure(grid: Subject, found: Accuracy) -> Figure | None:
 
 
 def telling(grid: Subject) -> list[Entry]:
-    """The problem of each family that separates the solvers most."""
+    """The problem of each family on which the solvers differ most."""
     chosen = (telling_problem(grid, family) for family in grid.results.families)
     return [entry for entry in chosen if entry is not None]
 
 
 def problem_accuracy_figure(grid: Subject, entries: Sequence[Entry]) -> Figure | None:
-    """The best error reached by time, on single problems."""
+    """Smallest error over time on single problems."""
 
     def curve(entry: Entry, solver: str) -> Curve:
         found = reached(grid, entry, solver)
         shown = found.times > 0.0
         times, errors = found.times[shown], np.maximum(found.errors[shown], FLOOR)
-        if len(times):  # what is reached stays so
+        if len(times):  # extend the last value to the end of the axis
             times, errors = np.append(times, max(end[entry.hash], times[-1])), np.append(errors, errors[-1])
         return _curve(solver, times, errors)
 
-    # A little more than the time when the last solver stopped getting better.
+    # End of the axis, shortly after the last improvement of any solver.
     end = {
         entry.hash: 1.3 * max(reached(grid, entry, each).times.max(initial=0.0) for each in grid.drawn)
         for entry in entries
@@ -94,7 +94,7 @@ def problem_accuracy_figure(grid: Subject, entries: Sequence[Entry]) -> Figure |
 
 
 def histories_figure(grid: Subject, entries: Sequence[Entry]) -> Figure | None:
-    """Error against iteration at the tightest tolerance, on single problems."""
+    """Error over iterations at the tightest tolerance, on single problems."""
 
     def curve(entry: Entry, solver: str) -> Curve:
         run = grid.run(entry, solver, grid.tightest)
@@ -110,7 +110,7 @@ def histories_figure(grid: Subject, entries: Sequence[Entry]) -> Figure | None:
 
 
 def scaling_figure(grid: Subject, tolerance: float) -> Figure | None:
-    """Time against contacts, points and fits, a panel for each family in which something was fitted."""
+    """Time over contacts with fits, a panel for each family with a fit."""
     panels = []
     for family in grid.results.families:
         found = [scaling(grid, family, solver, tolerance) for solver in grid.drawn]
@@ -137,7 +137,7 @@ def _curve(solver: str, x: Array, y: Array) -> Curve:
 
 
 def _seen(curves: Iterable[Curve]) -> list[Curve]:
-    """Those that have something to show."""
+    """Curves with at least one finite value."""
     return [curve for curve in curves if np.isfinite(curve.y).any()]
 
 
@@ -177,7 +177,7 @@ def _share_panel(
 
 
 def _steps(places: Array, shares: Array, start: float, end: float) -> Steps:
-    """One curve from `start` to `end`, with the points where it grows alone."""
+    """One step curve from `start` to `end`, reduced to the points at which it increases."""
     grows = np.append(True, np.diff(shares) > 0.0) & (places > start) & (places < end)
     first = shares[max(int(np.searchsorted(places, start, side="right")) - 1, 0)]
     last = shares[int(np.searchsorted(places, end, side="right")) - 1]

@@ -1,4 +1,4 @@
-"""Where a solver loses: what it does not solve, where others are faster; and what solvers claim wrongly."""
+"""Losses of a solver: unsolved problems, and problems on which others are faster; false claims of solvers."""
 
 import math
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from stickslip.bench.results import Entry
 from stickslip.exhibits import Column, Section, Table, power
 
 FACTOR = 1.5
-"""How many times faster another must be before a solved problem counts as a loss [-]."""
+"""Ratio of times above which a solved problem counts as a loss [-]; heuristic."""
 
 SECONDS = ".3g"
 """Format of times."""
@@ -22,25 +22,26 @@ class Loss:
 
     entry: Entry
     tolerance: float
-    """On the judge's measures [-]."""
+    """Tolerance of the judge's residuals [-]."""
     run: RunRecord
-    """Of the solver that loses."""
+    """Run of the losing solver."""
     winner: str
-    """The fastest of the others that solve it; empty if none does."""
+    """Fastest other solver that solves the problem; empty if none does."""
     seconds: float
-    """The winner's time [s], NaN if there is none."""
+    """Time of the winner [s], NaN if there is none."""
     ratio: float
-    """Time of the solver over that of the winner [-]; infinite where it does not solve."""
+    """Time of the solver over that of the winner [-]; infinite if it does not solve the problem."""
     solvers: int
-    """Others that solve it."""
+    """Number of other solvers that solve the problem."""
 
 
 def losses(
     grid: Grid, solver: str, tolerance: float, factor: float = FACTOR
 ) -> tuple[list[Loss], list[Loss]]:
-    """What a solver does not solve, and what another solves more than `factor` times faster.
+    """Problems that a solver does not solve, and those that another solves more than `factor` times faster.
 
-    The first by how many others solve it, the second by how much faster the winner is, both the worst first.
+    The former are sorted by the number of others that solve them, the latter by the ratio of times, the worst
+    first.
     """
     unsolved, slower = [], []
     for entry in grid.problems:
@@ -64,13 +65,13 @@ def losses(
 
 
 def unsolved_by_all(grid: Grid, tolerance: float) -> list[tuple[Entry, dict[str, RunRecord]]]:
-    """Problems that were run and that nobody solves, with their runs."""
+    """Problems with runs that no solver solves, with their runs."""
     made = ((entry, grid.made(entry, tolerance)) for entry in grid.problems)
     return [(entry, runs) for entry, runs in made if runs and not any(run.solved for run in runs.values())]
 
 
 def claims(grid: Grid) -> list[tuple[Entry, str, RunRecord]]:
-    """Runs whose solver says that it has solved, and the judge does not."""
+    """Runs whose solver claims success but the judge does not confirm it."""
     return [
         (entry, solver, run)
         for entry in grid.problems
@@ -81,7 +82,7 @@ def claims(grid: Grid) -> list[tuple[Entry, str, RunRecord]]:
 
 
 def loss_sentence(grid: Grid, solver: str, tolerance: float) -> str:
-    """The losses of one solver at one tolerance, for those who read nothing else."""
+    """Summary of the losses of one solver at one tolerance."""
     unsolved, slower = losses(grid, solver, tolerance)
     runs = grid.runs_of(solver, tolerance)
     if not runs:
@@ -105,7 +106,7 @@ def loss_sentence(grid: Grid, solver: str, tolerance: float) -> str:
 
 
 def peer_sentence(grid: Subject, solver: str, tolerance: float) -> str:
-    """How a solver stands against the best of the solvers of Siconos; empty without any."""
+    """Comparison of a solver with the best of the solvers of Siconos; empty if there are none."""
     peers = [peer for peer in grid.peers if peer != solver and takes_some(grid, peer)]
     both = faster = much = ahead = behind = 0
     for entry in grid.problems:
@@ -162,7 +163,7 @@ def losses_section(grid: Subject, solver: str) -> Section:
                 ("outcome", lambda one: one.run.outcome.value),
                 ("error", ".2e", lambda one: one.run.error),
                 ("others solve it", lambda one: one.solvers),
-                # A dash: its time was not taken.
+                # A dash: its time is missing.
                 ("fastest of them", lambda one: _who(one.winner) or ("–" if one.solvers else "nobody")),
                 ("its time [s]", SECONDS, lambda one: one.seconds),
                 ("contacts", lambda one: one.entry.features.contacts),
@@ -189,7 +190,7 @@ def losses_section(grid: Subject, solver: str) -> Section:
 
 
 def unsolved_section(grid: Subject) -> Section:
-    """Problems that nobody solves, with the best that there is."""
+    """Problems that no solver solves, with the best answers."""
     rows = []
     for tolerance in grid.tolerances:
         for entry, runs in unsolved_by_all(grid, tolerance):
@@ -208,7 +209,7 @@ def unsolved_section(grid: Subject) -> Section:
 
 
 def claims_section(grid: Subject) -> Section:
-    """Runs that the solver calls solved and the judge does not."""
+    """Section on runs whose solver claims success but the judge does not confirm it."""
     found = claims(grid)
     rows = [
         (solver, is_peer(solver), entry.name, entry.features.contacts, run.tolerance, run.status,

@@ -1,4 +1,4 @@
-"""The report of a campaign: what was found, as a page of text, tables and figures."""
+"""The report of a campaign: a page of text, tables and figures."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -40,16 +40,16 @@ from stickslip.bench.results import Entry, Results
 from stickslip.exhibits import Cell, Figure, Page, Section, Table, power
 
 FOLDED = 40
-"""Rows above which a table of problems begins closed."""
+"""Number of rows above which a table of problems is folded initially."""
 
 
 def report(
     results: Results, time: str = "wall", notes: Sequence[str] = (), ours: str | Sequence[str] = "auto"
 ) -> Page:
-    """All that a reader wants to know of a campaign.
+    """Make the report of a campaign.
 
-    `time`: `wall` or `cpu`; `notes`: sentences that go below the summary; `ours`: the solvers, by name or by
-    label, whose losses are told one by one, and if none of them took part the one that solves most.
+    time: `wall` or `cpu`. notes: sentences below the summary. ours: solvers, by name or label, whose losses
+    are listed one by one; if none of them took part, the solver that solves most problems.
     """
     grid = Subject(results, time, ours)
     copies = len(results.problems) - len(grid.problems)
@@ -74,7 +74,7 @@ def report(
 
 
 def summary(grid: Subject) -> list[str]:
-    """What a hurried reader reads: what was run, who solves most, who loses where, what is missing."""
+    """Summary in sentences: runs, best solvers, losses, missing runs."""
     results = grid.results
     families = count(len(results.families), "family")
     problems = f"{count(len(grid.problems), 'problem')} of {families}"
@@ -102,11 +102,11 @@ def summary(grid: Subject) -> list[str]:
         )
     missing = {solver: number for solver, number in grid.missing_runs.items() if number}
     total, who = sum(missing.values()), listed([f"{solver} {number}" for solver, number in missing.items()])
-    told = (
+    missing_text = (
         f"{count(total, 'run')} {'was' if total == 1 else 'were'} not made ({who}); they are missing, not"
         " failed, and problems on which some solver was not run are left out of comparisons between solvers."
     )
-    return [*sentences, told if missing else "No run is missing."]
+    return [*sentences, missing_text if missing else "No run is missing."]
 
 
 def _leaders(grid: Subject, tolerance: float) -> str:
@@ -144,7 +144,7 @@ def _findings(grid: Subject) -> list[Section]:
 
 def _profiles(grid: Subject) -> list[Section]:
     at = [f"Tolerance {power(t)}: {costs(grid, t).statement}" for t in grid.tolerances]
-    text = [*_told("profiles"), *at]
+    text = [*_paragraphs("profiles"), *at]
     if grid.undrawn:
         text.append(f"Figures show {len(grid.drawn)} solvers; left out of them: {listed(grid.undrawn)}.")
     if grid.peers:
@@ -153,13 +153,13 @@ def _profiles(grid: Subject) -> list[Section]:
     tables = [shares(grid, tolerance) for tolerance in grid.tolerances]
     return [
         Section("Performance profiles", text, tables, figures),
-        Section("Data profiles", _told("data"), [], more),
+        Section("Data profiles", _paragraphs("data"), [], more),
     ]
 
 
 def _spread(grid: Subject) -> Section:
-    """How far times of repeated calls differ, and what that leaves open."""
-    text = _told("spread")
+    """Section on the spread of times of repeated calls, and on undecided comparisons."""
+    text = _paragraphs("spread")
     for tolerance in grid.tolerances:
         open_, compared = undecided(grid, tolerance)
         if compared:
@@ -171,24 +171,28 @@ def _spread(grid: Subject) -> Section:
 
 
 def _accuracy(grid: Subject, chosen: Sequence[Entry]) -> list[Section]:
-    """Errors against time and against iterations."""
+    """Sections on errors over time and over iterations."""
     found = accuracy(grid)
     reasons = {"that nobody solves to this tolerance": found.unsolved, "with missing runs": found.missing}
     out = ", ".join(f"{number} {why}" for why, number in reasons.items() if number)
     problems, tightest = count(len(found.problems), "problem"), power(grid.tightest)
-    text = _told("accuracy", problems=problems, tightest=tightest, out=f" Left out: {out}." if out else "")
+    text = _paragraphs(
+        "accuracy", problems=problems, tightest=tightest, out=f" Left out: {out}." if out else ""
+    )
     figures = [accuracy_figure(grid, found), problem_accuracy_figure(grid, chosen)]
-    told = _told("histories") if chosen else ["No run that can be compared has left a history."]
+    text_of_histories = (
+        _paragraphs("histories") if chosen else ["No run that can be compared has left a history."]
+    )
     return [
         Section("Accuracy against time", text, [], _drawn(figures)),
-        Section("Convergence histories", told, [], _drawn([histories_figure(grid, chosen)])),
+        Section("Convergence histories", text_of_histories, [], _drawn([histories_figure(grid, chosen)])),
     ]
 
 
 def _scaling(grid: Subject) -> list[Section]:
     tables = [exponents(grid, tolerance) for tolerance in grid.tolerances]
     figures = [scaling_figure(grid, tolerance) for tolerance in grid.tolerances]
-    text = _told("scaling", fewest=FEWEST, width=WIDTH)
+    text = _paragraphs("scaling", fewest=FEWEST, width=WIDTH)
     details = [fits(grid, tolerance) for tolerance in grid.tolerances]
     return [
         Section("Time against contacts", text, tables, _drawn(figures)),
@@ -212,7 +216,7 @@ def _measured(results: Results, time: str) -> Section:
         ("measure", said.measure),
     ]
     table = Table("Conditions", ["condition", "value"], rows)
-    return Section("What is measured", _told("measured", said=said, time=chosen), [table])
+    return Section("What is measured", _paragraphs("measured", said=said, time=chosen), [table])
 
 
 def _environment(results: Results) -> Section:
@@ -236,21 +240,21 @@ def _environment(results: Results) -> Section:
 def _reproduce(results: Results) -> Section:
     recipes, problems = sum(bool(entry.recipe) for entry in results.problems), len(results.problems)
     given = {"identity": identity(results), "recipes": recipes, "problems": problems}
-    text = _told("reproduce", **given, place=results.conditions.environment)
+    text = _paragraphs("reproduce", **given, place=results.conditions.environment)
     return Section("How to reproduce", text, code=results.command)
 
 
 def _limits(results: Results) -> Section:
-    text, workers = _told("limits"), results.conditions.workers
+    text, workers = _paragraphs("limits"), results.conditions.workers
     if any(is_peer(solver) for solver in results.solvers):
-        text += _told("peers")
+        text += _paragraphs("peers")
     if workers > 1:
         text.insert(1, f"{workers} runs were made side by side, and slow each other.")
     return Section("What the figures do not say", text)
 
 
-def _told(part: str, **given: Any) -> list[str]:
-    """The paragraphs of a part of `report_text.md`, with what is to be filled in."""
+def _paragraphs(part: str, **given: Any) -> list[str]:
+    """Paragraphs of a part of `report_text.md`, with values filled in."""
     return [paragraph.format(**given) for paragraph in _text()[part]]
 
 

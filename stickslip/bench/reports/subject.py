@@ -1,4 +1,4 @@
-"""What a report is about: the runs, whose losses are told, which solvers the figures show, and its words."""
+"""Subject of a report: the runs, the solvers whose losses are listed, and the solvers in figures."""
 
 import hashlib
 import math
@@ -14,9 +14,9 @@ from stickslip.exhibits import Column
 from stickslip.problem.checks import Array
 
 MOST = 10
-"""Solvers that a figure shows at most."""
+"""Largest number of solvers in a figure."""
 CLAIMS = ("SOLVED", "info 0")
-"""What a solver says of itself when it means that it has solved; the second is Siconos's way."""
+"""Statuses with which solvers claim success; the second is that of Siconos."""
 
 
 TOLERANCE = Column("tolerance", "power")
@@ -24,18 +24,16 @@ TOLERANCE = Column("tolerance", "power")
 
 
 class Subject(Grid):
-    """The runs that a report is about, and whom it looks at closely."""
+    """The runs of a report, and the solvers that it treats in detail."""
 
     ours: tuple[str, ...]
-    """Solvers whose losses are told one by one."""
+    """Solvers whose losses are listed one by one."""
     drawn: tuple[str, ...]
-    """Solvers in the figures, in one order everywhere, so that each keeps its colour."""
+    """Solvers in the figures, in the same order everywhere, so that each keeps its colour."""
 
     def __init__(self, results: Results, time: str, ours: str | Sequence[str]) -> None:
-        """`ours` are names or labels of solvers.
-
-        Where none of them took part it is the solver that solves most at the tightest tolerance.
-        """
+        """ours: names or labels of solvers; if none of them took part, the solver that solves most problems
+        at the tightest tolerance."""
         super().__init__(results, time)
         wanted = (ours,) if isinstance(ours, str) else tuple(ours)
         ranked = sorted(self.solvers, key=lambda solver: -solved(self, solver, self.tightest))
@@ -52,52 +50,52 @@ class Subject(Grid):
 
     @property
     def undrawn(self) -> tuple[str, ...]:
-        """Solvers that the figures leave out."""
+        """Solvers that are not in the figures."""
         return tuple(solver for solver in self.solvers if solver not in self.drawn)
 
     @property
     def missing_runs(self) -> dict[str, int]:
-        """Runs that were not made, by solver."""
+        """Numbers of missing runs by solver."""
         return {s: sum(self.missing(s, tolerance) for tolerance in self.tolerances) for s in self.solvers}
 
 
 def base(solver: str) -> str:
-    """The name of a solver without its options and its source."""
+    """Name of a solver without options and source."""
     return solver.partition(" [")[0].partition(":")[0]
 
 
 def is_peer(solver: str) -> bool:
-    """Whether it is a solver of Siconos, by its name."""
+    """Whether a solver is one of Siconos, by its name."""
     return solver.startswith(f"{PEER}-")
 
 
 def solved(grid: Grid, solver: str, tolerance: float) -> int:
-    """Problems that a solver solved."""
+    """Number of problems solved by a solver."""
     return sum(run.solved for run in grid.runs_of(solver, tolerance))
 
 
 def takes_some(grid: Grid, solver: str) -> bool:
-    """Whether a solver takes any of the problems: there is a run of it that is no refusal."""
+    """Whether a solver accepts any of the problems: it has a run that is not a refusal."""
     runs = (run for tolerance in grid.tolerances for run in grid.runs_of(solver, tolerance))
     return any(run.outcome is not Outcome.REFUSED for run in runs)
 
 
 def claimed(run: RunRecord) -> bool:
-    """Whether the solver says that it has solved what the judge finds not solved."""
+    """Whether the solver claims success that the judge does not confirm."""
     return run.outcome is Outcome.MISSED and run.status in CLAIMS
 
 
 def identity(results: Results) -> str:
-    """Twelve digits that name a collection: of its problems' hashes, whatever their order and names."""
+    """Twelve digits that identify a collection by the hashes of its problems, whatever order and names."""
     hashes = sorted({entry.hash for entry in results.problems})
     return hashlib.sha256("\n".join(hashes).encode()).hexdigest()[:12]
 
 
 def number(value: float | None) -> float:
-    """A number for a table, NaN (a dash) where there is none: in a table None is a run that was not made."""
+    """Number for a table; None becomes NaN (a dash), because None in a table means a missing run."""
     return math.nan if value is None else value
 
 
 def median(values: Array) -> float:
-    """The median, NaN of nothing."""
+    """The median; NaN for an empty array."""
     return float(np.median(values)) if len(values) else math.nan

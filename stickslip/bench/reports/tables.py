@@ -16,11 +16,11 @@ from stickslip.exhibits import Cell, Column, Table, power
 from stickslip.problem.checks import Array
 
 TAUS = (1.0, 2.0, 5.0, 10.0, 100.0)
-"""Factors at which shares are written down [-]."""
+"""Factors at which shares are listed [-]."""
 
 
 def glance(grid: Grid, tolerance: float) -> Table:
-    """How every solver did at one tolerance, the one that solves most first."""
+    """Overview of all solvers at one tolerance, sorted by the number of solved problems."""
     compared = costs(grid, tolerance)
     runs = {solver: grid.runs_of(solver, tolerance) for solver in grid.solvers}
     ratio = dict(zip(grid.solvers, compared.ratios.T, strict=True))
@@ -57,7 +57,7 @@ def glance(grid: Grid, tolerance: float) -> Table:
 
 
 def spreads(grid: Grid, tolerance: float) -> Table:
-    """How far repeated calls of the same run differ, by solver."""
+    """Spread of the times of repeated calls, by solver."""
     found = [spread(grid, solver, tolerance) for solver in grid.solvers]
 
     def share(of: Array, q: float) -> float:
@@ -97,7 +97,7 @@ def shares(grid: Grid, tolerance: float) -> Table:
 
 
 def by_family(grid: Subject, tolerance: float) -> Table:
-    """Problems solved, by family and solver; a gap where nothing was run."""
+    """Solved problems by family and solver; a gap without runs."""
     rows: list[list[Cell]] = []
     for family in grid.results.families:
         entries = grid.family(family)
@@ -131,7 +131,7 @@ def exponents(grid: Grid, tolerance: float) -> Table:
 
 
 def fits(grid: Grid, tolerance: float) -> Table:
-    """Every fit with its standard error, or why there is none."""
+    """All fits with their standard errors, or the reasons why there is no fit."""
     found = [scaling(grid, f, solver, tolerance) for f in grid.results.families for solver in grid.solvers]
     return Table.of(
         f"Fits: tolerance {power(tolerance)}",
@@ -149,7 +149,7 @@ def fits(grid: Grid, tolerance: float) -> Table:
 
 
 def collection(results: Results) -> Table:
-    """Every problem of the collection."""
+    """All problems of the collection."""
     estimated = sum(entry.features.estimated for entry in results.problems)
     return Table.of(
         "Problems",
@@ -174,7 +174,7 @@ def collection(results: Results) -> Table:
 
 
 def all_runs(grid: Grid) -> Table:
-    """Every run, for reading."""
+    """All runs, for reading."""
     names = {entry.hash: entry.name for entry in reversed(grid.results.problems)}
     return Table.of(
         "All runs",

@@ -1,4 +1,4 @@
-"""Versions of solvers compared: the same solver in several results files, such as of two releases."""
+"""Compare versions of solvers: the same solver in several results files, for example of two releases."""
 
 import math
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ from stickslip.bench.results import Results
 from stickslip.exhibits import Cell, Column, Section, Table
 
 MARK = "@"
-"""Between the name of a solver and its version."""
+"""Separator of the name of a solver and its version."""
 LISTED = 20
-"""Problems that are listed of those on which versions differ most."""
+"""Number of listed problems, those on which versions differ most."""
 
 
 def tagged(results: Results, version: str) -> Results:
-    """The same results, in which every solver has the version in its name: `nsgs@old:max_iterations=50`."""
+    """Return the results with the version in the names of all solvers: `nsgs@old:max_iterations=50`."""
 
     def named(run: RunRecord) -> RunRecord:
         name, colon, options = run.solver.partition(":")
@@ -30,8 +30,8 @@ def tagged(results: Results, version: str) -> Results:
 
 
 def versions_section(results: Results, versions: Sequence[str], time: str = "wall") -> Section:
-    """Each later version of every solver beside its first: problems solved, gained and lost, and times on
-    those that both solve."""
+    """Compare each later version of every solver with its first: problems solved, gained and lost, and times
+    on problems that both solve."""
     grid = Grid(results, time)
     rows: list[list[Cell]] = []
     changes: list[tuple[float, list[Cell]]] = []
@@ -67,7 +67,7 @@ def versions_section(results: Results, versions: Sequence[str], time: str = "wal
 
 
 def _of(solver: str, version: str) -> str | None:
-    """The label of a solver without its version, if it is of that version."""
+    """Label of a solver without its version; None for other versions."""
     mark = f"{MARK}{version}"
     return solver.replace(mark, "", 1) if base(solver).endswith(mark) else None
 
@@ -75,7 +75,7 @@ def _of(solver: str, version: str) -> str | None:
 def _compared(
     grid: Grid, before: str, after: str, tolerance: float, time: str
 ) -> tuple[list[Cell], list[tuple[float, list[Cell]]]]:
-    """Numbers of two columns of a grid, and how much each problem changed with its cells."""
+    """Compare two columns of a grid: cells of the summary, and the change of each problem with its cells."""
     ratios, gained, lost, solved, changed = [], 0, 0, [0, 0], [0, 0]
     changes: list[tuple[float, list[Cell]]] = []
     for entry in grid.problems:
@@ -111,5 +111,5 @@ def _compared(
 
 
 def _shown(passed: float, times: Interval | None) -> str:
-    """The shortest time, and the longest where the run was repeated."""
+    """The shortest time, and for repeated runs the longest."""
     return f"{passed:.3g} s" if times is None else f"{passed:.3g} to {times[2]:.3g} s"

@@ -1,1 +1,1 @@
-"""One run in a warm process under limits, and executors that make many."""
+"""Runs in warm processes under limits, and executors of many runs."""

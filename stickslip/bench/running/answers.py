@@ -1,4 +1,4 @@
-"""What a solver gives back, whatever it is: taken apart with care, and given to the judge."""
+"""Convert the return values of solvers to data, and judge them."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -12,13 +12,13 @@ from stickslip.problem.residuals import CLOSING, Residuals, judge
 from stickslip.problem.solution import Problem, Solution
 
 ROWS = 500
-"""Most rows of a history that are kept."""
+"""Largest number of stored rows of a history."""
 LONGEST = 300
-"""Most characters of a sentence that is kept."""
+"""Largest number of stored characters of a sentence."""
 
 
-class NoAnswer(ValueError):  # noqa: N818 (it says what came back)
-    """What came back cannot be judged; the message says why."""
+class NoAnswer(ValueError):  # noqa: N818 (describes a return value)
+    """The return value of a solver cannot be judged; the message gives the reason."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,27 +26,27 @@ class Answer:
     """An answer as data."""
 
     r: Array
-    """Impulses [N s], shape as it came."""
+    """Impulses [N s], shape as returned."""
     v: Array | None = None
-    """Velocities of a global problem [m/s, rad/s], shape as they came."""
+    """Velocities of a global problem [m/s, rad/s], shape as returned."""
     lam: Array | None = None
-    """Bilateral multipliers of a global problem [N s], shape as they came."""
+    """Bilateral multipliers of a global problem [N s], shape as returned."""
     status: str = ""
-    """What the solver says of itself."""
+    """Status reported by the solver."""
     reason: str = ""
-    """Why, in its words."""
+    """Reason reported by the solver."""
     iterations: int = 0
-    """Counted its own way."""
+    """Number of iterations, as counted by the solver."""
     history: Array = field(default_factory=lambda: np.zeros((0, 3)))
     """Iteration, natural and natural_scaled at each check [-], shape (checks, 3)."""
 
     @property
     def bits(self) -> tuple[bytes | None, ...]:
-        """What two answers share that are the same to the last bit."""
+        """Bytes of the arrays, which are equal for identical answers."""
         return tuple(None if x is None else x.tobytes() for x in (self.r, self.v, self.lam))
 
     def remark(self, solved: bool, error: float) -> str:
-        """What has to be said beside the judge's word."""
+        """Remark on the answer in addition to the judge's residuals."""
         if solved:
             if self.status in ("", "SOLVED"):
                 return ""
@@ -57,7 +57,7 @@ class Answer:
 
 
 def answer_of(given: Any) -> Answer:
-    """What a solver gave back: a Solution, or an array r; `NoAnswer` otherwise."""
+    """Convert the return value of a solver, a Solution or an array r; raise `NoAnswer` for others."""
     if not isinstance(given, Solution):
         return Answer(_numbers("r", given))
     return Answer(
@@ -72,7 +72,7 @@ def answer_of(given: Any) -> Answer:
 
 
 def worst(problem: Problem, answers: Sequence[Answer]) -> tuple[Answer, Residuals]:
-    """The answer that the judge finds worst, and what it finds."""
+    """The answer with the largest residuals of the judge, and these residuals."""
     found = []
     for answer in answers:
         if answer.r.size != problem.size:
@@ -85,10 +85,10 @@ def worst(problem: Problem, answers: Sequence[Answer]) -> tuple[Answer, Residual
 
 
 def sentence(error: BaseException) -> str:
-    """An exception in one line: its kind where that is news, and what it says."""
+    """Describe an exception in one line: its type, unless it is generic, and its message."""
     try:
         said = one_line(error)
-    except Exception:  # a user's own exception may do anything
+    except Exception:  # users' exceptions may fail, too
         said = ""
     kind, module = type(error).__name__, type(error).__module__
     if said and module.partition(".")[0] == "stickslip":
@@ -97,7 +97,7 @@ def sentence(error: BaseException) -> str:
 
 
 def one_line(text: Any) -> str:
-    """Any text in one line of bounded length that can be stored and shown anywhere."""
+    """Convert an object to one printable line of bounded length."""
     words = " ".join("".join(c if c.isprintable() else " " for c in str(text)[: 10 * LONGEST]).split())
     return words if len(words) <= LONGEST else words[: LONGEST - 1] + "…"
 
@@ -115,12 +115,12 @@ def _numbers(name: str, given: Any) -> Array:
 
 
 def count_of(given: Any) -> int:
-    """A count as files hold it; 0 for what is none."""
+    """Convert a count to an integer; 0 for invalid values."""
     return int(given) if isinstance(given, int | np.integer) and 0 <= given < 2**53 else 0
 
 
 def _history(given: Any) -> Array:
-    """Evenly many rows of it, the last among them; none if it is not what it should be."""
+    """Evenly spaced rows of a history, including the last; empty for invalid values."""
     rows = np.zeros((0, 3))
     with suppress(TypeError, ValueError):
         rows = np.array(given, dtype=np.float64)

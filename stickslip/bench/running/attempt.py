@@ -1,8 +1,8 @@
-"""One run in this process: a problem read, solved by a contestant, timed, and judged.
+"""One run in this process: read a problem, solve it by a contestant, time the calls, and judge the answers.
 
-The first call is stopped through `progress` once the time limit is reached, which costs no process where
-a solver tells its progress. A call that compiled something is not timed, unless it took longer than the
-patience of the limits: then its time without compilation counts. Success is what the judge says.
+The first call is stopped through `progress` at the time limit; for solvers that report progress this does not
+cost a process. A call that compiles kernels is not timed, unless it takes longer than the patience of the
+limits: then its time without compilation counts. The judge decides success.
 """
 
 from dataclasses import dataclass, field, replace
@@ -25,30 +25,30 @@ from stickslip.problem.solution import Problem
 from stickslip.solvers.registry import MissingPackage
 
 KEPT_PROBLEMS = 2
-"""Problems that are kept for the next job."""
+"""Number of cached problems."""
 
 
 class Attempts:
-    """Makes runs in a process that lives longer: one problem is read once for all solvers."""
+    """Makes runs in a long-lived process; a problem is read once for all solvers."""
 
     def __init__(self) -> None:
         self._kept = lru_cache(KEPT_PROBLEMS)(problem_of)
 
     def read(self, job: Job) -> Problem:
-        """The problem of a job."""
+        """Read the problem of a job."""
         return self._kept(job.path, job.kind, job.problem)
 
     def make(self, job: Job, limits: Limits, given: Problem, tell: Tell) -> RunRecord:
-        """The record of a job."""
+        """Make the run of a job and return its record."""
         return attempt(job, limits, given, tell)
 
     def forget(self) -> None:
-        """Read problems anew."""
+        """Clear the cache of problems."""
         self._kept.cache_clear()
 
 
 def problem_of(path: str, kind: str | None, expected: str) -> Problem:
-    """The problem in the file of a job; `JobError` if it cannot be read or has another fingerprint."""
+    """Read the problem of a job; raise a `JobError` if it cannot be read or has another fingerprint."""
     try:
         problem = read_record(Path(path), kind).problem
     except (FormatError, ProblemError, OSError) as error:
@@ -63,10 +63,10 @@ def problem_of(path: str, kind: str | None, expected: str) -> Problem:
 
 
 def attempt(job: Job, limits: Limits, problem: Problem | None = None, tell: Tell = untold) -> RunRecord:
-    """The record of one job, run in this process; `problem` saves reading its file.
+    """Run one job in this process and return its record; problem: the problem, if it was read already.
 
-    `JobError` if the file cannot be read or holds another problem than the job says, or a user's own solver
-    is another than it says. `tell` hears when the solver is called and when something is compiled.
+    Raises a `JobError` if the file cannot be read or contains another problem, or if the file of a user's
+    solver has changed. tell: receives events of calls and of compilation.
     """
     if job.contestant.place:
         _same_source(job)
@@ -83,7 +83,7 @@ def attempt(job: Job, limits: Limits, problem: Problem | None = None, tell: Tell
 
 
 def _same_source(job: Job) -> None:
-    """`JobError` if a user's own file is no longer what it was when the job was made."""
+    """Raise a `JobError` if the file of a user's solver has changed since the job was made."""
     try:
         found = source_of(job.contestant)
     except ContestantError as error:
@@ -97,7 +97,7 @@ def _same_source(job: Job) -> None:
 
 @dataclass
 class _Run:
-    """One job under way."""
+    """One run in progress."""
 
     job: Job
     limits: Limits
@@ -105,21 +105,21 @@ class _Run:
     tell: Tell
     options: dict[str, Any] | None = None
     calls: list[Call] = field(default_factory=list)
-    """Those that count."""
+    """Timed calls."""
     answers: list[Answer] = field(default_factory=list)
-    """Of all calls, those that count and those that do not, each once."""
+    """Distinct answers of all calls, timed or not."""
     compile_seconds: float = 0.0
     memory: float = float("nan")
 
     def record(self) -> RunRecord:
-        """Make the solver, call it, judge what came back: whatever goes wrong is a record too."""
+        """Make the solver, call it and judge the answers; errors become records, too."""
         try:
             with threadpool_limits(1):  # around all calls: it takes a millisecond, and what caches hold
                 late = self._called()
             return self._judged() if late is None else self._late(late)
         except MemoryError as error:
             return self._blank(Outcome.MEMORY, f"it asked for more memory than there is: {sentence(error)}")
-        except MissingPackage as error:  # says nothing about the method
+        except MissingPackage as error:  # not a failure of the method
             return self._blank(Outcome.REFUSED, sentence(error))
         except (Exception, SystemExit) as error:
             refusal = ProblemError if is_ours(self.job.contestant) else NotImplementedError
@@ -127,10 +127,10 @@ class _Run:
             return self._blank(outcome, sentence(error))
 
     def _called(self) -> Call | None:
-        """All calls; the one that was stopped, or came back too late, if there was one."""
+        """Make all calls; return the one that was stopped or late, if there is one."""
         spent = 0.0
         for first in chain([True], repeat(False)):
-            # New for every call: what one call leaves in a solver would make the next one shorter.
+            # A new solver for every call, as data cached by one call would speed up the next.
             solver, options = entrant(self.job.contestant, self.job.tolerance)
             if first:
                 self.options = options
@@ -151,9 +151,9 @@ class _Run:
         return None
 
     def _keep(self, made: Call, memory: float) -> None:
-        """Count a call, or let it pass as the one that compiles; its answer is kept in any case."""
+        """Count a call, unless it compiled; its answer is kept in any case."""
         counts = not made.compiled or made.seconds > self.limits.patience
-        if counts or self.answers:  # what compiles again and again is not waited for
+        if counts or self.answers:  # do not repeat calls of solvers that compile every time
             self.calls.append(made)
             self.memory = memory if len(self.calls) == 1 else self.memory
         answer = answer_of(made.answer)
@@ -172,7 +172,7 @@ class _Run:
         )
 
     def _judged(self) -> RunRecord:
-        """The judge's word on the worst of the answers, and the shortest time."""
+        """Record with the judge's residuals of the worst answer, and the shortest time."""
         if self.job.contestant.place and fingerprint(self.problem) != self.job.problem:
             return self._blank(Outcome.RAISED, "it has changed the problem it was given")
         answer, residuals = worst(self.problem, self.answers)

@@ -1,4 +1,4 @@
-"""Calls of a solver: timed with compilation apart, stopped by `progress` when time is up."""
+"""Calls of solvers: timed without compilation, and stopped by `progress` at the time limit."""
 
 import math
 import time
@@ -16,20 +16,22 @@ from stickslip.problem.mass import MassMatrix
 from stickslip.problem.solution import Problem
 
 LOCK = "numba:compiler_lock"
-"""Numba's event around compiling a function or loading it from its cache."""
+"""Numba's event for compiling a function or loading it from the cache."""
 Tell = Callable[..., None]
-"""Hears what happens in a run, an event and what belongs to it: `made` (the solver is there, with `options`),
-`calling`, `called`, `compiling`, `compiled`, `delegated` (a peer has the run, and keeps its time itself)."""
+"""Function that receives the events of a run with their data: `made` (the solver has been made, with
+`options`), `calling`, `called`, `compiling`, `compiled`, `delegated` (a peer makes the run and measures the
+time)."""
 
 
 def untold(event: str, **more: Any) -> None:
-    """Keep what happens to oneself."""
+    """Ignore events."""
 
 
 def entrant(contestant: Contestant, tolerance: float) -> tuple[Any, dict[str, Any]]:
-    """The solver of a contestant, with the tolerance where it takes one, and all its options to be seen.
+    """Make the solver of a contestant, with the tolerance if it accepts one; return it and all its options.
 
-    These are the fields of a dataclass, otherwise what was given; values that no file can hold as text.
+    Options are the fields of a dataclass, else the given options; values that files cannot represent become
+    text.
     """
     solver, seen = make(contestant, tolerance), dict(contestant.options)
     if is_dataclass(solver) and not isinstance(solver, type):
@@ -41,10 +43,10 @@ def entrant(contestant: Contestant, tolerance: float) -> tuple[Any, dict[str, An
 
 
 class Compiling(event.Listener):  # type: ignore[misc]
-    """Time under Numba's compiler lock inside a `with`, whoever asked for it: ours or a user's own solver."""
+    """Measures the time under Numba's compiler lock within a `with` statement."""
 
     def __init__(self, tell: Callable[[str], None] = lambda _: None) -> None:
-        """`tell` is called with "compiling" when compilation begins, with "compiled" when it has ended."""
+        """tell: called with "compiling" at the start of a compilation, and with "compiled" at its end."""
         self.met = False
         """Whether anything was compiled or loaded."""
         self._tell, self._depth = tell, 0
@@ -62,7 +64,7 @@ class Compiling(event.Listener):  # type: ignore[misc]
         return self._cpu + (time.process_time() - self._begun[1] if self._depth else 0.0)
 
     def on_start(self, event: Any) -> None:
-        """Numba begins."""
+        """Register the start of a compilation."""
         if not self._depth:
             self.met = True
             self._begun = time.perf_counter(), time.process_time()
@@ -70,7 +72,7 @@ class Compiling(event.Listener):  # type: ignore[misc]
         self._depth += 1
 
     def on_end(self, event: Any) -> None:
-        """Numba has ended."""
+        """Register the end of a compilation."""
         self._depth -= 1
         if not self._depth:
             self._tell("compiled")
@@ -86,34 +88,34 @@ class Compiling(event.Listener):  # type: ignore[misc]
 
 
 class TimeIsUp(BaseException):
-    """Raised out of `progress` when time is up; no `except Exception` of a solver catches it."""
+    """Raised by `progress` at the time limit; `except Exception` of a solver does not catch it."""
 
 
 @dataclass
 class Call:
-    """One call and what it took."""
+    """One call of a solver, and its times."""
 
     answer: Any = None
-    """What came back."""
+    """Return value."""
     seconds: float = math.nan
-    """Wall time, compilation apart [s]."""
+    """Wall time without compilation [s]."""
     cpu_seconds: float = math.nan
-    """Processor time, compilation apart [s]."""
+    """Processor time without compilation [s]."""
     compile_seconds: float = 0.0
     """Wall time of compilation [s]."""
     compiled: bool = False
-    """Whether anything was compiled, or loaded from where compiled code is kept."""
+    """Whether anything was compiled, or loaded from the cache."""
     late: bool = False
-    """Whether it was stopped, as time was up."""
+    """Whether it was stopped at the time limit."""
     iterations: int = 0
-    """The last that it told."""
+    """Last reported number of iterations."""
     error: float = math.nan
-    """The last that it told [-]."""
+    """Last reported error [-]."""
 
 
 def call(solver: Any, problem: Problem, tell: Tell, timeout: float | None = None) -> Call:
-    """Call the solver once; with a `timeout` [s] its progress is watched, if it takes `progress`."""
-    if isinstance(problem, GlobalProblem):  # without the factors of M that an earlier solve has left in it
+    """Call the solver once; with a `timeout` [s] it is stopped by `progress`, if it accepts that argument."""
+    if isinstance(problem, GlobalProblem):  # without the cached factors of M of an earlier solve
         problem = replace(problem, M=MassMatrix(problem.M.matrix))
     made = Call()
 

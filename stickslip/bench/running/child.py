@@ -1,4 +1,4 @@
-"""A process that answers lines of JSON, as its parent holds it: started, asked, read with bounds, ended."""
+"""Child processes that communicate by lines of JSON: start, send, read with bounds, end."""
 
 import contextlib
 import json
@@ -14,28 +14,28 @@ from typing import Any
 import psutil
 
 LONGEST_ANSWER = 1 << 20
-"""Most bytes of a line of a process."""
+"""Largest length of a line of a process [bytes]."""
 CHUNK = 1 << 16
 LAST_WAIT = 5.0
-"""For a process that was killed to be gone [s]."""
+"""Time limit for the end of a killed process [s]."""
 SOON = 2.0
-"""For a process that closed its pipe to be gone by itself [s]."""
+"""Time limit for the end of a process that closed its pipe [s]."""
 MIB = 2.0**20
 
 
-class Garbled(RuntimeError):  # noqa: N818 (it says what came)
-    """What a process said is not what it should say."""
+class Garbled(RuntimeError):  # noqa: N818 (describes a message)
+    """A process has sent an invalid message."""
 
 
 class Child:
-    """A process, its standard input and output, and what it has started."""
+    """A process, its standard input and output, and its descendants."""
 
     def __init__(
         self, command: Sequence[str], environment: Mapping[str, str], *, mark: tuple[str, str] | None = None,
         **how: Any,
     ):  # fmt: skip
-        """`mark`: a variable of the environment by which all that it starts is found; it then has a session
-        of its own. how: as `subprocess.Popen` takes it."""
+        """mark: environment variable by which its descendants are found; the process then has its own
+        session. how: arguments of `subprocess.Popen`."""
         self._mark = mark
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
@@ -43,16 +43,16 @@ class Child:
         )  # fmt: skip
         self.pid = self._process.pid
         self.silent = False
-        """Whether it has ended, or closed its pipe."""
+        """Whether the process has ended or closed its pipe."""
         self._buffer, self._lock = b"", threading.RLock()
 
     def send(self, request: dict[str, Any]) -> None:
-        """One line to it; one that has ended is found out when it does not answer."""
+        """Send one line; errors of an ended process are ignored, as it will not answer."""
         with contextlib.suppress(OSError):
             self._pipe("stdin").write(json.dumps(request).encode() + b"\n")
 
     def lines(self, seconds: float) -> list[bytes]:
-        """The lines that have come, after at most so long; `Garbled` for one that does not end."""
+        """Received lines, after waiting at most `seconds`; raise `Garbled` for a line that is too long."""
         file = self._pipe("stdout").fileno()
         if not select.select([file], [], [], max(seconds, 0.0))[0]:
             self.silent = self.ended()
@@ -65,19 +65,19 @@ class Child:
         return lines
 
     def last_words(self) -> str:
-        """The last line on its standard error."""
+        """Last line of the standard error of the process."""
         file = self._pipe("stderr").fileno()
         some = os.read(file, CHUNK) if select.select([file], [], [], 0.0)[0] else b""
         return (some.decode(errors="replace").strip().splitlines() or [""])[-1]
 
     def ended(self) -> bool:
-        """Whether it is over; its number stays its own until `end`."""
+        """Whether the process has ended; its number is not reused before `end`."""
         if self._process.returncode is not None:
             return True
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def memory(self, family: bool = False) -> float | None:
-        """What it has now [MiB], with all that it has started where `family` is asked for; None if gone."""
+        """Memory of the process [MiB], with `family` including its descendants; None if it has ended."""
         try:
             process = psutil.Process(self.pid)
             total = process.memory_info().rss
@@ -89,7 +89,7 @@ class Child:
         return float(total / MIB)
 
     def has_family(self) -> bool:
-        """Whether it has started processes that are still there."""
+        """Whether the process has running descendants."""
         with contextlib.suppress(psutil.Error):
             for one in psutil.Process(self.pid).children(recursive=True):
                 with contextlib.suppress(psutil.Error):
@@ -98,23 +98,23 @@ class Child:
         return False
 
     def kill(self) -> None:
-        """End it, and all that it has started if it is marked, at once; from any thread."""
+        """Kill the process, and if it is marked its descendants; may be called by any thread."""
         with self._lock:
             if self._process.returncode is not None:
                 return
             if self._mark is None:
                 self._process.kill()
                 return
-            # Its number cannot be another's by now: nobody has waited for it yet.
+            # Its number has not been reused, as nobody has waited for it yet.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
-            for one in psutil.process_iter():  # those that have left for a session of their own
+            for one in psutil.process_iter():  # descendants in other sessions
                 with contextlib.suppress(psutil.Error, OSError):
                     if one.environ().get(self._mark[0]) == self._mark[1]:
                         one.kill()
 
     def end(self) -> int | None:
-        """The same, and let go of it; its exit code, None if even that has not ended it."""
+        """Kill the process and wait for it; return its exit code, or None if it has not ended."""
         with self._lock:
             self.kill()
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -126,7 +126,7 @@ class Child:
             return self._process.returncode
 
     def end_as_it_does(self, seconds: float = SOON) -> str:
-        """How it ended, for one that is silent: its pipe closes a moment before its code is known."""
+        """Describe the end of a silent process, after waiting for its exit code."""
         end = time.monotonic() + seconds
         while not self.ended() and time.monotonic() < end:
             time.sleep(0.01)
@@ -148,7 +148,7 @@ class Child:
 
 
 def understood(line: bytes) -> dict[str, Any]:
-    """The JSON object that a line holds; `Garbled` for anything else."""
+    """Parse the JSON object of a line; raise `Garbled` for other content."""
     try:
         said = json.loads(line)
     except (ValueError, RecursionError):

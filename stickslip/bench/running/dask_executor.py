@@ -1,4 +1,4 @@
-"""Runs on Dask: a cluster of this machine that comes and goes with the campaign, or a scheduler elsewhere.
+"""Runs on Dask: a cluster on this machine for the duration of the campaign, or an existing scheduler.
 
 Every worker of Dask keeps one warm process, so that limits, crashes and hangs cost one record there too.
 A file that the worker does not find is sent to it once, with those that it imports from beside it. When a
@@ -20,6 +20,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -32,13 +33,13 @@ from stickslip.bench.running.process import Closed, WarmProcess
 from stickslip.bench.running.worker import thing
 
 REACHED = 5.0
-"""Time that a scheduler has to answer [s]."""
+"""Time limit for the answer of a scheduler [s]."""
 STARTING = 60.0
-"""Time that workers of this machine have to come up [s]."""
+"""Time limit for the start of workers on this machine [s]."""
 ALONE = 60.0
 """Time without any worker after which nobody waits any longer [s]."""
 RETRIES = 1
-"""How often a job begins anew after its worker died, on a cluster of this machine."""
+"""Number of restarts of a job after the death of its worker, on a cluster of this machine."""
 IDLE = 1800.0
 """A campaign that has sent nothing for so long is taken for dead [s]."""
 KEPT = 2**30
@@ -49,6 +50,10 @@ ANSWERED = 1.0
 """A worker that has several items to do says what it has after so long [s]."""
 
 
+LOGGERS = "distributed", "distributed.client", "distributed.gc"
+"""Loggers of Dask with handlers of their own, as its default configuration sets them up."""
+
+
 _LOCK = threading.Lock()
 
 
@@ -57,7 +62,7 @@ class DaskError(RuntimeError):
 
 
 class Dask:
-    """Does work on the workers of Dask, one item at a time on each."""
+    """Executor on the workers of Dask, with one item at a time on each."""
 
     def __init__(self, address: str | None = None, workers: int = 1, times: bool = True):
         """`address`: of a scheduler, whose workers are all taken; None: a cluster of `workers` processes.
@@ -70,7 +75,7 @@ class Dask:
             raise ValueError(f"workers is {workers}; it must be at least 1")
         self.address, self.workers = address, workers
         self.environment = here()
-        """Where work is done; the same on all workers."""
+        """Environment of the work, the same on all workers."""
         if address is not None:
             with self._client() as client:
                 places = _places(client, address, times)
@@ -120,13 +125,20 @@ def local_cluster(workers: int) -> Iterator[Any]:
         _quiet(),
         tempfile.TemporaryDirectory(prefix="stickslip-dask-", ignore_cleanup_errors=True) as folder,
         dask.config.set(settings),
-        LocalCluster(
-            n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1",
-            dashboard_address="127.0.0.1:0", scheduler_kwargs={"dashboard": False},  # a server it has anyway
-            memory_limit=0, local_directory=folder, silence_logs=logging.CRITICAL,
-        ) as cluster,
-    ):  # fmt: skip
-        yield cluster
+    ):
+        try:
+            cluster = LocalCluster(
+                n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1",
+                dashboard_address="127.0.0.1:0", scheduler_kwargs={"dashboard": False},
+                memory_limit=0, local_directory=folder, silence_logs=logging.CRITICAL,
+            )  # fmt: skip
+        except RuntimeError as error:
+            raise DaskError(
+                f"the workers of Dask did not start on this machine ({error}); a script must call this under"
+                ' if __name__ == "__main__":'
+            ) from None
+        with cluster:
+            yield cluster
 
 
 class Seat:
@@ -207,6 +219,10 @@ class Seat:
         except BaseException as error:
             if self._closed:
                 raise Closed(f"{self.name} was closed") from None
+            if isinstance(error, CancelledError):
+                raise DaskError(
+                    "the connection to the Dask scheduler was lost; start the same work again to continue it"
+                ) from None
             raise DaskError(f"a job on Dask failed: {type(error).__name__}: {error}") from None
         self._address = said["address"]
         return said
@@ -269,14 +285,16 @@ def _places(client: Any, address: str, times: bool) -> dict[str, Environment]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Dask says nothing of its own: what matters is said as records and errors."""
-    logger = logging.getLogger("distributed")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL + 1)
+    """Silence the loggers of Dask: records and errors report what matters."""
+    loggers = [logging.getLogger(name) for name in LOGGERS]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        logger.setLevel(before)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 def take_jobs(

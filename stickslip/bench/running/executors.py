@@ -1,4 +1,4 @@
-"""Executors: work shared among workers, records as they end, in processes of this machine or on Dask."""
+"""Executors distribute work to workers, processes of this machine or Dask, and yield the records."""
 
 import threading
 from collections import deque
@@ -12,10 +12,9 @@ from stickslip.bench.running.process import Closed, WarmProcess
 from stickslip.names import alternatives
 
 KNOWN = ("processes", "dask", "dask://HOST:PORT", "tcp://HOST:PORT", "here")
-"""What may be typed."""
+"""Names of executors."""
 Event = tuple[str, Work | Record | BaseException | None]
-"""What a worker says: its name, and the work that it begins, a record, why it cannot go on, or that it is
-done."""
+"""Message of a worker: its name, and the work that it starts, a record, an error, or None when it is done."""
 
 
 class Worker(Protocol):
@@ -23,38 +22,37 @@ class Worker(Protocol):
 
     @property
     def name(self) -> str:
-        """As it is shown to people."""
+        """Displayed name."""
 
     def runs(self, jobs: Sequence[Any], limits: Limits) -> Iterator[Record | JobError]:
-        """The record of each item, in their order, or why it cannot be done; `Closed` if the worker was
-        closed."""
+        """Yield the record of each item in order, or a JobError; raise `Closed` if the worker was closed."""
 
     def close(self) -> None:
-        """End what runs at once, from any thread."""
+        """End the current work immediately; may be called by any thread."""
 
 
 class Processes:
-    """Does work in warm processes on this machine."""
+    """Executor with warm processes on this machine."""
 
     def __init__(self, workers: int = 1):
-        """`workers`: processes that run side by side."""
+        """workers: number of simultaneous processes."""
         if workers < 1:
             raise ValueError(f"workers is {workers}; it must be at least 1")
         self.workers = workers
 
     def run(self, jobs: Sequence[Any], limits: Limits, told: Told | None = None) -> Iterator[Any]:
-        """The record of every item, as they end; closing the iterator ends all processes at once."""
+        """Yield the records of all items as they end; closing the iterator ends all processes immediately."""
         count = min(self.workers, len(jobs))
         yield from run_jobs([WarmProcess(f"process {k + 1}") for k in range(count)], jobs, limits, told)
 
 
 class Here:
-    """Does work in this process, one item after the other and without limits: for a debugger."""
+    """Executor in this process, one item after the other and without limits, for debugging."""
 
     workers = 1
 
     def run(self, jobs: Sequence[Any], limits: Limits, told: Told | None = None) -> Iterator[Any]:
-        """The record of every item; a `JobError` of those that cannot be done after all others."""
+        """Yield the records of all items; a `JobError` of an item is raised after all others."""
         from stickslip.bench.running.calls import untold
         from stickslip.bench.running.worker import maker_of
 
@@ -73,9 +71,10 @@ class Here:
 def run_jobs(
     workers: Sequence[Worker], jobs: Sequence[Work], limits: Limits, told: Told | None
 ) -> Iterator[Any]:
-    """The record of every item, as the workers end them: items of one group together, a thread for each.
+    """Distribute items to workers, with a thread for each; yield the records as they end.
 
-    An item that cannot be done, since its file has changed, is a `JobError` after all the others.
+    Items of one group go to one worker. A `JobError` of an item, for example because its file has changed, is
+    raised after all others.
     """
     shares, events = Shares(jobs, len(workers)), SimpleQueue[Event]()
     threads = [
@@ -111,14 +110,14 @@ def run_jobs(
 
 
 def _tell_impossible(impossible: Sequence[JobError]) -> None:
-    """Raise what was found after all others have been done."""
+    """Raise the first error of items that could not be done."""
     if impossible:
         more = f" (and {len(impossible) - 1} more jobs that cannot be run)" if len(impossible) > 1 else ""
         raise JobError(f"{impossible[0]}{more}")
 
 
 class Shares:
-    """Who has what to do: groups as wholes, and at the end, item by item, whoever is free helps."""
+    """Distribution of work: whole groups, and at the end single items for idle workers."""
 
     def __init__(self, jobs: Sequence[Work], workers: int):
         groups: dict[Hashable, deque[Work]] = {}
@@ -129,13 +128,13 @@ class Shares:
         self._left = len(jobs)
 
     def next(self, worker: int) -> Work | None:
-        """The next item of a worker, None if nothing is left to do."""
+        """Next item for a worker; None if nothing is left."""
         with self._lock:
             return self._next(worker)
 
     def some(self, worker: int) -> list[Work]:
-        """The next items of a worker, in one message: as many as their kind allows, and fewer at the end,
-        when the others would wait for it."""
+        """Next items for a worker in one message: as many as their kind allows, and fewer near the end, so
+        that the others do not wait for it."""
         with self._lock:
             found = [job for job in [self._next(worker)] if job is not None]
             if found:
@@ -155,7 +154,7 @@ class Shares:
         return own.popleft() if own else longest.pop()
 
     def clear(self) -> None:
-        """Nothing is left to do."""
+        """Discard the remaining work."""
         with self._lock:
             self._waiting.clear()
             for own in self._own:
@@ -179,12 +178,12 @@ def _work(k: int, worker: Worker, shares: Shares, limits: Limits, events: "Simpl
 
 
 def executor(text: str, workers: int = 1, times: bool = True) -> Executor:
-    """The executor that `text` names.
+    """Make the executor named by `text`.
 
-    `processes` and `dask` start so many workers on this machine, and end them; of a scheduler that runs
-    already all workers are taken; `here` is this process. times: whether times of records will be compared,
-    so that workers of Dask must be alike and not only have the same versions. A `ValueError` for texts that
-    name none, a `DaskError` where Dask is absent or does not answer.
+    `processes` and `dask` start `workers` processes on this machine, and end them; an address of a scheduler
+    uses all its workers; `here` is this process. times: whether times will be compared, so that the workers
+    of Dask must be equal machines, not only have equal versions. Raises a `ValueError` for unknown names, and
+    a `DaskError` if Dask is not installed or does not answer.
     """
     if text == "processes":
         return Processes(workers)
@@ -193,7 +192,7 @@ def executor(text: str, workers: int = 1, times: bool = True) -> Executor:
     try:
         parts = urlsplit(text)
         known = parts.scheme in ("dask", "tcp") and parts.hostname and parts.port and parts.path in ("", "/")
-    except ValueError:  # a port that is no number
+    except ValueError:  # the port is not a number
         known = False
     if text != "dask" and not known:
         raise ValueError(f"unknown executor {text!r}; {alternatives(text, KNOWN)}")

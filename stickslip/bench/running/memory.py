@@ -1,4 +1,4 @@
-"""Memory of this process: what it has now, and the most since some moment."""
+"""Memory of this process: current size and peak."""
 
 import ctypes
 import gc
@@ -20,33 +20,33 @@ STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def resident() -> float:
-    """Memory that this process has now [MiB]."""
+    """Current memory of this process [MiB]."""
     return float(psutil.Process().memory_info().rss / MIB)
 
 
 def give_back() -> None:
-    """Return to the system what is no longer used, so that what a run takes is seen as its own."""
+    """Return unused memory to the system, so that the memory of a run can be measured."""
     gc.collect()
     if sys.platform.startswith("linux"):
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc has it, others need not
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # available in glibc
         if trim is not None:
             trim(0)
 
 
 class Peak:
-    """The most memory inside a `with`, above what there was before."""
+    """Peak memory within a `with` statement, above that before it."""
 
     def __init__(self, measure: bool = True) -> None:
-        """Without `measure` nothing is done."""
+        """measure: if False, nothing is measured."""
         self._known = measure
         self.above = math.nan
-        """The most above what there was before [MiB]; NaN where the system does not say."""
+        """Peak above the memory before [MiB]; NaN if the system does not provide it."""
 
     def __enter__(self) -> "Peak":
         if self._known:
             give_back()
             try:
-                CLEAR.write_text("5")  # the peak begins anew
+                CLEAR.write_text("5")  # reset the peak
             except OSError:
                 self._known = False
             self._before = resident()
@@ -59,8 +59,11 @@ class Peak:
 
 
 def bound_address_space(above: float) -> None:
-    """Let this process reserve at most so much more [MiB], where the system has such a limit: one absurd
-    allocation is then a `MemoryError` and not the end of the machine. Infinite takes the limit away."""
+    """Limit the address space of this process to `above` more than it has [MiB], if the system supports it.
+
+    Excessive allocations then raise a `MemoryError` instead of exhausting the machine. Infinity removes the
+    limit.
+    """
     if resource is None:
         return
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
@@ -69,11 +72,11 @@ def bound_address_space(above: float) -> None:
         soft = int(psutil.Process().memory_info().vms + above * MIB)
     if hard != resource.RLIM_INFINITY and (soft == resource.RLIM_INFINITY or soft > hard):
         soft = hard
-    with suppress(OSError, ValueError):  # systems that have the name and not the limit
+    with suppress(OSError, ValueError):  # systems that do not implement the limit
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 def no_core_dumps() -> None:
-    """A crash leaves no file."""
+    """Disable core dumps."""
     if resource is not None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))

@@ -1,9 +1,9 @@
-"""A warm process for work: replaced after a crash, a hang or a leak, so that these cost one record.
+"""A warm process for work, replaced after a crash, a hang or a leak, so that these affect only one record.
 
-The process is started when it is first needed, in a session of its own, and `running.worker` runs in
-it. While it works the parent waits for its lines, watches the clock and its memory, and ends it and all that
-it has started once a limit is reached. Nothing that a solver does is waited for longer than that. Time in
-the solver, time of compilation and all the rest are on clocks of their own.
+The process is started on demand, in its own session, and executes `running.worker`. While it works, the
+parent waits for its messages, monitors time and memory, and ends it and its descendants when a limit is
+reached. The parent never waits longer than that. Time in the solver, time of compilation and other time are
+measured by separate clocks.
 """
 
 import math
@@ -23,27 +23,27 @@ from stickslip.bench.running.child import Child, Garbled, understood
 from stickslip.bench.siconos.peer import total_seconds
 
 STARTING = 300.0
-"""Time that a process has to come up [s]: importing for the first time may compile."""
+"""Time limit for the start of a process [s]; the first import may compile."""
 MARK = "STICKSLIP_BENCH_PROCESS"
-"""Variable of the environment that all processes inherit which a worker has started, and so are found."""
+"""Environment variable that all descendants of a worker inherit, by which they are found."""
 THREADS = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "NUMBA", "VECLIB_MAXIMUM")
-"""Libraries that are kept to one thread, as their variables of the environment begin."""
+"""Prefixes of the environment variables of libraries that are limited to one thread."""
 POLL = 0.05
-"""Time between two looks at the clock and at the memory [s]."""
+"""Time between two checks of clock and memory [s]."""
 FAMILY = 10
-"""Looks at the memory of the process between two at that of what it has started: those cost more."""
+"""Number of checks of the memory of the process per check that includes its descendants, which is slower."""
 LEAK = 1024.0
-"""A process that keeps so much more memory than it began with is replaced [MiB]."""
+"""Growth of memory above which a process is replaced [MiB]."""
 GRACE, SHARE = 0.5, 0.1
-"""A call may outlast the time limit by so many seconds and this share of it, to end by itself."""
+"""Extra time for a call to end by itself: seconds [s], and share of the time limit [-]."""
 APART = 600.0
-"""Time for reading the problem, importing the solver and judging its answer [s]."""
+"""Time limit for reading the problem, importing the solver and judging its answer [s]."""
 MARGIN = 30.0
-"""A peer, which keeps its time itself, may outlast its own total by so many seconds."""
+"""Extra time for a peer, which measures its time itself [s]."""
 
 
 class StartFailure(RuntimeError):  # noqa: N818 (a failure is not an error of the caller)
-    """A worker process does not come up: nothing about a solver."""
+    """A worker process does not start, which is not a failure of a solver."""
 
 
 class Closed(RuntimeError):  # noqa: N818 (it says what is)
@@ -51,7 +51,7 @@ class Closed(RuntimeError):  # noqa: N818 (it says what is)
 
 
 class Worker(Child):
-    """A process of `running.worker`, which ends with this one."""
+    """A process of `running.worker`, which ends with its parent."""
 
     def __init__(self) -> None:
         # One thread, and modules found where this process finds them.
@@ -84,7 +84,7 @@ class Worker(Child):
         raise StartFailure(f"a worker process does not start: {self.last_words() or 'it says nothing'}")
 
     def end(self) -> int | None:
-        """End it and all that it has started; its exit code."""
+        """End the process and its descendants; return its exit code."""
         with self._lock:
             code = super().end()
             if self._lifeline >= 0:
@@ -106,7 +106,7 @@ class WarmProcess:
 
     @property
     def pid(self) -> int | None:
-        """Number of the process, None where there is none now."""
+        """Number of the process; None if there is none."""
         child = self._child
         return None if child is None else child.pid
 
@@ -214,25 +214,25 @@ class WarmProcess:
 
 @dataclass
 class _Watch:
-    """One run seen from outside."""
+    """Monitor of one run in the parent process."""
 
     job: Work
     limits: Limits
     number: int
     child: Worker
     lines: deque[bytes]
-    """Lines of the process that were read and not looked at yet; those of the next run among them."""
+    """Received lines that have not been processed, including those of the next run."""
     last: bool
     """Whether it is the last run of its message."""
     record: Any = None
     impossible: str = ""
-    """Why the job cannot be run at all."""
+    """Reason why the job cannot be run."""
     spoiled: bool = False
     """Whether the process must be replaced."""
     died_early: bool = False
     """Whether it ended before the work was begun."""
     memory_after: float = 0.0
-    """Memory of the process when all is over [MiB]."""
+    """Memory of the process after the run [MiB]."""
 
     @property
     def said(self) -> Record | JobError:
@@ -321,7 +321,7 @@ class _Watch:
         self._stop(Outcome.CRASHED, f"the process {self.child.end_as_it_does()}")
 
     def _stop(self, outcome: Outcome, reason: str, **more: Any) -> None:
-        """The record from here, for a process that is not asked again."""
+        """Make a record in the parent, for a process that will be replaced."""
         self.spoiled = True
         more.setdefault("memory", max(0.0, self.most - self.baseline) if self.called else math.nan)
         self.record = self.job.blank(
@@ -330,18 +330,18 @@ class _Watch:
 
 
 class Clocks:
-    """Fed with what the process tells, asked whether its time is up."""
+    """Clocks of a run, driven by the events of the process; they tell when a time limit is reached."""
 
     def __init__(self, limits: Limits):
         self._limits = limits
         self._spent = {"other": 0.0, "calling": 0.0, "compiling": 0.0, "delegated": 0.0}
         self.mode = "other"
-        """What the process does now: one of calling, compiling, delegated (a peer has the run), other."""
+        """Current activity of the process: calling, compiling, delegated (a peer makes the run) or other."""
         self._outer, self._since = "other", time.monotonic()
 
     @property
     def calling(self) -> float:
-        """Time in the call that is or was the last, compilation apart [s]."""
+        """Time in the current or last call without compilation [s]."""
         self._advance()
         return self._spent["calling"]
 
@@ -352,7 +352,7 @@ class Clocks:
         return self._spent["compiling"]
 
     def hear(self, event: str) -> None:
-        """What the process tells, at the moment when it does."""
+        """Receive an event of the process."""
         self._advance()
         if event == "calling":
             self._spent["calling"] = 0.0
@@ -363,7 +363,7 @@ class Clocks:
         )
 
     def late(self) -> str:
-        """Why its time is up; empty while it is not."""
+        """Reason why a time limit is exceeded; empty otherwise."""
         self._advance()
         spent, timeout = self._spent, self._limits.timeout
         if spent["calling"] > timeout + GRACE + SHARE * timeout:

@@ -1,9 +1,9 @@
-"""The process that does work: `python -m stickslip.bench.running.worker`, started by `running.process`.
+"""The worker process: `python -m stickslip.bench.running.worker`, started by `running.process`.
 
-Requests come as lines of JSON on its standard input, each with one item of work or several. Lines of JSON go
-out on its standard output: what happens on the way, and a record at the end of every item. Both are taken
-away before anything else runs: what a solver prints goes nowhere, and what it reads is empty. The process
-ends with its parent, even while a solver holds on to the interpreter: the system sends the signal.
+Requests are lines of JSON on standard input, each with one or several items of work. Replies are lines of
+JSON on standard output: events, and a record at the end of every item. Both streams are redirected before
+anything else runs, so that solvers cannot use them. The process ends with its parent, even while a solver
+blocks the interpreter, by a signal of the system.
 """
 
 import gc
@@ -28,24 +28,24 @@ from stickslip.problem.residuals import judge
 from stickslip.problem.sets import coulomb
 
 LONGEST_REQUEST = 1 << 20
-"""Most bytes of a request."""
+"""Largest length of a request [bytes]."""
 SPARE = 1024.0
-"""Address space beyond the memory limit: threads and compilers reserve more than they use [MiB]."""
+"""Address space beyond the memory limit, as threads and compilers reserve more than they use [MiB]."""
 F_SETSIG = 10
-"""Linux's fcntl command that chooses the signal of O_ASYNC."""
+"""fcntl command of Linux that sets the signal of O_ASYNC."""
 
 
 class Teller:
-    """Sends what happens during a run to the parent; a `Tell`."""
+    """Sends the events of a run to the parent; a `Tell`."""
 
     def __init__(self, file: int):
         self._file, self._process, self._before = file, os.getpid(), 0.0
         self.number = 0
-        """Of the request that all belongs to."""
+        """Number of the current request."""
 
     def __call__(self, event: str, **more: Any) -> None:
-        """Send one line: the event, what belongs to it, and where it matters the memory [MiB]."""
-        if os.getpid() != self._process:  # a copy of this process, made by a solver, that has come back
+        """Send one line: the event, its data, and for some events the memory [MiB]."""
+        if os.getpid() != self._process:  # a copy of this process, forked by a solver
             os._exit(0)
         if event in ("ready", "begun", "made", "record"):
             more["memory"] = resident()
@@ -59,7 +59,7 @@ class Teller:
 
 
 def serve(requests: BinaryIO, tell: Teller) -> None:
-    """Answer requests until there are no more."""
+    """Answer requests until the end of the input."""
     usual = threading.active_count()
     settle()
     tell("ready")
@@ -72,8 +72,11 @@ def serve(requests: BinaryIO, tell: Teller) -> None:
 
 
 def answer(job: Any, limits: Limits, tell: Teller, usual: int | None) -> None:
-    """Do one item of work. usual: threads that this process has, where it is the last of its request, after
-    which memory is given back and what was left behind is looked for."""
+    """Do one item of work.
+
+    usual: number of threads of this process if the item is the last of its request; memory is then returned
+    to the system, and remaining threads and processes are detected.
+    """
     home, maker = os.getcwd(), maker_of(job.maker)
     tell("begun")
     try:
@@ -90,7 +93,7 @@ def answer(job: Any, limits: Limits, tell: Teller, usual: int | None) -> None:
         bound_address_space(float("inf"))
         os.chdir(home)
     if job.own and record.outcome not in (Outcome.SOLVED, Outcome.MISSED):
-        maker.forget()  # of answers that are judged it is known that the problem is as it was
+        maker.forget()  # judged answers show that the problem is unchanged
     busy = False
     if usual is not None:
         settle()
@@ -100,37 +103,37 @@ def answer(job: Any, limits: Limits, tell: Teller, usual: int | None) -> None:
 
 @cache
 def maker_of(place: str) -> Maker:
-    """What does work of one kind, made once per process."""
+    """The maker of one kind of work, made once per process."""
     made: Maker = thing(place)()
     return made
 
 
 def thing(place: str) -> Any:
-    """What stands at `module:name`, named by the parent process."""
+    """Load the object at `module:name`, named by the parent process."""
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)
 
 
 def prepare() -> None:
-    """Load what nearly every run needs, so that no run pays for it in time or in memory."""
+    """Import modules that nearly all runs need, so that their time and memory are not attributed to a run."""
     import_module("stickslip.files.archive")
     W: Any = np.eye(3)
     judge(ContactProblem(W, np.array([-1.0, 0.0, 0.0]), coulomb([0.5])), [1.0, 0.0, 0.0])
 
 
 def settle() -> None:
-    """Give memory back, and keep what stays out of the search for garbage, which runs would feel."""
+    """Return memory to the system, and exclude existing objects from garbage collection."""
     give_back()
     gc.freeze()
 
 
 def end_with_parent(lifeline: int) -> None:
-    """End this process when the other end of that pipe, which the parent holds while it lives, is closed."""
+    """End this process when the other end of a pipe, which the parent holds open, is closed."""
     os.set_inheritable(lifeline, False)
     if sys.platform.startswith("linux"):
         import fcntl
 
-        # By the system itself: a thread would never run beside compiled code that keeps the interpreter.
+        # By a signal of the system: a thread would not run while compiled code holds the interpreter.
         with suppress(OSError):
             fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
             fcntl.fcntl(lifeline, F_SETSIG, int(signal.SIGKILL))
@@ -144,7 +147,7 @@ def end_with_parent(lifeline: int) -> None:
 
 
 def main() -> None:
-    """Take the pipes away from everyone else, and serve."""
+    """Redirect the standard streams, and answer requests."""
     requests, answers = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1):
@@ -155,7 +158,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, and ends this process
     sys.path.append(os.getcwd())  # users' own solvers beside the campaign
     prepare()
-    os.dup2(nothing, 2)  # last words until here are heard
+    os.dup2(nothing, 2)  # error messages until here reach the parent
     with os.fdopen(requests, "rb") as lines:
         serve(lines, Teller(answers))
 

@@ -4,12 +4,11 @@
     methods()              its solvers as contestants: siconos-nsgs, siconos-prox, ...
     attempt_siconos(...)   one run as a record
 
-Each of its solvers is tried in every storage that suits the problem, with and without reduction
-where it has both, at tolerances of its own from loose to tight; what counts is the fastest setting
-whose answer the judge finds good. Times are around its driver call alone. Its measure of error is
-absolute and not the judge's, so each method is given tighter and tighter tolerances until the judge is
-content. Problems go over as text files in Siconos's own format, 17 digits. A crash, a hang or an error
-costs one trial.
+Each of its solvers is tried in every suitable storage, with and without reduction where both exist, at its
+own tolerances from loose to tight. The fastest setting whose answer the judge accepts counts. Only its driver
+call is timed. Its error measure is absolute and differs from the judge's, so each method gets tighter
+tolerances until the judge accepts the answer. Problems are passed as text files in Siconos's format with 17
+digits. A crash, a hang or an error costs one trial.
 """
 
 import math
@@ -33,29 +32,29 @@ from stickslip.problem.residuals import Residuals, judge
 from stickslip.problem.solution import Problem
 
 LADDER = (1e2, 1e1, 1.0, 1e-1, 1e-2, 1e-4, 1e-6, 1e-10, 1e-14, 1e-18, 1e-22)
-"""Tolerances given to Siconos, over the one asked for, until our judge agrees; where its measure is
-absolute and the numbers are tiny, it takes the last ones."""
+"""Tolerances given to Siconos relative to the requested one [-], until the judge agrees; the last ones are
+needed for very small numbers, as its measure is absolute."""
 ITERATIONS = 10_000_000
-"""So many that only time limits a solver."""
+"""Iteration limit, so large that only time limits a solver."""
 SLOWER = 10.0
-"""A solver is given up when it takes so many times longer than the best so far."""
+"""Ratio to the best time so far at which a solver is given up [-]; heuristic."""
 LEAST = 1.0
-"""But never before so many seconds."""
+"""Shortest time before a solver is given up [s]; heuristic."""
 QUICK, FEW = 0.02, 5
-"""Time box [s] and repetitions of a first trial."""
+"""Time [s] and number of repetitions of a first trial."""
 SHORTEST = 0.1
-"""Every call has so many seconds, however late it is."""
+"""Shortest time limit of a call [s]."""
 READING = 5e6
-"""Bytes of text that Siconos reads in a second, at least."""
+"""Lower bound of the speed at which Siconos reads text [bytes/s]."""
 LARGEST_BOX = 2_000
-"""Unknowns of a box problem, at most: its drivers take dense matrices."""
+"""Largest number of unknowns of a box problem, as its drivers take dense matrices."""
 __all__ = ["Found", "attempt_siconos", "find_siconos", "methods", "total_seconds"]
 TOTAL = 2.0
-"""All trials of one run together take at most so many times the limit of one call."""
+"""Time limit of all trials of a run, relative to the limit of one call [-]."""
 SOON = 0.1
-"""A setting may take so long before it is compared with the best so far [s]."""
+"""Time before a setting is compared with the best so far [s]."""
 WORST = (Outcome.TIMEOUT, Outcome.MISSED, Outcome.MEMORY, Outcome.CRASHED, Outcome.RAISED)
-"""What a run without success is called: the first of these that some setting ended in."""
+"""Outcomes of a run without success: the first of these that occurred for some setting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +66,11 @@ class Method:
     constant: str
     """Name of its number in `siconos.numerics`."""
     counts: bool = True
-    """Whether it is one of NSGS, PROX, ADMM and NSN_AC, which are compared with."""
+    """Whether it is one of NSGS, PROX, ADMM and NSN_AC, with which solvers are compared."""
 
     @property
     def contestant(self) -> str:
-        """Name in campaigns: `siconos-nsn-ac`. Forms with and without reduction are one contestant."""
+        """Name in campaigns, `siconos-nsn-ac`, the same for forms with and without reduction."""
         return "siconos-" + self.name.removesuffix("_WR").lower().replace("_", "-")
 
 
@@ -96,12 +95,12 @@ METHODS = {
     ),
     ("mlcp", 1): (Method("NEWTON_FB", "SICONOS_MLCP_FB"), Method("ENUM", "SICONOS_MLCP_ENUM")),
 }
-"""Solvers by kind of problem and components of a contact, those likely to be fast first. Those
-of mixed problems that want their matrices cut in four are left out: text files hold them in one."""
+"""Solvers by kind of problem and number of components of a contact, presumably fast ones first. Solvers of
+mixed problems that require four separate matrices are omitted, as text files contain one."""
 
 
 def methods_for(problem: Problem) -> tuple[Method, ...]:
-    """The solvers of Siconos that take `problem`."""
+    """The solvers of Siconos that accept `problem`."""
     kind = kind_of(problem) or ""
     if isinstance(problem, BoxProblem):
         return METHODS.get((kind, 1), ()) if 0 < problem.size <= LARGEST_BOX else ()
@@ -112,15 +111,15 @@ def methods_for(problem: Problem) -> tuple[Method, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one solver of Siconos did on one problem."""
+    """Result of one solver of Siconos on one problem."""
 
     method: Method
     storage: str
-    """How its matrices were held: dense, block or sparse."""
+    """Storage of the matrices: dense, block or sparse."""
     tolerance: float = 0.0
-    """Tolerance given to Siconos, on its own measure."""
+    """Tolerance given to Siconos, for its own measure."""
     seconds: float = math.inf
-    """Shortest time of the driver call, by the clock asked for [s]."""
+    """Shortest time of the driver call, by the selected clock [s]."""
     wall: float = math.inf
     """Shortest wall time of the driver call [s]."""
     wall_median: float = math.nan
@@ -134,21 +133,21 @@ class Run:
     cpu_longest: float = math.nan
     """Longest processor time of the calls [s]."""
     repetitions: int = 0
-    """Calls that were timed."""
+    """Number of timed calls."""
     info: int = 0
-    """What Siconos returned; 0 is success in its own eyes."""
+    """Return code of Siconos; 0 means success by its own measure."""
     iterations: int = 0
-    """Iterations, counted its own way."""
+    """Number of iterations, as counted by Siconos."""
     memory: float = math.nan
-    """How much its process has grown in all calls since its start [MiB]."""
+    """Growth of its process in all calls since its start [MiB]."""
     residuals: Residuals | None = None
-    """Our judge's measures on the original problem."""
+    """Residuals of the judge on the original problem."""
     passed: bool = False
-    """Whether the judge is content."""
+    """Whether the judge accepts the answer."""
     failed: str = ""
-    """Why there is no answer, if there is none."""
+    """Reason why there is no answer."""
     outcome: Outcome | None = None
-    """What became of it, if there is no answer."""
+    """Outcome if there is no answer."""
 
     @property
     def name(self) -> str:
@@ -157,7 +156,7 @@ class Run:
 
 
 class Peer:
-    """Siconos on one problem, in a process of its own."""
+    """Siconos on one problem, in a separate process."""
 
     def __init__(
         self,
@@ -168,22 +167,22 @@ class Peer:
         natural_alone: bool = False,
         memory: float = math.inf,
     ):
-        """`cpu_from`: solves that take longer [s] are measured in processor time; `natural_alone`: the
-        judge's natural decides, and of r alone; `memory`: what the process may take [MiB]."""
+        """cpu_from: time from which solves are measured in processor time [s]. natural_alone: only the
+        judge's residual natural of r decides. memory: memory limit of the process [MiB]."""
         self.cpu_from, self.natural_alone = cpu_from, natural_alone
         self.turn_to(problem)
-        # Files without a name: nothing is left of them, however this process ends.
+        # Unnamed files, which disappear however this process ends.
         self._text = tempfile.TemporaryFile()  # noqa: SIM115 (closed on the way out)
         self._answer = tempfile.TemporaryFile()  # noqa: SIM115
         files = self._text.fileno(), self._answer.fileno()
         self._process = SiconosProcess(python, files, memory)
 
     def turn_to(self, problem: Problem) -> None:
-        """Go on with another problem."""
+        """Switch to another problem."""
         self.problem, self.kind, self.methods = problem, kind_of(problem) or "", methods_for(problem)
         self.velocities = problem.M.size if isinstance(problem, GlobalProblem) else 0
         self.answer: Array = np.zeros(problem.size)
-        """r of the last call that gave finite ones [N s], shape (n,)."""
+        """r of the last call with a finite result [N s], shape (n,)."""
         self._texts: dict[str, bytes] = {}
         self._written = ""
 
@@ -200,26 +199,26 @@ class Peer:
         self._answer.close()
 
     def storages(self) -> tuple[str, ...]:
-        """The storages worth trying: dense while it is small, sparse once it is not."""
+        """Suitable storages: dense for small problems, sparse for large ones."""
         if isinstance(self.problem, BoxProblem):
             return ("dense",)
         if isinstance(self.problem, GlobalProblem):
             return ("sparse", "block", "dense") if self.problem.M.size <= 500 else ("sparse", "block")
         nc = self.problem.contacts
-        sparse = nc >= 50 and self.problem.K.dimension == 3  # its other drivers do not take it
+        sparse = nc >= 50 and self.problem.K.dimension == 3  # other drivers do not accept sparse storage
         return ("block",) + ("dense",) * (nc <= 100) + ("sparse",) * sparse
 
     def search(self, tolerance: float, timeout: float) -> list[Run]:
-        """Each solver in each storage, at the loosest tolerance of the ladder that contents our judge."""
+        """Try each solver in each storage, at the loosest tolerance of the ladder that the judge accepts."""
         settings = [Run(method, storage) for method in self.methods for storage in self.storages()]
         return [runs[-1] for runs in self.trials(settings, tolerance, timeout, LEAST)]
 
     def trials(
         self, settings: Sequence[Run], tolerance: float, timeout: float, least: float, total: float = math.inf
     ) -> list[list[Run]]:
-        """Every call that was made, for each setting; those that are left when time is up are not tried.
+        """Try all settings within the time limit; return all calls of each setting.
 
-        Where one setting is ten times faster than another, the other is waited for `least` seconds only.
+        A setting that is ten times slower than another is given up after `least` seconds.
         """
         last, best, found = time.monotonic() + total, math.inf, []
         for setting in settings:
@@ -233,8 +232,8 @@ class Peer:
         return found
 
     def climb(self, run: Run, tolerance: float, limit: float, end: float) -> list[Run]:
-        """Tighter and tighter until it passes or fails; each call takes at most `limit` seconds, and
-        hardly any after `end` of the monotonic clock."""
+        """Tighten the tolerance until a setting passes or fails; each call takes at most `limit` seconds, and
+        at most SHORTEST seconds after `end` of the monotonic clock."""
         runs: list[Run] = []
         for share in LADDER:
             run = replace(run, tolerance=share * tolerance)
@@ -245,7 +244,7 @@ class Peer:
         return runs
 
     def time(self, run: Run, tolerance: float, box: float, most: int, limit: float) -> Run:
-        """Run it for `box` seconds, at most `most` times; the shortest time so far counts."""
+        """Repeat a run for `box` seconds, at most `most` times; the shortest time counts."""
         limit, size = max(limit, SHORTEST), self._write(run.storage)
         request = {
             "kind": self.kind, "file": self._text.fileno(), "solver": run.method.constant,
@@ -274,7 +273,7 @@ class Peer:
         )  # fmt: skip
 
     def _read(self) -> tuple[Array, Array]:
-        """r, and v of a global problem, as Siconos left them."""
+        """Read r, and v of a global problem, from the file of Siconos."""
         n, velocities = self.problem.size, self.velocities
         self._answer.seek(0)
         try:
@@ -289,7 +288,7 @@ class Peer:
         return found[:n], found[n:]
 
     def _write(self, storage: str) -> int:
-        """Let the process find the problem in that storage; bytes of the text."""
+        """Write the problem in a storage for the process; return the size of the text [bytes]."""
         if storage not in self._texts:
             self._texts[storage] = write_dat(Path("problem.dat"), ProblemRecord(self.problem), storage)
         text = self._texts[storage]
@@ -303,20 +302,20 @@ class Peer:
 
 
 def methods() -> tuple[str, ...]:
-    """Names of all solvers of Siconos, as contestants; each takes some kinds of problem."""
+    """Names of all solvers of Siconos as contestants; each accepts some kinds of problems."""
     return tuple(dict.fromkeys(method.contestant for group in METHODS.values() for method in group))
 
 
 def total_seconds(limits: Limits) -> float:
-    """The time after which `attempt_siconos` has surely ended [s]."""
+    """Upper bound of the time of `attempt_siconos` [s]."""
     return TOTAL * limits.timeout + limits.patience + 2.0 * START
 
 
 def attempt_siconos(job: Job, limits: Limits, problem: Problem) -> RunRecord:
-    """One solver of Siconos on `problem`: the fastest of its settings that the judge accepts.
+    """Run one solver of Siconos on `problem`: the fastest of its settings that the judge accepts.
 
-    A call takes at most `limits.timeout`, all together twice as long; options of the record say
-    what was given to Siconos, and how many calls it took to find that out.
+    A call takes at most `limits.timeout`, all calls together twice as long. The options of the record contain
+    the setting and the number of calls to find it.
     """
     blank = RunRecord(job.problem, job.contestant.label, {}, job.source, job.tolerance, Outcome.RAISED)
     found = find_siconos()
@@ -348,7 +347,7 @@ def attempt_siconos(job: Job, limits: Limits, problem: Problem) -> RunRecord:
 
 
 def _without_success(blank: RunRecord, runs: list[Run], limits: Limits) -> RunRecord:
-    """The answer nearest to a solution, if there is one, and what ended the trials."""
+    """Record of the answer with the smallest error, if there is one, and of the reason of failure."""
     answers = [run for run in runs if run.residuals is not None]
     record = replace(blank, options=_options(runs[-1], len(runs)))
     if answers:

@@ -1,6 +1,6 @@
-"""The process that Siconos runs in: its interpreter, requests and replies, and its end.
+"""The process of Siconos: its interpreter, requests and replies, and its end.
 
-It stays in the process group of the one that starts it, and ends with its standard input.
+It belongs to the process group of its parent, and ends with its standard input.
 """
 
 import math
@@ -21,45 +21,45 @@ from stickslip.bench.running.child import Child, Garbled, understood
 VARIABLE = "STICKSLIP_SICONOS"
 """Environment variable that may name the interpreter."""
 START = 60.0
-"""Time that an interpreter may take to import Siconos [s]."""
+"""Time limit for importing Siconos [s]."""
 LATER = 1.0
-"""After the end of its time, the process ends itself so much later, if nobody else has done it [s]."""
+"""Time after the limit at which the process ends itself, if its parent has not ended it [s]."""
 GLANCE = 0.1
-"""Time between two looks at the memory of the process [s]."""
+"""Time between two checks of the memory of the process [s]."""
 LONGEST = 100_000
-"""Bytes of a reply, at most."""
+"""Largest length of a reply [bytes]."""
 LAST = 0.2
-"""Time that one that is silent has to end by itself [s]."""
+"""Time limit for the end of a silent process [s]."""
 TIMES = ("wall", "wall_median", "wall_longest", "cpu", "cpu_median", "cpu_longest")
-"""Times of a reply: of all its calls the shortest, the median and the longest [s]."""
+"""Times of a reply: shortest, median and longest of all calls [s]."""
 NUMBERS = ("info", "seconds", *TIMES, "repetitions", "iterations", "memory")
-"""What a reply says."""
+"""Numbers of a reply."""
 PROBE = "import numpy, siconos.numerics, siconos; print('siconos', getattr(siconos, 'version', 'unknown'))"
 
 
 @dataclass(frozen=True)
 class Found:
-    """An interpreter that imports Siconos, or why there is none."""
+    """An interpreter that imports Siconos, or the reasons why there is none."""
 
     python: str | None
-    """The interpreter; None where there is none."""
+    """The interpreter; None if there is none."""
     version: str = ""
-    """What Siconos says of itself: `4.5.0`."""
+    """Version of Siconos: `4.5.0`."""
     tried: tuple[str, ...] = ()
-    """Interpreters that were tried in vain, each with what came of it."""
+    """Interpreters that were tried without success, with the reasons."""
 
     def __bool__(self) -> bool:
         return self.python is not None
 
     @property
     def source(self) -> str:
-        """What runs, as records say it: `siconos 4.5.0`."""
+        """Source in records: `siconos 4.5.0`."""
         return f"siconos {self.version}" if self else ""
 
 
 @cache
 def find_siconos(given: str | None = None) -> Found:
-    """An interpreter that imports Siconos: `given`, or the first that does of STICKSLIP_SICONOS, this one,
+    """Find an interpreter that imports Siconos: `given`, or the first of STICKSLIP_SICONOS, this interpreter,
     /usr/bin/python3 and python3 on the path."""
     usual = [os.environ.get(VARIABLE), sys.executable, "/usr/bin/python3", shutil.which("python3")]
     tried: list[str] = []
@@ -73,7 +73,7 @@ def find_siconos(given: str | None = None) -> Found:
 
 
 def _probed(python: str) -> tuple[str, str]:
-    """The version of Siconos, empty if there is none, and then why."""
+    """Return the version of Siconos, or an empty text and the reason why there is none."""
     try:
         done = subprocess.run(
             [python, "-c", PROBE], capture_output=True, text=True, errors="replace", timeout=START,
@@ -88,13 +88,13 @@ def _probed(python: str) -> tuple[str, str]:
 
 
 def _environment() -> dict[str, str]:
-    """One thread, and none of our own modules in the way."""
+    """Environment variables: one thread, and no modules of this environment."""
     kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
     return kept | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
-class NoAnswer(Exception):  # noqa: N818 (it says what is)
-    """A request that has no answer: what became of it, and why."""
+class NoAnswer(Exception):  # noqa: N818 (describes a state)
+    """A request without an answer: its outcome and the reason."""
 
     def __init__(self, outcome: Outcome, reason: str):
         super().__init__(reason)
@@ -102,16 +102,16 @@ class NoAnswer(Exception):  # noqa: N818 (it says what is)
 
 
 class SiconosProcess:
-    """A process with Siconos in it; one that ended is started anew by the next request."""
+    """A process of Siconos, restarted on demand if it has ended."""
 
     def __init__(self, python: str, files: Sequence[int] = (), memory: float = math.inf):
-        """`files`: open ones that it may use; `memory`: what it may take more than at its start [MiB]."""
+        """files: open files for its use; memory: limit of its growth since its start [MiB]."""
         self.python, self.files, self.memory = python, tuple(files), memory
         self._child: Child | None = None
         self._before = 0.0
 
     def ask(self, request: dict[str, Any], limit: float) -> dict[str, Any]:
-        """The reply to `request` within `limit` seconds; a `NoAnswer` says why there is none."""
+        """Return the reply to `request` within `limit` seconds, or raise `NoAnswer` with the reason."""
         child = self._child or self._started()
         child.send(request | {"limit": limit + LATER})
         try:
@@ -133,7 +133,7 @@ class SiconosProcess:
             self._child = None
 
     def _started(self) -> Child:
-        # As text: the folder of the file, full of other modules, stays out of its path.
+        # As text, so that the folder of the file with its modules is not on the path.
         program = Path(__file__).with_name("worker.py").read_text(encoding="utf-8")
         try:
             child = self._child = Child(
@@ -150,7 +150,7 @@ class SiconosProcess:
         return child
 
     def _line(self, child: Child, limit: float) -> bytes:
-        """The next line of the process; one that gives none in time, or takes too much memory, is ended."""
+        """Read the next line of the process; end it if it exceeds the limit of time or memory."""
         end = time.monotonic() + limit
         try:
             while not (lines := child.lines(min(end - time.monotonic(), GLANCE))):

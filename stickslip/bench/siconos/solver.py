@@ -1,11 +1,11 @@
-"""Siconos as a solver of ours: its methods on single problems and inside runs, before our judge.
+"""Siconos as a solver of stickslip: its methods for single problems and in runs, certified by the judge.
 
     ss.simulate(world, until=1.0, h=1e-3, solver="siconos-nsgs")
     ss.simulate(world, until=1.0, h=1e-3, solver=ss.bench.SiconosSolver(method="nsgs"))
 
-Its interpreter runs in a process of its own, which is started with the first problem and ends with the
-solver. Global problems come to it through their contacts. Its measure of error is not the judge's, so that it
-is asked for more and more digits until the judge is content.
+Its interpreter runs in a separate process, which is started with the first problem and ends with the solver.
+Global problems are reduced to contacts. As its error measure differs from the judge's, it gets tighter
+tolerances until the judge accepts the answer.
 """
 
 import time
@@ -54,7 +54,7 @@ class SiconosSolver(Options):
         return certified(PEER + self.method, self._attempt, problem, guess, self.tolerance, form=_contacts)
 
     def _attempt(self, problem: Problem, guess: Array | None, tolerance: float) -> Attempt:
-        """What Siconos finds on a problem of contacts or between bounds, not yet certified."""
+        """Solve a contact or box problem with Siconos; the result is not certified yet."""
         peer = self._peer(problem)
         found = [one for one in peer.methods if one.contestant == PEER + self.method]
         if not found:
@@ -76,7 +76,7 @@ class SiconosSolver(Options):
         return Attempt(r, status, iterations, seconds, 0.0, reason=reason)
 
     def _peer(self, problem: Problem) -> Peer:
-        """The process of this solver, turned to a problem."""
+        """The process of this solver, switched to a problem."""
         peer: Peer | None = self.__dict__.get("_process")
         if peer is None:
             siconos = find_siconos()

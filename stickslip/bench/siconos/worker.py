@@ -1,10 +1,10 @@
-"""Runs inside the interpreter that has Siconos: solves files on request and says how long it took.
+"""Runs in the interpreter of Siconos: solves files on request and measures the time.
 
-Requests come as lines of JSON on standard input, replies go as lines of JSON to what was standard
-output; Siconos's own printing goes nowhere. The problem comes and the answer, impulses and then
-velocities of global problems, goes through files without a name that the parent holds open. It ends
-when its parent or standard input does, and a request that takes longer than it allows ends it by
-SIGALRM, even inside compiled code and without a parent. Needs NumPy and Siconos only.
+Requests are lines of JSON on standard input, replies are lines of JSON on the original standard output; the
+output of Siconos is discarded. Problems and answers (impulses, and velocities of global problems) are passed
+through unnamed files that the parent holds open. The process ends with its parent or standard input, and by
+SIGALRM if a request exceeds its time limit, even in compiled code and without a parent. Requires only NumPy
+and Siconos.
 """
 
 import ctypes
@@ -21,11 +21,11 @@ import numpy as np
 import siconos.numerics as sn
 
 PR_SET_PDEATHSIG = 1
-"""Linux's prctl command that chooses the signal of the parent's death."""
+"""prctl command of Linux that sets the signal of the parent's death."""
 
 
 def contact_reader(function: Callable[[str], Any]) -> Callable[[str], tuple[Any, int]]:
-    """A reader of contact problems, with the components of r."""
+    """Make a reader of contact problems, which also returns the number of components of r."""
 
     def read(path: str) -> tuple[Any, int]:
         problem = function(path)
@@ -35,14 +35,14 @@ def contact_reader(function: Callable[[str], Any]) -> Callable[[str], tuple[Any,
 
 
 def read_lcp(path: str) -> tuple[Any, int]:
-    """A linear complementarity problem and its size."""
+    """Read a linear complementarity problem; return it and its size."""
     problem = sn.newLCP()
     sn.linearComplementarity_newFromFilename(problem, path)
     return problem, problem.size
 
 
 def read_mlcp(path: str) -> tuple[Any, int]:
-    """A mixed one and its size."""
+    """Read a mixed complementarity problem; return it and its size."""
     problem = sn.mixedLinearComplementarity_new()
     sn.mixedLinearComplementarity_newFromFilename(problem, path)
     return problem, problem.n + problem.m
@@ -59,17 +59,17 @@ READ = {
 
 
 def most_memory() -> float:
-    """Most memory that this process has had [MiB]."""
+    """Peak memory of this process [MiB]."""
     unit = 2.0**20 if sys.platform == "darwin" else 2.0**10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
 BEFORE = most_memory()
-"""What it had before the first request [MiB]."""
+"""Peak memory before the first request [MiB]."""
 
 
 def mlcp_driver(problem: Any, z: np.ndarray, w: np.ndarray, options: Any) -> int:
-    """The mixed driver with its work space, which it does not make itself."""
+    """Call the driver of mixed problems with work space, which it does not allocate."""
     sn.mlcp_driver_init(problem, options)
     try:
         return int(sn.mlcp_driver(problem, z, w, options))
@@ -80,7 +80,7 @@ def mlcp_driver(problem: Any, z: np.ndarray, w: np.ndarray, options: Any) -> int
 def call(
     kind: str, problem: Any, size: int, velocities: int, options: Any
 ) -> tuple[list[np.ndarray], Callable[[], int]]:
-    """Impulses and velocities of global problems, at zero, and the solve as a call without arguments."""
+    """Zero impulses, and velocities of global problems, and the solve as a function without arguments."""
     r, u = np.zeros(size), np.zeros(size)
     if kind.startswith("global"):
         v = np.zeros(velocities)
@@ -96,7 +96,7 @@ def call(
 
 
 def solve(request: dict[str, Any]) -> dict[str, Any]:
-    """Solve one file over and over within a time box; the shortest times count."""
+    """Solve one file repeatedly within a time limit; the shortest times count."""
     kind, done = request["kind"], 0
     best, walls, cpus = float("inf"), [], []
     solver = getattr(sn, request["solver"])
@@ -129,13 +129,13 @@ def solve(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def end_with_parent() -> None:
-    """Let the system end this process when its parent ends, where it can: even inside compiled code."""
+    """Make the system end this process with its parent, if it supports that, even in compiled code."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
 
 
 def main() -> None:
-    """Answer requests until there are no more."""
+    """Answer requests until the end of the input."""
     end_with_parent()
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     replies = os.fdopen(os.dup(1), "w")
@@ -149,7 +149,7 @@ def main() -> None:
         signal.setitimer(signal.ITIMER_REAL, request["limit"])
         try:
             reply = solve(request)
-        except Exception as error:  # its wrappers raise all sorts
+        except Exception as error:  # its wrappers raise exceptions of any class
             reply = {"failed": " ".join(str(error).split()) or type(error).__name__}
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         replies.write(json.dumps(reply) + "\n")

@@ -1,7 +1,7 @@
-"""Conversions in pairs: a new problem, and the way back for its answer.
+"""Conversions between problems, each with the map from its solution back to the original.
 
-Each returns a `Conversion`: `problem` to be solved, `recover` which turns its answer into one of
-the original, judged on the original. Cone programs are a `ProgramConversion`, whose `recover` also takes
+Each returns a `Conversion`: the `problem` to be solved, and `recover`, which converts its solution to one of
+the original problem, where it is judged. Cone programs are a `ProgramConversion`, whose `recover` also takes
 the multipliers.
 """
 

@@ -1,4 +1,4 @@
-"""Between box problems and contact problems without friction."""
+"""Conversions between box problems and contact problems without friction."""
 
 from typing import Any
 
@@ -15,11 +15,12 @@ from stickslip.problem.sets import free, interval, nonnegative
 
 
 def box_to_contacts(problem: BoxProblem) -> Conversion[ContactProblem]:
-    """z as impulses: 0 <= z becomes nonnegative blocks, bounds become intervals.
+    """Convert a box problem with z as impulses: 0 <= z becomes nonnegative blocks, bounds become intervals.
 
-    Equations are eliminated with their free unknowns where they determine them; where they do not,
-    they stay as one free block.
+    Free unknowns are eliminated by their equations if these determine them; otherwise they stay as one free
+    block.
     """
+    # 1. Classes of unknowns: free, nonnegative, bounded.
     low, high = problem.lower, problem.upper
     is_free = (low == -np.inf) & (high == np.inf)
     positive = (low == 0.0) & (high == np.inf)
@@ -27,6 +28,7 @@ def box_to_contacts(problem: BoxProblem) -> Conversion[ContactProblem]:
     c = c[np.argsort(~positive[c], kind="stable")]  # nonnegative ones first
     count = int(positive.sum())
     K = nonnegative(count) + interval(low[c[count:]], high[c[count:]])
+    # 2. Equations that do not determine the free unknowns: one free block.
     A = problem.A
     inverse = _regular_inverse(A[f][:, f])
     if inverse is None:
@@ -39,6 +41,7 @@ def box_to_contacts(problem: BoxProblem) -> Conversion[ContactProblem]:
             lambda z: z[order],
             lambda new: Certificate(placed(order, new.y)),
         )
+    # 3. Otherwise: Schur complement of the free unknowns.
     to_free, from_free = inverse @ A[f][:, c], A[c][:, f]
     constant = inverse @ problem.b[f]
     W = A[c][:, c] - from_free @ to_free if f.size else A[c][:, c]
@@ -60,7 +63,7 @@ def box_to_contacts(problem: BoxProblem) -> Conversion[ContactProblem]:
 
 
 def _regular_inverse(block: Any) -> Array | None:
-    """Inverse of a small matrix, or None where it is singular to working precision."""
+    """Return the inverse of a small matrix; None if it is singular to working precision."""
     dense = block.toarray() if sp.issparse(block) else np.asarray(block)
     if dense.size and np.linalg.cond(dense) > 1e12:
         return None
@@ -68,7 +71,7 @@ def _regular_inverse(block: Any) -> Array | None:
 
 
 def contacts_to_box(problem: ContactProblem) -> Conversion[BoxProblem]:
-    """A problem without friction as a BoxProblem, component by component."""
+    """Convert a problem without friction to a BoxProblem, component by component."""
     K = problem.K
     if K.group_size.size:
         i = int(np.flatnonzero(np.diff(K.group_offset))[0])

@@ -1,6 +1,6 @@
-"""Complementarity problems in their plainest form, and quadratic programs as complementarity problems.
+"""Conversions of box problems to LCPs, and between LCPs and quadratic programs.
 
-- `box_to_lcp`: bounds shifted and doubled, free unknowns eliminated; what is left is 0 <= x ⟂ M x + q >= 0.
+- `box_to_lcp`: bounds shifted, upper bounds as unknowns, free unknowns eliminated: 0 <= x ⟂ M x + q >= 0.
 - `qp_to_lcp`: the optimality conditions of a quadratic program (Cottle, Pang & Stone 1992, 1.2).
 - `lcp_to_qp`, `symmetric_lcp_to_qp`: the quadratic programs whose optimum solves an LCP (the same, 3.1).
 """
@@ -19,11 +19,11 @@ from stickslip.problem.convert.conversion import Answer, Conversion
 from stickslip.problem.program import ConeProgram
 
 REGULAR = 1e-12
-"""Reciprocal condition below which the equations do not determine the free unknowns."""
+"""Reciprocal condition number below which equations do not determine the free unknowns."""
 PIVOT = 1e-10
-"""Smallest principal pivot, over the size of what it was computed from."""
+"""Smallest principal pivot relative to its terms."""
 NOT_MONOTONE = 1e-10
-"""Largest negative eigenvalue of A + A', over its largest entry, that is taken for rounding."""
+"""Size of a negative eigenvalue of A + A', relative to its largest entry, that counts as rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,44 +31,44 @@ class Mixed:
     """A box problem with every bound at 0: z = offset + sign x, and multipliers of the upper bounds."""
 
     problem: BoxProblem
-    """The box problem it comes from."""
+    """The original box problem."""
     M: Array
     """Matrix of the unknowns (x, multipliers) [unit of A], shape (m, m)."""
     q: Array
     """Constant term [unit of b], shape (m,)."""
     free: np.ndarray
-    """Which unknowns have no bound [-], shape (m,), bool."""
+    """Whether each unknown is without bound [-], shape (m,), bool."""
     kept: IntArray
     """Unknowns of the box problem that are not fixed by equal bounds, in their order, shape (k,)."""
     sign: Array
-    """-1 where only the upper bound is finite, else 1 [-], shape (k,)."""
+    """-1 if only the upper bound is finite, else 1 [-], shape (k,)."""
     offset: Array
-    """The bound that became 0; 0 for free unknowns [unit of z], shape (n,)."""
+    """Bound that is shifted to 0; 0 for free unknowns [unit of z], shape (n,)."""
     doubled: IntArray
-    """Places in `kept` of unknowns between two bounds; multiplier j belongs to doubled[j], shape (t,)."""
+    """Indices in `kept` of unknowns with two bounds; multiplier j belongs to doubled[j], shape (t,)."""
 
     def recover(self, y: Array) -> Array:
-        """z of the box problem from y = (x, multipliers), shape (n,)."""
+        """Return z of the box problem from y = (x, multipliers), shape (n,)."""
         z = self.offset.copy()
         z[self.kept] += self.sign * y[: self.kept.size]
         return z
 
     def guess(self, z: Array) -> Array:
-        """y from z; multipliers from the values of the box problem, shape (m,)."""
+        """Return y from z, with multipliers from the values of the box problem, shape (m,)."""
         w = self.problem.value(z)[self.kept]
         x = self.sign * (z - self.offset)[self.kept]
         y = np.concatenate([x, np.maximum(-w[self.doubled], 0.0)])
         return np.where(self.free, y, np.maximum(y, 0.0))
 
     def certificate(self, y: Array) -> Certificate:
-        """Weights of the rows of the box problem from those of this one."""
+        """Return the certificate of the box problem from weights of the rows of this problem."""
         weights = np.zeros(self.problem.size)
         weights[self.kept] = self.sign * y[: self.kept.size]
         return Certificate(weights)
 
 
 def mixed_form(problem: BoxProblem) -> Mixed:
-    """Bounds at 0: l <= z <= u becomes 0 <= x ⟂ A z + b + s >= 0 and 0 <= s ⟂ u - l - x >= 0."""
+    """Shift bounds to 0: l <= z <= u becomes 0 <= x ⟂ A z + b + s >= 0 and 0 <= s ⟂ u - l - x >= 0."""
     A, low, high = _dense(problem.A), problem.lower, problem.upper
     fixed, free = low == high, (low == -np.inf) & (high == np.inf)
     kept = np.flatnonzero(~fixed)
@@ -82,28 +82,29 @@ def mixed_form(problem: BoxProblem) -> Mixed:
     M = np.block([[main, E], [-E.T, np.zeros((doubled.size, doubled.size))]])
     width = (high[kept] - low[kept])[doubled]
     q = np.concatenate([sign * (A @ offset + problem.b)[kept], width])
-    everyone = np.concatenate([free[kept], np.zeros(doubled.size, bool)])
-    return Mixed(problem, M, q, everyone, kept, sign, offset, doubled)
+    all_free = np.concatenate([free[kept], np.zeros(doubled.size, bool)])
+    return Mixed(problem, M, q, all_free, kept, sign, offset, doubled)
 
 
 def box_to_lcp(problem: BoxProblem) -> Conversion[BoxProblem]:
-    """Any box problem as an LCP.
+    """Convert any box problem to an LCP.
 
-    Unknowns with equal bounds are constants; an upper bound adds an unknown (`mixed_form`). Free unknowns
+    Unknowns with equal bounds are constants; a second bound adds an unknown (`mixed_form`). Free unknowns
     are eliminated by a principal pivot on their equations (Cottle, Pang & Stone 1992, 2.3), together with
-    complementary pairs where the equations alone do not determine them; those that no pivot reaches are
-    split into x = p - m. Positive semidefinite matrices stay so.
+    complementary pairs if the equations alone do not determine them. Free unknowns without a pivot are
+    split into x = p - m. Positive semidefinite matrices stay positive semidefinite.
     """
-    _refuse_strangers("box_to_lcp", problem)
-    with np.errstate(all="ignore"):  # what overflows is refused by the LCP
+    _check_box("box_to_lcp", problem)
+    with np.errstate(all="ignore"):  # the LCP rejects an overflow
         return _as_lcp(mixed_form(problem))
 
 
 def _as_lcp(mixed: Mixed) -> Conversion[BoxProblem]:
+    # 1. Principal pivot on the set S.
     M, q, free = mixed.M, mixed.q, mixed.free
     S = pivot_set(M, free)
     N = np.setdiff1d(np.arange(q.size), S)
-    turned = np.flatnonzero(~free[S])  # pairs in S: their value is the unknown, their unknown the value
+    turned = np.flatnonzero(~free[S])  # pairs in S with value and unknown exchanged
     split = np.flatnonzero(free[N])
     Q = np.linalg.inv(M[np.ix_(S, S)])
     to_s, from_s = Q @ M[np.ix_(S, N)], M[np.ix_(N, S)] @ Q
@@ -115,13 +116,16 @@ def _as_lcp(mixed: Mixed) -> Conversion[BoxProblem]:
         ]
     )
     constant = np.concatenate([q[N] - M[np.ix_(N, S)] @ base, -base[turned]])
+    # 2. Remaining free unknowns as differences of two nonnegative ones.
     if split.size:
         _clean(matrix, constant, split, np.abs(M).max(), np.abs(q).max())
     count = N.size + turned.size
     rows = np.concatenate([np.arange(count), split])
-    both = np.ones(rows.size)
-    both[count:] = -1.0
-    new = lcp(both[:, None] * matrix[np.ix_(rows, rows)] * both, both * constant[rows])
+    signs = np.ones(rows.size)
+    signs[count:] = -1.0
+    new = lcp(signs[:, None] * matrix[np.ix_(rows, rows)] * signs, signs * constant[rows])
+
+    # 3. Maps of solutions, guesses and certificates.
 
     def recover(x: Array) -> Answer:
         joined = x[:count].copy()
@@ -151,10 +155,11 @@ def _as_lcp(mixed: Mixed) -> Conversion[BoxProblem]:
 
 
 def pivot_set(M: Array, free: np.ndarray) -> IntArray:
-    """Indices S of a regular principal block of M with as many free unknowns as can be, ascending.
+    """Return indices S of a regular principal block of M with as many free unknowns as possible, ascending.
 
-    All of them where their own block is regular. Otherwise one by one, or in pairs with a zero on the
-    diagonal, by the largest pivot (after Bunch & Kaufman 1977), with pairs of other unknowns last.
+    S contains exactly the free unknowns if their block is regular. Otherwise they are pivoted one by one, or
+    in pairs with a zero on the diagonal, by the largest pivot (after Bunch & Kaufman 1977); pairs with other
+    unknowns come last.
     """
     f = np.flatnonzero(free)
     if not f.size or 1.0 / _condition(M[np.ix_(f, f)]) > REGULAR:
@@ -162,44 +167,46 @@ def pivot_set(M: Array, free: np.ndarray) -> IntArray:
     T, size = M.copy(), np.maximum(np.abs(M), np.abs(M).T)
     size = np.sqrt(np.outer(size.max(axis=1), size.max(axis=1))) + 1e-300
     chosen: list[int] = []
-    left = set(f.tolist())
-    while left:
-        pair = _largest_pivot(T, size, np.array(sorted(left)), free, chosen)
+    remaining = set(f.tolist())
+    while remaining:
+        pair = _largest_pivot(T, size, np.array(sorted(remaining)), free, chosen)
         if not pair:
             break
         block = T[np.ix_(pair, pair)]
         T = T - T[:, pair] @ np.linalg.solve(block, T[pair, :])
         T[pair, :] = T[:, pair] = 0.0
         chosen += pair
-        left -= set(pair)
+        remaining -= set(pair)
     return np.array(sorted(chosen), np.int64)
 
 
-def _largest_pivot(T: Array, size: Array, left: IntArray, free: np.ndarray, chosen: list[int]) -> list[int]:
-    """One index or two of the best principal pivot that takes a free unknown; none if all are rounding."""
+def _largest_pivot(
+    T: Array, size: Array, remaining: IntArray, free: np.ndarray, chosen: list[int]
+) -> list[int]:
+    """Return one or two indices of the best principal pivot of a free unknown; none if all are rounding."""
     share = T / size
     diagonal = np.diagonal(share)
-    single = int(left[np.argmax(np.abs(diagonal[left]))])
+    single = int(remaining[np.argmax(np.abs(diagonal[remaining]))])
     others = np.ones(free.size, bool)
     others[chosen] = False
-    for among in (others & free, others):
-        columns = np.flatnonzero(among)
-        crossed = share[np.ix_(left, columns)] * share[np.ix_(columns, left)].T
-        determinant = np.outer(diagonal[left], diagonal[columns]) - crossed
+    for candidates in (others & free, others):
+        columns = np.flatnonzero(candidates)
+        crossed = share[np.ix_(remaining, columns)] * share[np.ix_(columns, remaining)].T
+        determinant = np.outer(diagonal[remaining], diagonal[columns]) - crossed
         both = np.sqrt(np.minimum(np.abs(crossed), np.abs(determinant)))
         i, j = np.unravel_index(int(np.argmax(both)), both.shape)
         if abs(diagonal[single]) >= max(0.5 * both[i, j], PIVOT):
             return [single]
         if both[i, j] > PIVOT:
-            return [int(left[i]), int(columns[j])]
+            return [int(remaining[i]), int(columns[j])]
     return []
 
 
 def _clean(matrix: Array, constant: Array, rows: IntArray, size: float, load: float) -> None:
-    """Rows and columns of free unknowns that no pivot reaches, without the rounding of the elimination."""
-    kept = matrix[rows, :]
-    kept[np.abs(kept) <= REGULAR * size] = 0.0
-    matrix[rows, :] = kept
+    """Set rounding errors of the elimination to zero in rows and columns of free unknowns without pivot."""
+    block = matrix[rows, :]
+    block[np.abs(block) <= REGULAR * size] = 0.0
+    matrix[rows, :] = block
     columns = matrix[:, rows]
     columns[np.abs(columns) <= REGULAR * size] = 0.0
     matrix[:, rows] = columns
@@ -208,14 +215,14 @@ def _clean(matrix: Array, constant: Array, rows: IntArray, size: float, load: fl
 
 
 def qp_to_lcp(P: Any, c: ArrayLike, A: Any, b: ArrayLike) -> Conversion[BoxProblem]:
-    """min ½ x'P x + c'x with A x >= b, x >= 0 as the LCP of its optimality conditions.
+    """Convert min ½ x'P x + c'x with A x >= b, x >= 0 to the LCP of its optimality conditions.
 
-    The unknowns are (x, y) with multipliers y of A x >= b: M = [[P, -A'], [A, 0]], q = (c, -b). P is
-    symmetric and positive semidefinite, so that they are sufficient. `recover` gives x as r and y as lam.
+    The unknowns are (x, y) with multipliers y of A x >= b: M = [[P, -A'], [A, 0]], q = (c, -b). P must be
+    symmetric and positive semidefinite, so that they are sufficient. `recover` returns x as r and y as lam.
     """
     P, c, A, b = _dense(P), floats("c", c).reshape(-1), _dense(A), floats("b", b).reshape(-1)
-    for name, given in (("P", P), ("c", c), ("A", A), ("b", b)):
-        finite(name, given)
+    for name, array in (("P", P), ("c", c), ("A", A), ("b", b)):
+        finite(name, array)
     n, m = c.size, b.size
     if P.shape != (n, n) or A.shape != (m, n):
         raise ProblemError(
@@ -234,9 +241,9 @@ def qp_to_lcp(P: Any, c: ArrayLike, A: Any, b: ArrayLike) -> Conversion[BoxProbl
 
 
 def program_to_box(program: ConeProgram) -> BoxProblem:
-    """The optimality conditions of a program with linear rows: P x + c = A'y, 0 <= y ⟂ A x + b >= 0.
+    """Return the optimality conditions of a program with linear rows: P x + c = A'y, 0 <= y ⟂ A x + b >= 0.
 
-    The unknowns are (x, y); x is free, and so are the multipliers y of the rows that must vanish.
+    The unknowns are (x, y); x and the multipliers y of the equations are free.
     """
     if program.second_order.size:
         raise ProblemError(
@@ -255,13 +262,13 @@ def program_to_box(program: ConeProgram) -> BoxProblem:
 
 @dataclass(frozen=True, eq=False)
 class Quadratic:
-    """A quadratic program that stands for an LCP, and the way back."""
+    """A quadratic program equivalent to an LCP, and the map of its solution back."""
 
     problem: ConeProgram
     """The program; all its rows are inequalities."""
 
     def recover(self, x: ArrayLike) -> Answer:
-        """z of the LCP from the optimum: the same numbers."""
+        """Return z of the LCP from the optimum x: the same numbers."""
         return Answer(flat("x", x, self.problem.size))
 
 
@@ -275,7 +282,7 @@ def lcp_to_qp(problem: BoxProblem) -> Quadratic:
     _refuse_indefinite(A, "A", "the quadratic program is not convex")
     n = problem.size
     rows = sp.vstack([sp.csr_array(A), sp.eye_array(n, format="csr")], format="csr")
-    with np.errstate(over="ignore"):  # refused by the program
+    with np.errstate(over="ignore"):  # the program rejects an overflow
         P = sp.csr_array(A + A.T)
     return Quadratic(
         ConeProgram(P, problem.b, rows, np.concatenate([problem.b, np.zeros(n)]), nonnegative=2 * n)
@@ -283,11 +290,11 @@ def lcp_to_qp(problem: BoxProblem) -> Quadratic:
 
 
 def symmetric_lcp_to_qp(problem: BoxProblem) -> Quadratic:
-    """min ½ z'A z + b'z with z >= 0 for symmetric, positive semidefinite A; its multipliers are A z + b."""
+    """Return min ½ z'A z + b'z, z >= 0, for symmetric positive semidefinite A; multipliers are A z + b."""
     A = _lcp_matrix(problem)
     skew = float(np.abs(A - A.T).max(initial=0.0))
     if skew > 1e-10 * np.abs(A).max(initial=0.0):
-        raise ProblemError(f"A is not symmetric (by {skew:.3g}): no such program; lcp_to_qp takes it")
+        raise ProblemError(f"A is not symmetric (by {skew:.3g}); use lcp_to_qp, which accepts it")
     _refuse_indefinite(A, "A", "the quadratic program is not convex")
     n = problem.size
     symmetric = sp.csr_array(0.5 * A + 0.5 * A.T)
@@ -295,7 +302,7 @@ def symmetric_lcp_to_qp(problem: BoxProblem) -> Quadratic:
 
 
 def least_eigenvalue(A: Array) -> float:
-    """Lowest eigenvalue of (A + A')/2 over the largest entry [-]; below 0 to rounding is not monotone."""
+    """Return the smallest eigenvalue of (A + A')/2 over the largest entry [-]; >= 0 if A is monotone."""
     size = float(np.abs(A).max(initial=0.0))
     if not size:
         return 0.0
@@ -315,13 +322,13 @@ def _refuse_indefinite(A: Array, name: str, why: str) -> None:
 
 
 def _lcp_matrix(problem: BoxProblem) -> Array:
-    _refuse_strangers("this conversion", problem)
+    _check_box("this conversion", problem)
     if problem.kind != "lcp":
         raise ProblemError(f"this is a {problem.kind}, not an LCP; convert it by box_to_lcp")
     return _dense(problem.A)
 
 
-def _refuse_strangers(name: str, problem: object) -> None:
+def _check_box(name: str, problem: object) -> None:
     if not isinstance(problem, BoxProblem):
         raise ProblemError(f"{name} takes a BoxProblem, not {type(problem).__name__}")
 

@@ -1,14 +1,14 @@
-"""Contact problems as cone programs, in impulses (dual) and in velocities (primal).
+"""Conversion of contact problems to cone programs, in impulses (dual) or velocities (primal).
 
     dual:    min ½ r'W r + (u_free + s e_N)'r     over r ∈ K
     primal:  min ½ v'M v - f'v                    with G'v + g_bias = 0,  H'v + u_bias + s e_N ∈ K*
 
-with a shift s given for each contact. Both ask for K* ∋ u + s e_N ⟂ r ∈ K: with s = 0 that is the convex
-relaxation (Anitescu & Hart 2004; Tasora & Anitescu 2011), and where s = sum_k mu_k |u_k| at the answer it
-is Coulomb's law (Acary, Cadoux, Lemaréchal & Malick 2011). `friction_shift` gives that s.
+with a given shift s for each contact. Both are equivalent to K* ∋ u + s e_N ⟂ r ∈ K. With s = 0 that is the
+convex relaxation (Anitescu & Hart 2004; Tasora & Anitescu 2011); if s = sum_k mu_k |u_k| at the solution, it
+is Coulomb's law (Acary, Cadoux, Lemaréchal & Malick 2011). `friction_shift` computes this s.
 
 A cone of several groups is split: u_N + s >= sum_k t_k with (t_k, mu_k u_k) in second-order cones
-(Nguyen 2021, 1.1.2). An interval is held by t >= |u| at a cost (support function).
+(Nguyen 2021, 1.1.2). An interval becomes t >= |u| with a cost (support function).
 """
 
 from collections.abc import Callable
@@ -29,29 +29,30 @@ from stickslip.problem.program import ConeProgram
 from stickslip.problem.sets import ProductSet
 
 FAR = 1e-2
-"""Largest unsymmetric share of W whose symmetric part is taken; recorded matrices have up to 2e-3."""
+"""Largest relative asymmetry of W for which its symmetric part is used; recorded ones have up to 2e-3."""
 
 
 @dataclass(frozen=True)
 class ProgramConversion:
-    """A cone program, the way back for its answer, and the same program for other shifts."""
+    """A cone program, the map of its solution back, and the same program for other shifts."""
 
     problem: ConeProgram
     """The program, for shift 0."""
     recover: Callable[[Array, Array], Answer]
-    """From the unknowns x and multipliers y of the program to the answer of the original."""
+    """Map from the unknowns x and multipliers y of the program to the solution of the original."""
     shifted: "Shifted"
-    """The program for a shift s of u_N; same P and A."""
+    """Function that returns the program for a shift s of u_N, with the same P and A."""
 
 
 class Shifted(Protocol):
-    """How `ProgramConversion.shifted` is called."""
+    """Call signature of `ProgramConversion.shifted`."""
 
     def __call__(self, s: Array, last: Answer | None = None) -> ConeProgram:
-        """The program for a shift s [m/s], shape (nb,), 0 where there is no friction.
+        """Return the program for a shift s [m/s], shape (nb,), 0 without friction.
 
-        A program holds the symmetric part of W or M. With the answer of the round before, `last`, the rest
-        acts on that answer: a loop on s then ends at the law with W or M as they are given.
+        A program contains the symmetric part of W or M. With `last`, the solution of the previous iteration,
+        the remaining part is applied to that solution, so that a loop on s converges to the law with the
+        given W or M.
         """
 
 
@@ -125,7 +126,7 @@ def primal_program(problem: GlobalProblem, facets: int = 0) -> ProgramConversion
 
 
 def friction_shift(K: ProductSet, u: Array, facets: int = 0) -> Array:
-    """s = sum_k mu_k |u_k| of each block, the shift of Coulomb's law [m/s], shape (nb,), 0 without friction.
+    """Return s = sum_k mu_k |u_k| of each block, the shift of Coulomb's law [m/s], (nb,), 0 without friction.
 
     With `facets` the norm is that of the pyramid, max_j -D_j·u_k.
     """
@@ -140,9 +141,9 @@ def friction_shift(K: ProductSet, u: Array, facets: int = 0) -> Array:
 
 
 def symmetric_part(name: str, matrix: Any) -> sp.csr_array:
-    """(A + A')/2; a matrix that is far from symmetric or has a negative diagonal is refused."""
+    """Return (A + A')/2; reject a matrix that is far from symmetric or has a negative diagonal."""
     matrix = sp.csr_array(matrix)
-    with np.errstate(all="ignore"):  # what overflows is refused by the program
+    with np.errstate(all="ignore"):  # the program rejects an overflow
         size, skew = (float(abs(x).max()) if matrix.nnz else 0.0 for x in (matrix, matrix - matrix.T))
     if skew > FAR * size:
         raise ProblemError(
@@ -158,7 +159,7 @@ def symmetric_part(name: str, matrix: Any) -> sp.csr_array:
 
 
 def _rest(matrix: sp.csr_array, symmetric: sp.csr_array) -> sp.csr_array | None:
-    """What the symmetric part leaves of a matrix; None where it is symmetric to rounding."""
+    """Return a matrix minus its symmetric part; None if it is symmetric to rounding."""
     rest = sp.csr_array(matrix - symmetric)
     rest.eliminate_zeros()
     return rest if rest.nnz and abs(rest).max() > 1e-15 * abs(symmetric).max() else None
@@ -166,11 +167,11 @@ def _rest(matrix: sp.csr_array, symmetric: sp.csr_array) -> sp.csr_array | None:
 
 @dataclass(frozen=True)
 class _Groups:
-    """Groups of all friction cones, one entry each."""
+    """Groups of all friction cones, as arrays with one entry each."""
 
     block: IntArray
     normal: IntArray
-    """Component of r that is their normal."""
+    """Normal component of r of each group."""
     start: IntArray
     live: np.ndarray
     """Whether mu > 0."""
@@ -182,20 +183,20 @@ def _groups(K: ProductSet) -> _Groups:
 
 
 class _Rows:
-    """Rows of s = A x + b, each with as many entries as are given: the zero, nonnegative and cone rows."""
+    """Rows of s = A x + b in construction: zero, nonnegative and cone rows."""
 
     def __init__(self) -> None:
         self._parts: dict[str, list[tuple[Array, Array, Array]]] = {"zero": [], "nonnegative": [], "cone": []}
         self._cones: list[IntArray] = []
 
     def add(self, kind: str, columns: Any, values: Any, constant: Any = 0.0) -> None:
-        """k rows from columns and values of shape (k, entries) and constants of shape (k,)."""
+        """Add k rows from columns and values of shape (k, entries) and constants of shape (k,)."""
         k = columns.shape[0]
         values = np.broadcast_to(values, columns.shape)
         self._parts[kind].append((columns, values, np.broadcast_to(constant, (k,))))
 
     def add_cones(self, head: Any, head_value: Any, tail: Any, tail_value: Any) -> None:
-        """Cones head >= |tail|: columns of shape (k,) and (k, size)."""
+        """Add cones head >= |tail|: columns of shape (k,) and (k, size)."""
         columns = np.concatenate([head[:, None], tail], axis=1)
         values = np.empty(columns.shape)
         values[:, 0], values[:, 1:] = head_value, tail_value
@@ -203,7 +204,7 @@ class _Rows:
         self._cones.append(np.full(columns.shape[0], columns.shape[1]))
 
     def add_half_spaces(self, head: Any, head_value: Any, tail: Any, normals: Array, scale: Any) -> None:
-        """head + scale normals_j·tail >= 0 for every j: columns of shape (k,) and (k, size)."""
+        """Add head + scale normals_j·tail >= 0 for every j: columns of shape (k,) and (k, size)."""
         (k, size), m = tail.shape, normals.shape[0]
         columns = np.repeat(np.concatenate([head[:, None], tail], axis=1), m, axis=0)
         values = np.empty((k, m, 1 + size))
@@ -213,12 +214,12 @@ class _Rows:
 
     @property
     def sizes(self) -> tuple[int, int, IntArray]:
-        """How many rows are zero and nonnegative, and the sizes of the cones."""
+        """Numbers of zero and nonnegative rows, and the sizes of the cones."""
         zero, plain = (sum(c.shape[0] for c, _, _ in self._parts[kind]) for kind in ("zero", "nonnegative"))
         return zero, plain, np.concatenate([np.zeros(0, np.int64), *self._cones])
 
     def matrix(self, columns: int) -> tuple[sp.csr_array, Array]:
-        """A and b, rows in the order of a ConeProgram."""
+        """Return A and b, with rows in the order of a ConeProgram."""
         row, col, val, constants, count = [], [], [], [np.zeros(0)], 0
         for part in (part for kind in self._parts.values() for part in kind):
             k, entries = part[0].shape
@@ -229,13 +230,13 @@ class _Rows:
             count += k
         if not row:
             return sp.csr_array((0, columns)), np.zeros(0)
-        place = np.concatenate(row), np.concatenate(col)
-        matrix = sp.coo_array((np.concatenate(val), place), shape=(count, columns)).tocsr()
+        entries_at = np.concatenate(row), np.concatenate(col)
+        matrix = sp.coo_array((np.concatenate(val), entries_at), shape=(count, columns)).tocsr()
         return matrix, np.concatenate(constants)
 
 
 def _impulse_rows(K: ProductSet, facets: int) -> _Rows:
-    """r ∈ K: second-order cones (mu_k r_N, r_k), half-spaces for bounds, sides and 2D friction."""
+    """Return rows for r ∈ K: cones (mu_k r_N, r_k), and half-spaces for bounds, pyramids and 2D friction."""
     rows, groups, mu = _Rows(), _groups(K), K.coefficient
     low, high, component = _bounds(K)
     pinned = low == high
@@ -243,9 +244,9 @@ def _impulse_rows(K: ProductSet, facets: int) -> _Rows:
     below, above = np.isfinite(low) & ~pinned, np.isfinite(high) & ~pinned
     rows.add("nonnegative", component[below][:, None], 1.0, -low[below])
     rows.add("nonnegative", component[above][:, None], -1.0, high[above])
-    held = np.zeros(len(K), bool)  # contacts whose r_N >= 0 follows from a cone
-    held[groups.block[groups.live]] = True
-    smooth = (K.kind == cones.FRICTION) & ~held
+    implied = np.zeros(len(K), bool)  # contacts whose r_N >= 0 is implied by a cone
+    implied[groups.block[groups.live]] = True
+    smooth = (K.kind == cones.FRICTION) & ~implied
     rows.add("nonnegative", K.offset[:-1][smooth][:, None], 1.0)
     for size in np.unique(K.group_size).tolist():
         none, some = (np.flatnonzero((K.group_size == size) & live) for live in (~groups.live, groups.live))
@@ -260,9 +261,9 @@ def _impulse_rows(K: ProductSet, facets: int) -> _Rows:
 
 
 def _velocity_rows(K: ProductSet, facets: int) -> tuple[_Rows, Array, Array]:
-    """u ∈ K* as rows over (u, t), the cost of t, and the part of r that is given, not a multiplier.
+    """Return rows for u ∈ K* over (u, t), the cost of t, and the constant part of r.
 
-    r = r_given + (columns of u)'y. An interval costs max(-lower u, -upper u) = -middle u + half |u|.
+    r = r_given + (columns of u)'y. The cost of an interval is max(-lower u, -upper u) = -middle u + half |u|.
     """
     rows, groups, mu, n = _Rows(), _groups(K), K.coefficient, K.size
     low, high, component = _bounds(K)
@@ -277,7 +278,7 @@ def _velocity_rows(K: ProductSet, facets: int) -> tuple[_Rows, Array, Array]:
     r_given[component] = np.where(unbounded, 0.0, middle)
     nt = int(bounded.sum())
     rows.add_half_spaces(n + np.arange(nt), 1.0, component[bounded][:, None], corners(1, 0), 1.0)
-    # Contacts with one live group hold it against u_N itself, the others against t_k.
+    # A single live group is bounded by u_N itself, several by their t_k.
     count = np.bincount(groups.block[groups.live], minlength=len(K))
     split = groups.live & (count[groups.block] > 1)
     head = groups.normal.copy()
@@ -301,7 +302,7 @@ def _velocity_rows(K: ProductSet, facets: int) -> tuple[_Rows, Array, Array]:
 
 
 def _bounds(K: ProductSet) -> tuple[Array, Array, IntArray]:
-    """Bounds and place of every component of the blocks without friction, shape (count,) each."""
+    """Return bounds and indices of the components of blocks without friction, shape (count,) each."""
     plain = K.kind != cones.FRICTION
     sizes = np.diff(K.offset)
     component = np.flatnonzero(np.repeat(plain, sizes))
@@ -310,7 +311,7 @@ def _bounds(K: ProductSet) -> tuple[Array, Array, IntArray]:
 
 
 def _at_normals(K: ProductSet, s: Array) -> Array:
-    """s e_N, shape (n,)."""
+    """Return s e_N, shape (n,)."""
     s = flat("s", s, len(K), "one per block")
     finite("s", s, lambda k: f"block {k[0]}")
     plain = np.flatnonzero((K.kind != cones.FRICTION) & (s != 0.0))

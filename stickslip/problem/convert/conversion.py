@@ -1,4 +1,4 @@
-"""What a conversion is: a new problem, and the way back for its answer."""
+"""Conversion: a new problem, and the map from its solution to one of the original."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from stickslip.problem.contact import ContactProblem, GlobalProblem
 
 
 class Answer(NamedTuple):
-    """What a conversion carries back: impulses and, for global problems, velocities and multipliers."""
+    """Solution of the original problem: impulses and, for global problems, velocities and multipliers."""
 
     r: Array
     """Impulses [N s], shape (n,); z for a BoxProblem."""
@@ -33,20 +33,20 @@ def _same(certificate: Certificate) -> Certificate:
 
 @dataclass(frozen=True)
 class Conversion(Generic[New]):
-    """A problem in another form, and the maps between the answers of the two."""
+    """A problem in another form, and the maps between the solutions of the two."""
 
     problem: New
     """The new problem."""
     recover: Callable[[Array], Answer]
-    """From r of the new problem to the answer of the original."""
+    """Map from r of the new problem to the solution of the original."""
     guess: Callable[[Array], Array]
-    """From r of the original to r of the new problem, for warm starts."""
+    """Map from r of the original to r of the new problem, for warm starts."""
     certificate: Callable[[Certificate], Certificate | None] = _same
-    """From a certificate of the new problem to one of the original, if it is one."""
+    """Map from a certificate of the new problem to one of the original; None if there is none."""
 
 
 def placed(order: IntArray, x: Array) -> Array:
-    """z with z[order] = x, shape (n,)."""
+    """Return z with z[order] = x, shape (n,)."""
     z = np.empty(order.size)
     z[order] = x
     return z

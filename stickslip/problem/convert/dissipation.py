@@ -1,18 +1,18 @@
-"""The friction impulse of one contact under a given normal impulse: maximum dissipation as a cone program.
+"""Friction impulse of one contact with a given normal impulse: maximum dissipation as a cone program.
 
     min ½ b'W b + u'b   over   |b| <= mu r_N
 
-is the kinetic energy after the impulse b, less that before; with W = 0 it is the power u·b of friction
-against a given velocity (Moreau 1974). At the minimum the slip velocity u + W b is zero, or it points against
-b, which is then at its limit; the multiplier of the limit is the slip speed |u + W b|.
+is the change of kinetic energy by the impulse b; with W = 0 it is the power u·b of friction against a given
+velocity (Moreau 1974). At the minimum the slip velocity u + W b is zero, or it is opposite to b, which is
+then at its limit. The multiplier of the limit is the slip speed |u + W b|.
 
-With the norm smoothed, √(b'b + ε²) - ε <= mu r_N, which has a derivative at b = 0 too, and the multiplier
-sigma it is the complementarity problem
+With the smoothed norm √(b'b + ε²) - ε <= mu r_N, which is differentiable at b = 0, and the multiplier sigma
+it is the complementarity problem
 
     W b + u + sigma b / √(b'b + ε²) = 0,      0 <= sigma ⟂ mu r_N + ε - √(b'b + ε²) >= 0.
 
-Where it slides |b|² = (mu r_N)² + 2 mu r_N ε, so that |b| = mu r_N + ε to first order; where it sticks
-inside the limit b is the exact one.
+For a sliding contact |b|² = (mu r_N)² + 2 mu r_N ε, so |b| = mu r_N + ε to first order. For a contact that
+sticks inside the limit b is exact.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ from stickslip.problem.program import ConeProgram
 
 
 class Friction(NamedTuple):
-    """The friction of one contact."""
+    """Friction of one contact."""
 
     b: Array
     """Friction impulse [N s], shape (k,)."""
@@ -40,12 +40,12 @@ class Friction(NamedTuple):
 
 @dataclass(frozen=True)
 class FrictionConversion:
-    """The cone program of one contact's friction, and the way back."""
+    """Cone program of the friction of one contact, and the map of its solution back."""
 
     problem: ConeProgram
     """The program; its unknown is b."""
     recover: Callable[[Array, Array], Friction]
-    """From x and multipliers y of the program to the friction impulse and the slip speed."""
+    """Map from x and multipliers y of the program to the friction impulse and the slip speed."""
 
 
 def friction_program(W_TT: ArrayLike, u_T: ArrayLike, r_N: float, mu: float) -> FrictionConversion:
@@ -65,7 +65,7 @@ def friction_program(W_TT: ArrayLike, u_T: ArrayLike, r_N: float, mu: float) -> 
         if not (value >= 0.0 and np.isfinite(value)):
             raise ProblemError(f"{name} is {value}; it must be finite and not negative")
     P, limit = symmetric_part("W_TT", W), numbers[0] * numbers[1]
-    if limit == 0.0:  # without room inside, the cone would be a badly posed way to say b = 0
+    if limit == 0.0:  # b = 0; a cone without interior would be ill posed
         program = ConeProgram(P, u, sp.eye_array(k, format="csr"), np.zeros(k), zero=k)
         return FrictionConversion(program, lambda x, y: Friction(np.zeros(k), float(np.linalg.norm(y))))
     A = sp.eye_array(k + 1, k, k=-1, format="csr")  # (mu r_N, b)
@@ -76,22 +76,22 @@ def friction_program(W_TT: ArrayLike, u_T: ArrayLike, r_N: float, mu: float) -> 
 
 @dataclass(frozen=True)
 class SmoothedFriction:
-    """The friction of one contact as a NonlinearProblem, and the way back."""
+    """Friction of one contact as a NonlinearProblem, and the map of its solution back."""
 
     problem: NonlinearProblem
     """Unknowns b / (mu r_N) and sigma in units of the free velocity."""
     recover: Callable[[Array], Friction]
-    """From z to the friction impulse and the slip speed |W b + u|."""
+    """Map from z to the friction impulse and the slip speed |W b + u|."""
 
 
 def friction_mcp(W_TT: ArrayLike, u_T: ArrayLike, r_N: float, mu: float, epsilon: float) -> SmoothedFriction:
-    """The friction of one contact whose normal impulse is held, with the norm √(b'b + ε²) - ε.
+    """Return the friction problem of one contact with fixed normal impulse and the norm √(b'b + ε²) - ε.
 
     `W_TT`: tangential part of W of the contact [1/kg], shape (k, k), symmetric, may be 0. `u_T`: tangential
     velocity without friction [m/s], shape (k,). `r_N`: normal impulse [N s], `mu`: friction [-], both >= 0;
     `epsilon` [N s], > 0.
     """
-    exact = friction_program(W_TT, u_T, r_N, mu).problem  # which checks what both have in common
+    exact = friction_program(W_TT, u_T, r_N, mu).problem  # also checks the arguments
     r_N, mu, epsilon = (
         float(flat(name, value, 1)[0]) for name, value in (("r_N", r_N), ("mu", mu), ("epsilon", epsilon))
     )
@@ -119,7 +119,7 @@ def friction_mcp(W_TT: ArrayLike, u_T: ArrayLike, r_N: float, mu: float, epsilon
         J[m, :m] = -y / size
         return J
 
-    # Without normal impulse b = 0 is all there is, and no multiplier holds it: the gradient vanishes there.
+    # Without normal impulse b = 0 and no multiplier exists, because the gradient vanishes there.
     free = np.full(m, np.inf if limit > 0.0 else 0.0)
     upper = np.append(free, np.inf if limit > 0.0 else 0.0)
     names = (*(f"friction {i}" for i in range(m)), "sliding speed")

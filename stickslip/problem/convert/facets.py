@@ -1,7 +1,7 @@
-"""Friction cones with flat sides: polygons inside the disk of each group of components.
+"""Friction pyramids: polygons inside the disk of each group of components.
 
-A polygon of m corners D_j on the circle lies inside the disk, so what it holds, the cone holds. A group of
-one component (2D friction, torsion) is held exactly by its two directions.
+A polygon of m corners D_j on the circle is inside the disk, so the pyramid is inside the cone. A group of
+one component (2D friction, torsion) is represented exactly by its two directions.
 """
 
 import numpy as np
@@ -10,11 +10,11 @@ from stickslip.problem.checks import Array, ProblemError, count
 from stickslip.problem.sets import ProductSet
 
 MOST = 10_000
-"""Most sides of a pyramid; a polygon of so many is the circle to eight digits."""
+"""Largest number of sides of a pyramid; this polygon agrees with the circle to eight digits."""
 
 
 def check_facets(K: ProductSet, facets: int) -> int:
-    """`facets` if pyramids of so many sides can be made of the cones of K."""
+    """Return `facets` if the cones of K can be replaced by such pyramids; raise a ProblemError otherwise."""
     facets = count("facets", facets, 0)
     if facets < 3:
         raise ProblemError(f"facets is {facets}; it must be at least 3")
@@ -31,21 +31,21 @@ def check_facets(K: ProductSet, facets: int) -> int:
 
 
 def corners(size: int, facets: int) -> Array:
-    """Unit vectors D_j to the corners of the polygon [-], shape (m, size); of an even one D_{j + m/2} = -D_j.
+    """Return unit vectors D_j to the corners of the polygon [-], (m, size); D_{j + m/2} = -D_j if m is even.
 
-    One with an odd number of corners has a side where the other end of a corner would be.
+    For odd m there is a side opposite to each corner.
     """
     if size == 1:
         return np.array([[1.0], [-1.0]])
     odd = facets % 2 == 1
     angle = 2.0 * np.pi * np.arange(facets if odd else facets // 2) / facets
-    found = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    found[np.abs(found) < 1e-15] = 0.0  # cos(pi / 2)
-    return found if odd else np.concatenate([found, -found])
+    directions = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    directions[np.abs(directions) < 1e-15] = 0.0  # cos(pi / 2)
+    return directions if odd else np.concatenate([directions, -directions])
 
 
 def sides(size: int, facets: int) -> tuple[Array, float]:
-    """Normals a_j of the sides [-], shape (m, size), and their distance: a_j·x <= distance inside."""
+    """Return normals a_j of the sides [-], shape (m, size), and their distance: a_j·x <= distance inside."""
     if size == 1:
         return corners(1, facets), 1.0
     turn = np.pi / facets
@@ -54,7 +54,7 @@ def sides(size: int, facets: int) -> tuple[Array, float]:
 
 
 def reach(u: Array, facets: int) -> Array:
-    """max_j -D_j·u of each row of u, |u| without facets [m/s], shape (k,) from (k, size)."""
+    """Return max_j -D_j·u of each row of u, |u| without facets [m/s], shape (k,) from (k, size)."""
     if facets == 0:
         return np.linalg.norm(u, axis=1)
     return (-u @ corners(u.shape[1], facets).T).max(axis=1, initial=0.0)

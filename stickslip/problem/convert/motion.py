@@ -1,6 +1,6 @@
-"""The equations of motion with contact as one mixed complementarity problem (EOM).
+"""Equations of motion with contact as one mixed complementarity problem (EOM).
 
-Unknowns z = (v, lam, x, sigma), or (x, sigma) where the motion is given as u = W r + u_free:
+Unknowns z = (v, lam, x, sigma), or (x, sigma) if the motion is given as u = W r + u_free:
 
     M v - f - H r - G lam = 0                                            for v
     G' v + g_bias = 0                                                    for lam
@@ -8,22 +8,21 @@ Unknowns z = (v, lam, x, sigma), or (x, sigma) where the motion is given as u = 
     r_N u_k + sigma_k y_k = 0,        r_k = mu_k y_k                     for y_k, every group k
     0 <= sigma_k ⟂ r_N² - |y_k|² >= 0                                    for sigma_k
 
-with u = H' v + u_bias; x holds r_N and y_k of friction cones and r of the other blocks, where free ones
-have u = 0 and -u is in the normal cone of the bounds of the others. The last two lines are Coulomb's law,
-sigma_k = |u_k| at a closed contact (Trinkle, Pang, Sudarsky & Lo 1997; Tzitzouris 2001), in units where
-every mu_k is 1. The stationarity of maximal dissipation as it is often written, u_k + 2 beta r_k = 0 with
-0 <= beta ⟂ (mu r_N)² - |r_k|² >= 0, has no solution where a contact opens: there r = 0, and u_k is not.
-Multiplied by r_N it has.
+with u = H' v + u_bias. x contains r_N and y_k of friction cones and r of the other blocks: free ones have u =
+0, and -u is in the normal cone of the bounds of the others. The last two lines are Coulomb's law, sigma_k =
+|u_k| at a closed contact (Trinkle, Pang, Sudarsky & Lo 1997; Tzitzouris 2001), in units where every mu_k is
+1. The usual stationarity condition of maximal dissipation, u_k + 2 beta r_k = 0 with 0 <= beta ⟂ (mu r_N)² -
+|r_k|² >= 0, has no solution at an opening contact, where r = 0 and u_k is not 0. Multiplied by r_N it has.
 
 The form "direction" has y_k = r_N d_k, u_k + sigma_k d_k = 0 and 0 <= sigma_k ⟂ 1 - |d_k|² >= 0: the same
 divided by r_N, which is bilinear in the momenta. sigma_k = |u_k| and d_k = -u_k / |u_k| are then unique
-where something slides or opens, and rows keep their size at contacts that hardly press; d_k is not unique
+at sliding and opening contacts, and rows keep their size at contacts with small impulses. d_k is not unique
 at contacts that touch without force.
 
-The relaxation replaces u_N by u_N - sum_k mu_k |u_k|, which is what the equations of motion of
-the GAMS models of 2014 solve; its norm has no derivative where a contact sticks and is smoothed.
+The relaxation replaces u_N by u_N - sum_k mu_k |u_k|, as the equations of motion of the GAMS models of 2014
+do; its norm is smoothed, because it is not differentiable at sticking contacts.
 
-r is not unique where contacts are redundant: solvers must bear a singular Jacobian.
+r is not unique for redundant contacts, so solvers must handle a singular Jacobian.
 """
 
 from collections.abc import Callable
@@ -44,22 +43,22 @@ from stickslip.problem.sets import ProductSet
 LAWS = ("exact", "relaxed")
 FORMS = ("product", "direction")
 DENSE = 300
-"""Unknowns up to which the Jacobian is one array."""
+"""Number of unknowns up to which the Jacobian is a dense array."""
 
 
 @dataclass(frozen=True)
 class MotionConversion:
-    """The equations of motion as a NonlinearProblem, and the way back."""
+    """Equations of motion as a NonlinearProblem, and the map of its solution back."""
 
     problem: NonlinearProblem
-    """The mixed complementarity problem, in units where everything is of order one."""
+    """The mixed complementarity problem, in units in which all numbers are of order one."""
     recover: Callable[[Array], Answer]
-    """From z to the impulses, velocities and multipliers of the original."""
+    """Map from z to the impulses, velocities and multipliers of the original."""
     guess: Callable[[Array], Array]
-    """From impulses r of the original to z, with the motion that goes with them."""
+    """Map from impulses r of the original to z, with the corresponding motion."""
     leader: IntArray
-    """For the friction and sliding speed of a contact, the place of its r_N: where r_N is 0 they may be 0
-    too [-], shape (size of z,); -1 elsewhere."""
+    """Index of r_N for the friction and sliding speed of a contact, which may be 0 if r_N is 0; -1 for other
+    unknowns [-], shape (size of z,)."""
 
 
 def motion_mcp(
@@ -88,7 +87,7 @@ def motion_mcp(
 
 
 class _Law:
-    """Rows of x and sigma: from x, u and sigma to their residuals and derivatives."""
+    """Rows of x and sigma: residuals and derivatives as functions of x, u and sigma."""
 
     def __init__(self, K: ProductSet, coefficient: Array, law: str, smoothing: float, form: str, dense: bool):
         self.K, self.relaxed, self.smoothing = K, law == "relaxed", smoothing
@@ -106,26 +105,26 @@ class _Law:
         self.normal: IntArray = K.offset[:-1][block]
         """Normal component of each group [-], shape (ng,)."""
         self.held = coefficient == 0.0
-        """Groups without friction: y_k = 0 and sigma_k = 0 in plain words, shape (ng,)."""
+        """Groups without friction, which have y_k = 0 and sigma_k = 0, shape (ng,)."""
         self.plain = np.setdiff1d(np.arange(K.size), self.tangent)
-        """Components whose residual is u itself (normals less the relaxation's term)."""
+        """Components whose residual is u (for normals minus the relaxation's term)."""
         lower, upper = (K.spread(b) for b in (K.lower, K.upper))
         lower[self.tangent], upper[self.tangent] = -np.inf, np.inf
         self.lower = np.concatenate([lower, np.where(self.held, -np.inf, 0.0)])
         self.upper = np.concatenate([upper, np.full(self.count, np.inf)])
 
     def norms(self, x: Array) -> Array:
-        """|x_k| of every group, shape (ng,)."""
+        """Return |x_k| of every group, shape (ng,)."""
         return np.sqrt(np.bincount(self.group, x[self.tangent] ** 2, self.count))
 
     def impulse(self, x: Array) -> Array:
-        """r of x, shape (n,)."""
+        """Return r of x, shape (n,)."""
         r, g, t = x.copy(), self.group, self.tangent
         r[t] = self.mu[g] * x[t] * (x[self.normal][g] if self.direction else 1.0)
         return r
 
     def by_x(self, x: Array) -> Matrix:
-        """dr/dx, shape (n, n)."""
+        """Return dr/dx, shape (n, n)."""
         g, t, n = self.group, self.tangent, self.K.size
         rows, cols, values = [self.plain, t], [self.plain, t], [np.ones(self.plain.size), self.mu[g]]
         if self.direction:
@@ -134,14 +133,14 @@ class _Law:
         return _filled(rows, cols, values, n, self.dense)
 
     def unknowns(self, r: Array) -> Array:
-        """x of r, shape (n,); 0 for directions that r does not tell."""
+        """Return x of r, shape (n,); 0 for directions that r does not determine."""
         x, g, t = r.copy(), self.group, self.tangent
         reach = self.mu[g] * (r[self.normal][g] if self.direction else 1.0)
         x[t] = np.where(reach > 0.0, r[t] / np.where(reach > 0.0, reach, 1.0), 0.0)
         return x
 
     def residual(self, x: Array, u: Array, sigma: Array) -> Array:
-        """Rows of x and of sigma, shape (n + ng,)."""
+        """Return the residuals of the rows of x and sigma, shape (n + ng,)."""
         F, g, t = u.copy(), self.group, self.tangent
         size = np.ones(self.count) if self.direction else x[self.normal]
         F[t] = np.where(self.held[g], x[t], size[g] * u[t] + sigma[g] * x[t])
@@ -151,7 +150,7 @@ class _Law:
         return np.concatenate([F, np.where(self.held, sigma, size**2 - self.norms(x) ** 2)])
 
     def by_velocity(self, x: Array, u: Array) -> Matrix:
-        """d(rows of x)/du, shape (n, n)."""
+        """Return d(rows of x)/du, shape (n, n)."""
         g, t, n = self.group, self.tangent, self.K.size
         size = np.ones(self.count) if self.direction else x[self.normal]
         rows, cols = [self.plain, t], [self.plain, t]
@@ -163,7 +162,7 @@ class _Law:
         return _filled(rows, cols, values, n, self.dense)
 
     def by_unknowns(self, x: Array, u: Array, sigma: Array) -> Matrix:
-        """d(rows of x and sigma)/d(x, sigma) at held u, shape (n + ng, n + ng)."""
+        """Return d(rows of x and sigma)/d(x, sigma) at constant u, shape (n + ng, n + ng)."""
         g, t, held, N = self.group, self.tangent, self.held, self.normal
         s = self.K.size + np.arange(self.count)
         rows, cols = [t, t, s[g], s], [t, s[g], t, s]
@@ -179,18 +178,18 @@ class _Law:
         return _filled(rows, cols, values, self.K.size + self.count, self.dense)
 
     def speeds(self, u: Array) -> Array:
-        """sigma that goes with u: |u_k|, shape (ng,)."""
+        """Return sigma for u: |u_k|, shape (ng,)."""
         return np.where(self.held, 0.0, self.norms(u))
 
     def leader(self, before: int) -> IntArray:
-        """Place of r_N for everything of its friction, in a z with so many unknowns before x."""
+        """Return the index of r_N for all unknowns of its friction, with `before` unknowns before x."""
         out = np.full(before + self.K.size + self.count, -1, np.int64)
         out[before + self.tangent] = before + self.normal[self.group]
         out[before + self.K.size :] = before + self.normal
         return out
 
     def names(self) -> list[str]:
-        """Names of the unknowns x and sigma."""
+        """Return the names of the unknowns x and sigma."""
         K = self.K
         block = K.owner
         of = K.group_owner
@@ -201,9 +200,9 @@ class _Law:
 
 
 class _Motion:
-    """z = (v, lam, x, sigma) with u = H' v + u_bias; of contacts alone z = (x, sigma) with u = W r + u_free.
+    """z = (v, lam, x, sigma) with u = H' v + u_bias, or z = (x, sigma) with u = W r + u_free for contacts.
 
-    In units in which z is in √J and divided by the size of the free motion.
+    z is in units of √J and divided by the size of the free motion.
     """
 
     def __init__(self, problem: GlobalProblem | ContactProblem, law: str, smoothing: float, form: str):
@@ -218,10 +217,10 @@ class _Motion:
         scales = metric(K, diagonal)
         unit = scales.length * K.spread(np.sqrt(scales.rho))
         self.W: Any = None
-        """W of contacts alone, shape (n, n)."""
+        """W of a contact problem, shape (n, n)."""
         self.Ht: Any = np.zeros((K.size, 0))
         self.top: Any = np.zeros((0, K.size))
-        """Rows of v and lam, by v, lam and r."""
+        """Coefficients of v, lam and r in the rows of v and lam."""
         if isinstance(problem, GlobalProblem):
             self._of_bodies(problem, unit)
         else:
@@ -232,7 +231,7 @@ class _Motion:
         self.law = _Law(_in_units(K, self.units[2]), scales.coefficient, law, smoothing, form, self.dense)
 
     def _of_bodies(self, problem: GlobalProblem, unit: Array) -> None:
-        """The matrices of a global problem."""
+        """Compute the matrices of a global problem."""
         M, n, p = problem.M, problem.size, problem.g_bias.size
         mass = M.sparse.diagonal()
         body = 1.0 / np.sqrt(mass)
@@ -252,10 +251,10 @@ class _Motion:
         self.constant = np.concatenate([-problem.f * body, problem.g_bias * joint]) / energy
         self.bias = problem.u_bias * unit / energy
         self.units = body * energy, joint * energy, unit * energy
-        """Of v, lam and r."""
+        """Units of v, lam and r."""
 
     def velocity(self, v: Array, r: Array) -> Array:
-        """u, shape (n,)."""
+        """Return u, shape (n,)."""
         u = self.Ht @ v if self.W is None else self.W @ r
         return np.asarray(u + self.bias)
 
@@ -320,7 +319,7 @@ class _Motion:
 
 
 def _in_units(K: ProductSet, unit: Array) -> ProductSet:
-    """K with the bounds of its one-component blocks in other units."""
+    """Return K with the bounds of its one-component blocks in other units."""
     first = unit[K.offset[:-1]]
     return ProductSet(
         K.kind, K.offset, K.lower / first, K.upper / first, K.group_offset, K.group_size, K.coefficient
@@ -328,9 +327,9 @@ def _in_units(K: ProductSet, unit: Array) -> ProductSet:
 
 
 def _size(*velocities: Array) -> float:
-    """Root mean square of the free velocities, 1 where there are none [√J].
+    """Return the root mean square of the free velocities, 1 if there are none [√J].
 
-    Not the largest: one fast contact among many must not make all others look like zero.
+    The largest is not used, because one fast contact among many would make all others negligible.
     """
     top = max(float(np.abs(x).max(initial=0.0)) for x in velocities)
     if not (top > 0.0 and np.isfinite(top)):
@@ -348,7 +347,7 @@ def _scaled(matrix: Any, left: Array, right: Array) -> Any:
 def _filled(
     rows: list[IntArray], cols: list[IntArray], values: list[Array], size: int, dense: bool
 ) -> Matrix:
-    """A square matrix with these entries, every place named once."""
+    """Return a square matrix with these entries, without duplicates."""
     where = (np.concatenate(rows), np.concatenate(cols))
     if dense:
         out = np.zeros((size, size))

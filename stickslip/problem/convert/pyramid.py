@@ -1,4 +1,4 @@
-"""Coulomb's law on a pyramid as a linear complementarity problem (Stewart & Trinkle 1996).
+"""Coulomb's law with friction pyramids as a linear complementarity problem (Stewart & Trinkle 1996).
 
 The tangential impulse of a group is r_T = D d with d >= 0 over m directions, the corners of a polygon:
 
@@ -7,8 +7,8 @@ The tangential impulse of a group is r_T = D d with d >= 0 over m directions, th
     0 <= sigma ⟂  mu r_N - sum_j d_j   >= 0
 
 where sigma is the sliding speed, max_j -D_j·u_T. This is Coulomb's law with the disk replaced by the polygon:
-a contact that slides does not open, but its friction may point up to half a side away from the motion and
-is down to cos(pi/m) of mu r_N. The matrix is not symmetric.
+a sliding contact does not open, but its friction may deviate from the direction opposite to the motion by up
+to half a side, and its size may be as small as cos(pi/m) mu r_N. The matrix is not symmetric.
 """
 
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ def pyramid_lcp(problem: ContactProblem, facets: int = 4) -> Conversion[BoxProbl
     places = _places(K, facets)
     B, sigma = _impulses_of_unknowns(K, places, facets), _speeds(K, places)
     W = problem.W.dense() if isinstance(problem.W, DenseDelassus) else problem.W.blocks(K).sparse()
-    with np.errstate(all="ignore"):  # what overflows is refused by the box problem
+    with np.errstate(all="ignore"):  # the box problem rejects an overflow
         A, b = B.T @ W @ B + sigma, B.T @ problem.u_free
     box = BoxProblem(A, b, *_bounds(K, places))
 
@@ -64,24 +64,24 @@ def pyramid_lcp(problem: ContactProblem, facets: int = 4) -> Conversion[BoxProbl
 
 @dataclass(frozen=True)
 class _Places:
-    """Where the unknowns z stand."""
+    """Indices of the unknowns z."""
 
     block: IntArray
-    """First unknown of each block, and their number at the end."""
+    """First unknown of each block, and the total."""
     friction: IntArray
     """Blocks with friction."""
     plain: IntArray
-    """Components of r of the blocks without."""
+    """Components of r of the blocks without friction."""
     of_plain: IntArray
-    """Their unknowns."""
+    """Unknowns of these components."""
     group: IntArray
     """Groups with mu > 0."""
     first: IntArray
-    """First d of each of those groups; its sigma stands after its last d."""
+    """First d of each of these groups; its sigma follows its last d."""
     width: IntArray
-    """How many d each has."""
+    """Number of d of each."""
     normal: IntArray
-    """Unknown r_N of each."""
+    """Unknown r_N of the contact of each."""
 
 
 def _places(K: ProductSet, facets: int) -> _Places:
@@ -104,7 +104,7 @@ def _places(K: ProductSet, facets: int) -> _Places:
 
 
 def _impulses_of_unknowns(K: ProductSet, places: _Places, facets: int) -> sp.csr_array:
-    """B with r = B z: 1 for components kept, D for the weights d, shape (n, size of z)."""
+    """Return B with r = B z: 1 for kept components, D for the weights d, shape (n, size of z)."""
     friction = places.friction
     row, col = [places.plain, K.offset[:-1][friction]], [places.of_plain, places.block[friction]]
     val = [np.ones(places.plain.size + friction.size)]
@@ -122,7 +122,7 @@ def _impulses_of_unknowns(K: ProductSet, places: _Places, facets: int) -> sp.csr
 
 
 def _speeds(K: ProductSet, places: _Places) -> sp.csr_array:
-    """The part of A that is not W: sigma in the rows of d, mu r_N - sum d in the rows of sigma."""
+    """Return A minus the part of W: sigma in the rows of d, mu r_N - sum d in the rows of sigma."""
     size = int(places.block[-1])
     sigma = places.first + places.width
     of_d = np.repeat(sigma, places.width)
@@ -142,7 +142,7 @@ def _bounds(K: ProductSet, places: _Places) -> tuple[Array, Array]:
 
 
 def _unknowns(K: ProductSet, places: _Places, facets: int, r: Array, u: Array) -> Array:
-    """z for impulses r and velocities u: r_T is split over the two corners beside it."""
+    """Return z for impulses r and velocities u, with r_T split over the two adjacent corners."""
     z = np.zeros(places.block[-1])
     z[places.of_plain] = r[places.plain]
     z[places.block[places.friction]] = r[K.offset[:-1][places.friction]]
@@ -158,7 +158,7 @@ def _unknowns(K: ProductSet, places: _Places, facets: int, r: Array, u: Array) -
 
 
 def _weights(r: Array, D: Array) -> Array:
-    """d >= 0 with D'd = r, at most two of them in each row not zero, shape (k, m) from (k, size)."""
+    """Return d >= 0 with D'd = r, with at most two nonzeros in each row, shape (k, m) from (k, size)."""
     m, size = D.shape
     d: Any = np.zeros((r.shape[0], m))
     if size == 1:

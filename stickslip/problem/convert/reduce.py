@@ -1,4 +1,4 @@
-"""From global to contact problems: velocities and joints eliminated."""
+"""Reduction of global to contact problems: velocities and joints are eliminated."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from stickslip.problem.operator import BlockDelassus, BodyDelassus, Delassus, De
 from stickslip.problem.sets import ProductSet, free
 
 DENSE_SHARE = 0.5
-"""Above this share of nonzeros W is kept as one array."""
+"""Fraction of nonzeros above which W is stored as a dense array (heuristic)."""
 
 
 def reduce_to_contacts(problem: GlobalProblem, joints: str = "eliminate") -> Conversion[ContactProblem]:
@@ -60,7 +60,7 @@ def _reduce_plain(problem: GlobalProblem) -> Conversion[ContactProblem]:
 
 
 def _eliminate_joints(problem: GlobalProblem) -> Conversion[ContactProblem]:
-    """lam = -A⁺(G' M^-1 (f + H r) + g_bias) with A = G' M^-1 G, redundant rows allowed."""
+    """Eliminate lam = -A⁺(G' M^-1 (f + H r) + g_bias), A = G' M^-1 G, possibly with redundant rows."""
     M, H, G = problem.M, problem.H_sparse(), problem.G_sparse()
     MiH, MiG, v_open = M.solve(H), M.solve(G), M.solve(problem.f)
     A_inverse = _pseudo_inverse((G.T @ MiG).toarray())
@@ -86,7 +86,7 @@ def _eliminate_joints(problem: GlobalProblem) -> Conversion[ContactProblem]:
 
 
 def _pseudo_inverse(A: Array) -> Array:
-    """A⁺ of a positive semidefinite matrix, redundant rows told from rounding whatever their units."""
+    """Return A⁺ of a positive semidefinite matrix; its scaling makes the rank independent of units."""
     diagonal = np.diagonal(A)
     scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
     inverse = np.linalg.pinv(scale[:, None] * A * scale, rcond=1e-12, hermitian=True)
@@ -94,20 +94,20 @@ def _pseudo_inverse(A: Array) -> Array:
 
 
 def _reduce_with_blocks(problem: GlobalProblem) -> Conversion[ContactProblem]:
-    """Joints as free blocks after the contacts: one block for each set of joints that are coupled."""
+    """Keep joints as free blocks after the contacts: one block for each set of coupled joints."""
     M, H, G, n = problem.M, problem.H_sparse(), problem.G_sparse(), problem.size
     A = abs(G).T @ abs(G)
     count, label = sp.csgraph.connected_components(A, directed=False)
     order = np.argsort(label, kind="stable")
     K = problem.K + free(*np.bincount(label, minlength=count).tolist())
-    both = sp.hstack([H, G[:, order]], format="csr")
-    Mi_both, v_free = M.solve(both), M.solve(problem.f)
+    HG = sp.hstack([H, G[:, order]], format="csr")
+    Mi_HG, v_free = M.solve(HG), M.solve(problem.f)
     bias = np.concatenate([problem.u_bias, problem.g_bias[order]])
 
     def recover(x: Array) -> Answer:
-        return Answer(x[:n], v_free + Mi_both @ x, placed(order, x[n:]))
+        return Answer(x[:n], v_free + Mi_HG @ x, placed(order, x[n:]))
 
-    reduced = _contact(both.T @ Mi_both, both.T @ v_free + bias, K, problem)
+    reduced = _contact(HG.T @ Mi_HG, HG.T @ v_free + bias, K, problem)
     return Conversion(
         reduced,
         recover,
@@ -117,7 +117,7 @@ def _reduce_with_blocks(problem: GlobalProblem) -> Conversion[ContactProblem]:
 
 
 def _reduce_bodies(problem: GlobalProblem) -> Conversion[ContactProblem]:
-    """W = J J' over bodies, never formed; joints are free blocks after the contacts."""
+    """Return W = J J' over bodies without forming it; joints are free blocks after the contacts."""
     H, G, K, n = problem.H, problem.G, problem.K, problem.size
     assert isinstance(H, ContactBlocks)
     bodies, rows, bias = H.bodies, H.rows, problem.u_bias

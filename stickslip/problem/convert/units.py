@@ -1,4 +1,4 @@
-"""The same problem in other units or other coordinates of its contacts."""
+"""Changes of units, and of the coordinates of contacts."""
 
 from dataclasses import replace
 from typing import Any
@@ -20,10 +20,10 @@ from stickslip.problem.sets import ProductSet
 
 
 def rescale(problem: Contacts, impulse: float, velocity: float, length: float = 1.0) -> Conversion[Contacts]:
-    """The same problem in other units: impulses in `impulse` [N s], velocities in `velocity` [m/s].
+    """Return the problem in other units: impulses in `impulse` [N s], velocities in `velocity` [m/s].
 
-    Rolling and torsional groups, whose components are moments and angular velocities, take
-    `length` [m] as well. A GlobalProblem keeps its v; M, f and lam take the unit of energy.
+    Rolling and torsional groups, whose components are moments and angular velocities, also use
+    `length` [m]. The v of a GlobalProblem is unchanged; M, f and lam are scaled by the unit of energy.
     """
     for name, value in (("impulse", impulse), ("velocity", velocity), ("length", length)):
         if not (value > 0.0 and np.isfinite(value)):
@@ -52,10 +52,10 @@ def change_coordinates(
     energy: float = 1.0,
     order: IntArray | None = None,
 ) -> Conversion[Contacts]:
-    """The same problem for u_new = U u and r = energy U' r_new, so that work is in units of `energy` [J].
+    """Return the problem for u_new = U u and r = energy U' r_new, with work in units of `energy` [J].
 
-    `K` is the set of r_new, `inverse` is U^-1, and `order` says from which old block each new one
-    comes, where blocks change places. W and H keep their form.
+    `K` is the set of r_new, `inverse` is U^-1, and `order` is the old block of each new one if blocks are
+    permuted. W and H keep their form.
     """
     back = (energy * U.T).tocsr()
 
@@ -78,7 +78,7 @@ def change_coordinates(
 def _carried_delassus(
     problem: ContactProblem, K: ProductSet, U: sp.csr_array, energy: float, order: IntArray | None
 ) -> Delassus:
-    """U W U' in units of energy, in the form of W."""
+    """Return U W U' in units of energy, in the form of W."""
     W = problem.W
     if isinstance(W, BodyDelassus):
         J = _carried_blocks(ContactBlocks(W.bodies, W.rows, W.offset), K, np.sqrt(energy) * U, order)
@@ -98,7 +98,7 @@ def _carried_blocks(
 
 
 def _whole_answer(problem: GlobalProblem, r: Array) -> Answer:
-    """r with the v and lam that go with it: those of the motion under these impulses."""
+    """Return r with the corresponding v and lam, those of the motion with these impulses."""
     if problem.G is None:
         return Answer(r, problem.M.solve(problem.f + problem.pushed(r, np.zeros(0))))
     formed = replace(problem, H=problem.H_sparse(), G=problem.G_sparse())
@@ -106,10 +106,10 @@ def _whole_answer(problem: GlobalProblem, r: Array) -> Answer:
 
 
 def unit_free(problem: ContactProblem) -> Conversion[ContactProblem]:
-    """The same problem in its own units, where every mean diagonal of W_ii is 1.
+    """Return the problem in dimensionless units, in which every mean diagonal of W_ii is 1.
 
-    z = r / (length sqrt(rho_i)) with the scales of the judge's natural_scaled: the cones keep their
-    form, and a method that works on z does the same whatever units r and u were given in.
+    z = r / (length sqrt(rho_i)) with the scales of the judge's natural_scaled. The cones keep their form, and
+    the iterates of a method for z do not depend on the units of r and u.
     """
     K, W = problem.K, problem.W
     scales = metric(K, W.diagonal())
@@ -119,7 +119,7 @@ def unit_free(problem: ContactProblem) -> Conversion[ContactProblem]:
         K.kind, K.offset, K.lower / root, K.upper / root, K.group_offset, K.group_size, scales.coefficient
     )
     new_W: Delassus
-    with np.errstate(all="ignore"):  # what overflows is judged as such
+    with np.errstate(all="ignore"):  # the judge handles overflow
         if isinstance(W, BodyDelassus):
             new_W = BodyDelassus(W.offset, W.bodies, W.rows * unit[:, None, None], W.count)
         elif isinstance(W, BlockDelassus):
@@ -134,7 +134,7 @@ def unit_free(problem: ContactProblem) -> Conversion[ContactProblem]:
 
 
 def group_starts(K: ProductSet) -> np.ndarray:
-    """First component of each group [-], shape (ng,)."""
+    """Return the first component of each group [-], shape (ng,)."""
     block = K.group_owner
     before = np.concatenate([[0], np.cumsum(K.group_size)])[:-1]
     return K.offset[block] + 1 + before - before[K.group_offset[block]] if block.size else before

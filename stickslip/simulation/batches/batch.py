@@ -1,4 +1,4 @@
-"""Many simulations of one structure at once, on threads: arrays in, arrays out, members first."""
+"""Batches: many simulations of one structure on threads; the first axis of all arrays is that of members."""
 
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -23,7 +23,7 @@ from stickslip.state import Array, IntArray, ModelError, State, UnknownNameError
 from stickslip.threads import Team, allowed_threads, checked_number
 
 MOST = 2**20
-"""Members of a batch."""
+"""Largest number of members of a batch."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -43,12 +43,12 @@ class BatchState:
         return self.t.size
 
     def __getitem__(self, k: int) -> State:
-        """That of one member."""
+        """Return the state of member k."""
         return State(float(self.t[k]), self.q[k], self.v[k], self.z[k])
 
 
 class Batch:
-    """n simulations of one structure; see `stickslip.Batch`, which knows solvers by name."""
+    """n simulations of one structure; see `stickslip.Batch`, which accepts names of solvers."""
 
     def __init__(
         self, model: Any, n: int, *, how: How, threads: int | None = None, start: Any = None,
@@ -56,7 +56,7 @@ class Batch:
     ):  # fmt: skip
         self.model, self.n = model, _count(n, "members", MOST)
         self.threads = allowed_threads() if threads is None else checked_number(threads)
-        """Most that steps are made on."""
+        """Largest number of threads."""
         self._how, self._models = how, Models(model, self.n)
         self._group = max(1, min(TOGETHER if isinstance(model, Robot) else GROUP, -(-self.n // TASKS)))
         self._starts = self._each(range(self.n), start)
@@ -70,26 +70,26 @@ class Batch:
         self._random: tuple[np.random.Generator, ...] = ()
 
     def _made(self, k: int) -> Member:
-        """A member at its start."""
-        is_own = k > 0 or self._starts[k] is not None or self._models.numbers[k]
-        with _of_member(k) if is_own else nullcontext():
+        """Return member k at its start."""
+        is_named = k > 0 or self._starts[k] is not None or self._models.numbers[k]
+        with _of_member(k) if is_named else nullcontext():
             return Member(self._prepared(k), self._how, self._starts[k], k // self._group)
 
     def _prepared(self, k: int) -> Any:
-        """The model of a member, as its steps take it: beside that of the first of its group, if that is
-        another one."""
+        """Return the prepared model of member k, which shares data with that of the first member of its
+        group."""
         first = 0 if isinstance(self.model, Robot) else k - k % self._group
         like = self._members[first].prepared if first < min(k, len(self._members)) else None
         return self._models.prepared(k, first, like)
 
-    # 1. Where it is.
+    # 1. Current state.
 
     def __len__(self) -> int:
         return self.n
 
     @property
     def state(self) -> BatchState:
-        """Where all members are: copies."""
+        """States of all members, as copies."""
         states = [one.state for one in self._members]
         t = np.array([one.t for one in states])
         return BatchState(t, *(_stacked(list(map(attrgetter(name), states))) for name in "qvz"))
@@ -101,37 +101,38 @@ class Batch:
 
     @property
     def steps(self) -> IntArray:
-        """Steps since the origin of each one's clock [-], shape (n,)."""
+        """Number of steps of each member since the origin of its clock [-], shape (n,)."""
         return np.array([one.index for one in self._members])
 
     @property
     def residual(self) -> Array:
-        """Largest unit-free natural residual of the last step of each [-], by the judge, shape (n,)."""
+        """Largest unit-free natural residual of each member's last step [-], by the judge, shape (n,)."""
         return np.array([one.residual for one in self._members])
 
     @property
     def worst(self) -> Array:
-        """Largest residual of all steps of each since it was reset [-], shape (n,)."""
+        """Largest residual of all steps of each member since its last reset [-], shape (n,)."""
         return np.array([one.worst for one in self._members])
 
     @property
     def status(self) -> IntArray:
-        """What each does: numbers of `MemberStatus`, 0 for those that go on [-], shape (n,)."""
+        """Status of each member, a number of `MemberStatus`, 0 if it is not held [-], shape (n,)."""
         return np.array([int(one.status) for one in self._members])
 
     @property
     def reasons(self) -> dict[int, str]:
-        """Why members are held, by number."""
+        """Reasons why members are held, by number."""
         return {k: one.reason for k, one in enumerate(self._members) if not one.is_going}
 
     @property
     def inputs(self) -> "BatchInputs":
-        """What may be set between steps, by name: arrays with a row for each member, or one value for all."""
+        """Inputs by name, which can be set between steps: arrays with one row per member, or one value for
+        all."""
         return BatchInputs(self._members)
 
     @property
     def controls(self) -> Array:
-        """Of robots: controls of all actuators [any], shape (n, nu); they may be set."""
+        """Controls of all actuators of robots [any], shape (n, nu); they can be set."""
         return np.stack([one.data().ctrl for one in self._robots()])
 
     @controls.setter
@@ -143,12 +144,12 @@ class Batch:
 
     @property
     def data(self) -> tuple[Any, ...]:
-        """Of robots: MuJoCo's data of each, at the state reached, as `Live.data`."""
+        """MuJoCo's data of each robot, at its current state, as `Live.data`."""
         return tuple(one.data() for one in self._robots())
 
     @property
     def random(self) -> tuple[np.random.Generator, ...]:
-        """A stream of random numbers for each member, spawned from the seed of the batch."""
+        """One random number generator per member, spawned from the seed of the batch."""
         if self._seed is None:
             raise ModelError("the batch has no random numbers: give Batch(..., seed=...)")
         if not self._random:
@@ -158,25 +159,26 @@ class Batch:
 
     @property
     def parameters(self) -> dict[str, Array]:
-        """Numbers of the members that differ from the model's, by name [any], shape (n, ...)."""
-        default, own = self._models.default, self._models.numbers
-        names = [name for name in default if any(name in one for one in own)]
-        return {name: np.stack([one.get(name, default[name]) for one in own]) for name in names}
+        """Parameters that differ from the model in some member, by name [any], shape (n, ...)."""
+        default, numbers = self._models.default, self._models.numbers
+        names = [name for name in default if any(name in member for member in numbers)]
+        return {name: np.stack([member.get(name, default[name]) for member in numbers]) for name in names}
 
     def model_of(self, k: int) -> Any:
-        """The model of a member, for a run of its own."""
+        """Return the model of member k, for a separate run."""
         return self._models.made(self._checked([k])[0])
 
     def checkpoint(self, k: int) -> Checkpoint:
-        """Where a member is: `ss.live(batch.model_of(k), start=batch.checkpoint(k))` goes on by itself."""
+        """Return the checkpoint of member k: `ss.live(batch.model_of(k), start=batch.checkpoint(k))`
+        continues it as a separate run."""
         return self._members[self._checked([k])[0]].checkpoint()
 
-    # 2. What goes on.
+    # 2. Stepping.
 
     def step(self, n: int = 1) -> BatchState:
-        """n steps of every member that is not held; the states at their ends.
+        """Make n steps of every member that is not held, and return the states at their ends.
 
-        An interrupt leaves every member at the end of a step, not all of the same.
+        After an interrupt every member is at the end of a step, but not all at the same step.
         """
         steps = _count(n, "steps", NEVER)
         going = [one for one in self._members if one.is_going]
@@ -188,7 +190,7 @@ class Batch:
         return self.state
 
     def _groups(self, members: Iterable[Member]) -> list[list[Member]]:
-        """Those whose steps threads can make, so that one thread has all that share a workspace."""
+        """Return the members that threads can advance, in groups that share a workspace."""
         free = (one for one in members if one.is_free)
         return [list(group) for _, group in groupby(free, attrgetter("group"))]
 
@@ -197,13 +199,14 @@ class Batch:
         q: ArrayLike | None = None, v: ArrayLike | None = None, z: ArrayLike | None = None,
         parameters: dict[str, ArrayLike] | None = None,
     ) -> None:  # fmt: skip
-        """Let members begin anew, all of them unless given: those that were held go on.
+        """Restart members, by default all; members that were held continue.
 
-        start       a State or a Checkpoint for all of them, one for each, or a `BatchState`; where they began
-                    at first unless given
-        q, v, z     in the place of those of the start, a row for each of them or one for all
-        parameters  numbers that they have from here on; those that are not given stay
+        start       a State or a Checkpoint for all of them, one for each, or a `BatchState`; default: their
+                    first start
+        q, v, z     values that replace those of the start, one row for each of them or one for all
+        parameters  new parameters; the others keep their values
         """
+        # 1. Check everything, and prepare the new starts.
         chosen = self._checked(range(self.n) if members is None else members)
         starts = self._each(chosen, start) if start is not None else [self._starts[k] for k in chosen]
         rows = {
@@ -221,12 +224,13 @@ class Batch:
             for k, numbers in before.items():
                 self._models.numbers[k] = numbers
             raise
-        for k, one in zip(chosen, begun, strict=True):
-            self._members[k].begin(*one)
+        # 2. Restart.
+        for k, arguments in zip(chosen, begun, strict=True):
+            self._members[k].begin(*arguments)
 
     def _begun(self, k: int, start: Any, arrays: dict[str, Array], anew: bool) -> tuple[Any, Any]:
-        """What a member begins with, with arrays in the place of those of its start; anew: whether its model
-        is another one."""
+        """Return the arguments of `Member.begin` for member k. arrays: values that replace those of its
+        start; anew: whether its model has changed."""
         member = self._members[k]
         with _of_member(k):
             prepared = self._prepared(k) if anew else member.prepared
@@ -236,7 +240,7 @@ class Batch:
             return prepared, member.begun(prepared, start)
 
     def _each(self, members: Sequence[int], start: Any) -> list[Any]:
-        """Starts of some members."""
+        """Return a list of starts, one for each of some members."""
         if start is None or isinstance(start, State | Checkpoint):
             return [start] * len(members)
         if not isinstance(start, BatchState | list | tuple):
@@ -249,21 +253,22 @@ class Batch:
         return [start[k] for k in range(len(members))]
 
     def _checked(self, members: Any) -> list[int]:
-        """Numbers of members; a mask will do."""
-        found = np.atleast_1d(np.asarray(members))
-        if found.dtype == bool and found.shape == (self.n,):
-            found = np.flatnonzero(found)
-        if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+        """Return checked numbers of members, from numbers or a mask."""
+        numbers = np.atleast_1d(np.asarray(members))
+        if numbers.dtype == bool and numbers.shape == (self.n,):
+            numbers = np.flatnonzero(numbers)
+        if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
             raise ModelError(
                 f"members is {members!r}; expected numbers of members, or a mask of shape ({self.n},)"
             )
-        chosen = [int(k) for k in found]
+        chosen = [int(k) for k in numbers]
         for k in chosen:
             if not 0 <= k < self.n:
                 raise ModelError(f"no member {k}; there are {self.n}, counted from 0")
         return chosen
 
     def _robots(self) -> list[Member]:
+        """Return the members, which must be robots."""
         if not isinstance(self.model, Robot):
             raise AttributeError("controls and data are of robots: this is another kind of model")
         return self._members
@@ -274,7 +279,7 @@ class Batch:
 
 
 class BatchInputs(MutableMapping[str, Any]):
-    """The inputs of the members of a batch, by name: arrays whose row k is of member k."""
+    """Inputs of the members of a batch, by name: arrays whose row k belongs to member k."""
 
     def __init__(self, members: Sequence[Member]):
         self._members = members
@@ -305,21 +310,22 @@ class BatchInputs(MutableMapping[str, Any]):
 
 @contextmanager
 def _of_member(k: int) -> Iterator[None]:
-    """Errors of the model inside a `with` name the member."""
+    """Name the member in errors of the model that are raised in the `with` block."""
     try:
         yield
     except ModelError as error:
-        said, name = str(error), f"member {k}: "
-        raise ModelError(said if said.startswith(name) else name + said) from None
+        message, name = str(error), f"member {k}: "
+        raise ModelError(message if message.startswith(name) else name + message) from None
 
 
-def _count(n: Any, what: str, most: int) -> int:
-    """How many members or steps, checked."""
+def _count(n: Any, label: str, most: int) -> int:
+    """Return a checked number of members or steps."""
     if not isinstance(n, Integral) or isinstance(n, bool) or not 1 <= int(n) <= most:
-        raise ModelError(f"n is {n!r}; how many {what} is a whole number from 1 to {most}")
+        raise ModelError(f"n is {n!r}; how many {label} is a whole number from 1 to {most}")
     return int(n)
 
 
 def _stacked(rows: Sequence[Array]) -> Array:
-    # Joined as bytes of one kind, which is several times faster than np.stack of many small arrays.
+    """Return rows of equal length as a matrix."""
+    # np.concatenate is several times faster than np.stack for many small arrays.
     return np.concatenate(rows).reshape(len(rows), -1)

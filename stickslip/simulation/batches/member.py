@@ -1,4 +1,4 @@
-"""One simulation of a batch: what a live run holds, without its records."""
+"""One simulation of a batch: a live run without records."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -24,11 +24,12 @@ from stickslip.simulation.steppers import begun_steps
 from stickslip.state import ModelError, State
 
 NEVER = 2**53
-"""In the place of every how many steps are recorded: more than any run makes."""
+"""Interval of recorded steps for no records: more steps than any run makes."""
 ROWS = 16
-"""Steps of a robot that a member has memory for at a time: that of all members stays near the processor."""
+"""Number of steps in the buffer of a robot: small, so that the buffers of all members stay in the cache
+(heuristic)."""
 QUIET = Interrupts(hears=False)
-"""Of compiled code on threads, which asks for no signals."""
+"""Interrupts for compiled code on threads, which does not handle signals."""
 
 
 class MemberStatus(IntEnum):
@@ -45,58 +46,68 @@ class MemberStatus(IntEnum):
 
 
 def carry_together(members: Sequence["Member"], interrupts: Interrupts) -> None:
-    """Carry members of a batch to their goals: several robots in each compiled call, other models one after
+    """Advance members of a batch to their goals: several robots in each compiled call, other models one after
     the other."""
-    left = members
-    while left and interrupts.error is None:
-        ready = [(one, strip) for one in left if (strip := one.ready()) is not None]
+    # 1. Robots, together.
+    going = members
+    while going and interrupts.error is None:
+        ready = [(member, strip) for member in going if (strip := member.ready()) is not None]
         if not ready:
             break
-        left, strips = zip(*ready, strict=True)
-        most = [min(one.goal - one.index, strip.most - strip.steps) for one, strip in ready]
-        at, index = [one.clock.at for one in left], [one.index for one in left]
-        made = march_together([one.prepared for one in left], strips, most, at, index)
-        for one, strip, steps in zip(left, strips, made, strict=True):
-            one.state, one.index = strip.state, one.index + steps
-        left = [one for one, steps in zip(left, made, strict=True) if steps and one.index < one.goal]
-    for one in members:
-        if one.index < one.goal:
-            one.carry(interrupts)
+        going, strips = zip(*ready, strict=True)
+        most = [min(member.goal - member.index, strip.most - strip.steps) for member, strip in ready]
+        at, index = [member.clock.at for member in going], [member.index for member in going]
+        counts = march_together([member.prepared for member in going], strips, most, at, index)
+        for member, strip, steps in zip(going, strips, counts, strict=True):
+            member.state, member.index = strip.state, member.index + steps
+        going = [
+            member
+            for member, steps in zip(going, counts, strict=True)
+            if steps and member.index < member.goal
+        ]
+    # 2. Other models, and robots whose steps have to be made one by one.
+    for member in members:
+        if member.index < member.goal:
+            member.carry(interrupts)
 
 
 class How(NamedTuple):
-    """How the members of a batch make their steps."""
+    """Options of the steps of a batch."""
 
     h: float | None
     """Length of a step [s]; None for that of a robot's file, or of checkpoints."""
     scheme: Any
+    """The scheme, or its name."""
     solver: Solver
+    """The solver."""
     solver_name: str
+    """Name of the solver."""
     tolerance: float
-    """Of the judge's residuals [-]."""
+    """Tolerance on the judge's residuals [-]."""
     on_failure: str
-    """What is done about a step that misses its tolerance: `accept`, `halve`, or `raise`, which holds."""
+    """Treatment of steps that miss their tolerance: `accept`, `halve`, or `raise`, which holds the member."""
     compiled_only: bool
+    """Whether members are held at steps that compiled code cannot make."""
 
 
 class Member:
-    """A simulation that goes on when it is told to."""
+    """One simulation of a batch, which advances to a goal on request."""
 
     def __init__(self, prepared: Any, how: How, start: Any, group: int):
-        """prepared: the model, as its steps take it; start: None, a state or a checkpoint; group: that of
-        those who share a workspace."""
+        """prepared: the prepared model; start: None, a state or a checkpoint; group: number of the group of
+        members that share a workspace."""
         self.how, self.group = how, group
         self._accepts_relaxed = bool(getattr(how.solver, "other_law", False))
         self.begin(prepared, self.begun(prepared, start))
 
     def begun(self, prepared: Any, start: Any) -> tuple[Begun, Any]:
-        """What `begin` takes, for a state or a checkpoint, or where the model starts; an error changes
-        nothing."""
+        """Return the start for `begin`, from a state, a checkpoint, or None for the model's start. An error
+        does not change the member."""
         how = self.how
         return begun_steps(prepared, how.h, how.scheme, start, how.solver, None, None, ROWS)
 
     def begin(self, prepared: Any, start: tuple[Begun, Any]) -> None:
-        """Begin anew, with a model and a start of it."""
+        """Restart with a prepared model and a start of it."""
         self.prepared, (begun, steps) = prepared, start
         steps.every = NEVER
         self._steps: Any = steps
@@ -104,20 +115,20 @@ class Member:
         self.state, self.clock = begun.state, replace(begun.clock, index=0)
         self._recall: Callable[[], Memory] = lambda: begun.memory
         self.index = self._settled = begun.clock.index
-        """Steps since the clock's origin, and of those taken in: the lane may have made more."""
+        """Number of steps since the clock's origin, and of those processed: the fast path may be ahead."""
         self.goal = self.index
-        """Where it is to go, as an index of the clock."""
+        """Index of the clock to which the member shall advance."""
         self._lane: Any = None
         self._residual = self._worst = 0.0
         self.status, self.reason = MemberStatus.GOING, ""
         self.is_free = bool(steps.free)
         """Whether its steps are made without the interpreter's lock."""
 
-    # 1. Where it is.
+    # 1. Current state.
 
     @property
     def is_compiled(self) -> bool:
-        """Whether its steps are made in compiled code, but for some."""
+        """Whether its steps are made in compiled code, with exceptions."""
         return self._steps._march is not None
 
     @property
@@ -133,30 +144,30 @@ class Member:
 
     @property
     def worst(self) -> float:
-        """Largest of all steps since the start [-]."""
+        """Largest residual of all steps since the start [-]."""
         self._settle()
         return self._worst
 
     @property
     def inputs(self) -> dict[str, Any]:
-        """What may be set between steps, by name."""
+        """Inputs by name, which can be set between steps."""
         return self._steps.inputs(self.state)  # type: ignore[no-any-return]
 
     def set_inputs(self, values: Mapping[str, ArrayLike]) -> None:
-        """Set some of them."""
+        """Set some inputs."""
         state = self._steps.set_inputs(values, self.state)
         if state is not self.state:
             self._settle()
             self.state = state
 
     def data(self) -> Any:
-        """Of a robot: MuJoCo's data at the state reached."""
+        """Return MuJoCo's data of a robot at its current state."""
         if self.prepared.at is not self.state:
             self.prepared.place(self.state)
         return self.prepared.data
 
     def checkpoint(self) -> Checkpoint:
-        """Where it is, for a run of its own."""
+        """Return the checkpoint of the current state."""
         self._settle()
         scheme, options = registry.described(self._steps.scheme)
         how = self.how
@@ -166,54 +177,57 @@ class Member:
             inputs=self.inputs if isinstance(self.prepared, PreparedWorld) else {},
         )  # fmt: skip
 
-    # 2. What goes on.
+    # 2. Stepping.
 
     def ready(self) -> Any:
-        """Where steps of several robots in one call may follow; None where steps are made by `carry`."""
+        """Return the buffer for steps of several robots in one call; None if steps have to be made by
+        `carry`."""
         ready = getattr(self._steps, "ready", None)
         if ready is None or not self.is_free or not self.is_going or self.clock.grid:
             return None
         strip = self._steps.strip
         if strip is not None and strip.steps == strip.most:
-            self._settle()  # it goes on in another strip
+            self._settle()  # a new buffer follows
         return ready(self.state)
 
     def carry(self, interrupts: Interrupts) -> None:
-        """Steps to the goal, until it is held or an interrupt comes; where it is free, any thread may do
-        it."""
-        own = QUIET if self.is_free else interrupts
+        """Make steps to the goal, until the member is held or an interrupt arrives. Any thread may do this if
+        `is_free`."""
+        signals = QUIET if self.is_free else interrupts
         try:
             while self.is_going and self.index < self.goal and interrupts.error is None:
-                if not self._together(self.goal, own):
-                    self._leave(own)
+                if not self._together(self.goal, signals):
+                    self._leave(signals)
         except ModelError as error:
             self._hold(MemberStatus.REFUSED, str(error))
 
     def _leave(self, interrupts: Interrupts) -> None:
-        """The next step, which compiled code has left: made in Python, or the member is held."""
+        """Make the next step, which compiled code cannot make, in Python, or hold the member."""
         self._settle()
         if self.how.compiled_only:
-            why = f"compiled code left the step from t = {self.state.t:.9g} s; compiled_only=False makes it"
-            return self._hold(MemberStatus.LEFT, why)
+            reason = (
+                f"compiled code left the step from t = {self.state.t:.9g} s; compiled_only=False makes it"
+            )
+            return self._hold(MemberStatus.LEFT, reason)
         clock, to = self.clock, self.index + 1
-        how = self.how.on_failure, self._good, interrupts.run
+        options = self.how.on_failure, self._good, interrupts.run
         try:
-            taken = steps_to(clock.at(to), clock.length(to), self._steps, self.state, self._recall, *how)
+            taken = steps_to(clock.at(to), clock.length(to), self._steps, self.state, self._recall, *options)
             state = self.state
-            for k, one in enumerate(taken, 1):
-                t = clock.at(to) if k == len(taken) else one.state.t
-                state = State(t, one.state.q, one.state.v, one.state.z)
-                self._steps.check(one, state)
+            for k, step in enumerate(taken, 1):
+                t = clock.at(to) if k == len(taken) else step.state.t
+                state = State(t, step.state.q, step.state.v, step.state.z)
+                self._steps.check(step, state)
         except Missed as missed:
-            why = str(SimulationFailure(missed.t, missed.step, None, missed.more))
-            return self._hold(MemberStatus.UNSOLVED, why)
+            reason = str(SimulationFailure(missed.t, missed.step, None, missed.more))
+            return self._hold(MemberStatus.UNSOLVED, reason)
         self.state, self._recall = state, partial(attrgetter("memory"), taken[-1])
         self.index = self._settled = to
         self._lane, self._residual = None, float(taken[-1].natural_scaled)
-        self._worst = max(self._worst, *(float(one.natural_scaled) for one in taken))
+        self._worst = max(self._worst, *(float(step.natural_scaled) for step in taken))
 
     def _together(self, last: int, interrupts: Interrupts) -> bool:
-        """Whether at least one more step was made in a compiled call."""
+        """Make steps up to index `last` in a compiled call; return whether there was at least one."""
         index, steps, clock = self.index, self._steps, self.clock
         if self._lane is not None and last - index == 1:
             state = self._lane(self.state, index, NEVER, clock.at(last))
@@ -237,7 +251,7 @@ class Member:
         return True
 
     def _renew(self) -> bool:
-        """Whether the lane goes on in other memory, where that of before is full."""
+        """Give the fast path a new buffer if its own is full, and return whether it can continue."""
         self._settle()
         renew = getattr(self._steps, "renew", None)
         if renew is None or not renew(self.state):
@@ -246,7 +260,7 @@ class Member:
         return self._lane is not None
 
     def _take(self, march: Marched, index: int) -> None:
-        """Take in steps made together from an index of the clock on."""
+        """Process the steps of a compiled call, which begin at an index of the clock."""
         self.state, self._recall = march.state, partial(march.memory, march.steps - 1)
         self.index = self._settled = index + march.steps
         self._residual, self._worst = march.residual, max(self._worst, march.worst)
@@ -254,15 +268,17 @@ class Member:
         self._lane = getattr(self._steps, "lane", None) if alike else None
 
     def _settle(self) -> None:
-        """Take in the steps that the lane made."""
+        """Process the steps of the fast path."""
         n, index = self.index - self._settled, self._settled
         if n:
             march, _ = self._steps.followed(n, index, NEVER)
             self._take(march, index)
 
     def _good(self, step: Any) -> bool:
+        """Whether a step solved the law of its scheme and solver."""
         return step.solved or (self._accepts_relaxed and step.verdict is Verdict.RELAXED)
 
     def _hold(self, status: MemberStatus, reason: str) -> None:
+        """Hold the member, for a reason."""
         self._settle()
         self.status, self.reason = status, reason

@@ -1,4 +1,4 @@
-"""Models of the members of a batch: one structure, numbers of their own."""
+"""Models of the members of a batch: the same structure with different parameters."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,33 +19,33 @@ from stickslip.systems.family import Family
 from stickslip.systems.system import NonsmoothSystem
 
 GROUP = 8
-"""Most worlds that one thread works on at a time, and that share what it writes to."""
+"""Largest number of worlds in a group, which one thread works on and which share a workspace (heuristic)."""
 TOGETHER = 32
-"""Most robots in one compiled call: between two calls threads wait for each other."""
+"""Largest number of robots in one compiled call (heuristic); threads wait for each other between calls."""
 TASKS = 8
-"""Groups, at least, where there are as many members."""
+"""Least number of groups, if there are as many members (heuristic)."""
 
 
 class Models:
-    """The models of n members: that which is common, and what is each one's own."""
+    """Models of n members: the common model, and the parameters of each member."""
 
     def __init__(self, model: World | Robot | NonsmoothSystem | Family, n: int):
         self.model = model
         self.numbers: list[dict[str, Array]] = [{} for _ in range(n)]
-        """Of each member the numbers that were given, by name [any], in the shapes of `default`."""
+        """Parameters of each member that differ from the model, by name [any], in the shapes of `default`."""
 
     @property
     def default(self) -> dict[str, Array]:
-        """What may be given, by name, as the model has it [any]."""
+        """All parameters by name, with the values of the model [any]."""
         if isinstance(self.model, World):
-            own = Parameters.of(self.model)
-            return {name: getattr(own, name) for name in own.names()}
+            parameters = Parameters.of(self.model)
+            return {name: getattr(parameters, name) for name in parameters.names()}
         if isinstance(self.model, Robot):
             return numbers_in(self.model)
         return dict(self.model.numbers) if isinstance(self.model, Family) else {}
 
     def give(self, members: Sequence[int], values: Mapping[str, ArrayLike]) -> None:
-        """Give some members numbers, one row each, or all of them the same."""
+        """Set parameters of some members: one row for each, or one value for all."""
         default = self.default
         for name, given in values.items():
             if name not in default:
@@ -56,7 +56,7 @@ class Models:
                 self.numbers[k][name] = row
 
     def made(self, k: int) -> World | Robot | NonsmoothSystem:
-        """The model of a member."""
+        """Return the model of member k."""
         numbers, model = self.numbers[k], self.model
         try:
             if isinstance(model, Family):
@@ -70,36 +70,36 @@ class Models:
             raise ModelError(f"member {k}: {error}") from None
 
     def prepared(self, k: int, other: int, like: Any) -> Any:
-        """The model of a member, as its steps take it; like: that of another member, None for none. Two
-        worlds find their contacts in the same workspace where both have the same shapes and materials."""
+        """Return the prepared model of member k. like: that of member `other`, or None. Two worlds with the
+        same shapes and materials share the workspace of detection."""
         model = self.made(k)
         if isinstance(model, Robot):
             return PreparedRobot(model, like=like)
-        own = {*self.numbers[k], *self.numbers[other]}
-        if like is None or not isinstance(model, World) or not own <= set(BEYOND_CONTACTS):
+        changed = {*self.numbers[k], *self.numbers[other]}
+        if like is None or not isinstance(model, World) or not changed <= set(BEYOND_CONTACTS):
             return prepared_model(model)
-        found = PreparedWorld(model, like)
-        if not own:
-            found.bodies = like.bodies
-        return found
+        prepared = PreparedWorld(model, like)
+        if not changed:
+            prepared.bodies = like.bodies
+        return prepared
 
 
-def rows_of(what: str, given: ArrayLike, n: int, shape: tuple[int, ...]) -> Array:
-    """Numbers for n members, shape (n, *shape): from as many, axes of length 1 stretched, or from one row or
-    one number for all."""
+def rows_of(label: str, given: ArrayLike, n: int, shape: tuple[int, ...]) -> Array:
+    """Return numbers for n members, shape (n, *shape), from an array of that shape up to axes of length 1, or
+    from one row or one number for all. Raise ModelError for other shapes and non-finite numbers."""
     try:
-        found = np.array(given, float)
+        rows = np.array(given, float)
     except (TypeError, ValueError):
-        raise ModelError(f"{what} is {given!r}; expected numbers") from None
+        raise ModelError(f"{label} is {given!r}; expected numbers") from None
     full = (n, *shape)
-    stretched = found.ndim == len(full) and all(a in (1, b) for a, b in zip(found.shape, full, strict=True))
-    if stretched or found.shape in (shape, ()):
-        found = np.broadcast_to(found, full).copy()
-    if found.shape != full:
+    stretched = rows.ndim == len(full) and all(a in (1, b) for a, b in zip(rows.shape, full, strict=True))
+    if stretched or rows.shape in (shape, ()):
+        rows = np.broadcast_to(rows, full).copy()
+    if rows.shape != full:
         raise ModelError(
-            f"{what} has shape {found.shape}; expected {(n, *shape)}, or {shape} for all members"
+            f"{label} has shape {rows.shape}; expected {(n, *shape)}, or {shape} for all members"
         )
-    if not np.isfinite(found).all():
-        k = int(np.argmin(np.isfinite(found).reshape(n, -1).all(axis=1)))
-        raise ModelError(f"{what} is not finite: row {k} is {found[k]}")
-    return found
+    if not np.isfinite(rows).all():
+        k = int(np.argmin(np.isfinite(rows).reshape(n, -1).all(axis=1)))
+        raise ModelError(f"{label} is not finite: row {k} is {rows[k]}")
+    return rows

@@ -1,1 +1,1 @@
-"""Adapters of other people's conic solvers, one per file; each imports its package when it is called."""
+"""Adapters of third-party conic solvers, one per file; each imports its package when it is called."""

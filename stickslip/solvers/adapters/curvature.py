@@ -1,4 +1,4 @@
-"""A quadratic objective as a cone, for solvers that know linear ones only: a root of P."""
+"""Root of the quadratic objective P, by which solvers for linear objectives treat it as a cone."""
 
 from itertools import pairwise
 
@@ -7,11 +7,11 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 NO_CURVATURE = 1e-14
-"""Eigenvalue of P, over the largest of its block, below which it is taken to be zero."""
+"""Ratio of an eigenvalue of P to the largest of its block below which it counts as zero."""
 
 
 def root(P: sp.csr_array) -> sp.csr_array:
-    """F with P = F'F, shape (rank, n), block by block of P: its eigenvectors, as P may be singular."""
+    """Return F with P = F'F, shape (rank, n), from the eigenvectors of each block, as P may be singular."""
     n = P.shape[0]
     count, label = connected_components(P, directed=False)
     order = np.argsort(label, kind="stable")
@@ -21,8 +21,8 @@ def root(P: sp.csr_array) -> sp.csr_array:
     for first, last in pairwise(ends.tolist()):
         part = order[first:last]
         values, vectors = np.linalg.eigh(P[part][:, part].toarray())
-        kept = values > NO_CURVATURE * abs(values).max(initial=0.0)
-        block = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
+        positive = values > NO_CURVATURE * abs(values).max(initial=0.0)
+        block = np.sqrt(values[positive])[:, None] * vectors[:, positive].T
         rows.append(np.repeat(rank + np.arange(block.shape[0]), part.size))
         columns.append(np.tile(part, block.shape[0]))
         entries.append(block.ravel())

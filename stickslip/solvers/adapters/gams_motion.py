@@ -6,12 +6,12 @@
     (mu_k r_N)² - |r_k|² >= 0                      ⟂ sigma_k >= 0
 
 with u = H' v + u_bias; free blocks have u = 0, the others -u in the normal cone of their bounds. `relaxed`
-subtracts sum_k mu_k (√(|u_k|² + eps²) - eps) from u_N, as the models of 2014 do (eps is ours:
-without it the derivative does not exist where a contact sticks). Its stationarity of friction,
-u_k + 2 beta r_k = 0, has no solution at a contact that opens; multiplied by mu_k r_N it has.
+subtracts sum_k mu_k (√(|u_k|² + eps²) - eps) from u_N, as the models of 2014 do (with eps added here, because
+without it the derivative does not exist at sticking contacts). Their stationarity condition of friction,
+u_k + 2 beta r_k = 0, has no solution at an opening contact; multiplied by mu_k r_N it has.
 
-On the box with four corners on a plane PATH, KNITRO and NLPEC reach 1e-10 and better; MILES solves
-one contact, and does not arrive with four on a slope.
+For the box with four corners on a plane PATH, KNITRO and NLPEC reach 1e-10 and better. MILES solves one
+contact, and does not converge with four on a slope.
 """
 
 from typing import Any, NamedTuple
@@ -31,11 +31,11 @@ from stickslip.solvers.adapters import gams_session
 LAWS = ("exact", "relaxed")
 
 SMOOTHING = 1e-9
-"""eps of the relaxation, over the unit of velocity: √(|u_k|² + eps²) - eps."""
+"""eps of the relaxation, relative to the unit of velocity: √(|u_k|² + eps²) - eps."""
 
 
 class MotionAnswer(NamedTuple):
-    """What a solver of complementarity problems found, in its own words; to be judged."""
+    """Result of a complementarity solver as it reports it; the judge examines it afterwards."""
 
     v: Array
     """Velocities [m/s, rad/s], shape (nv,)."""
@@ -44,37 +44,37 @@ class MotionAnswer(NamedTuple):
     lam: Array
     """Bilateral multipliers [N s], shape (p,)."""
     status: Status
-    """SOLVED, MAX_ITERATIONS, STALLED, NOT_FINITE or INFEASIBLE, as it says."""
+    """SOLVED, MAX_ITERATIONS, STALLED, NOT_FINITE or INFEASIBLE, as reported."""
     iterations: int
-    """Its iterations, counted its own way."""
+    """Number of iterations, as the solver counts them."""
     message: str
-    """Its own last word."""
+    """Last message of the solver."""
 
 
 def run_motion(
     problem: GlobalProblem, tolerance: float, max_iterations: int, *, solver: str = "PATH", law: str = "exact"
 ) -> MotionAnswer:
-    """Solve the equations of motion by GAMS's `solver`, in units where everything is of order one."""
+    """Solve the equations of motion by GAMS's `solver`, in units where all numbers are of order one."""
     if law not in LAWS:
         raise ValueError(f"law is {law!r}; {alternatives(law, LAWS, 'expected one of')}")
     impulse, velocity = _units(problem)
     nv, n, p = problem.M.size, problem.K.size, problem.g_bias.size
     with gams_session.session() as (gamspy, container):
         model, v, r, lam = _model(gamspy, container, problem, impulse, velocity, law)
-        said = gams_session.solve(gamspy, model, solver, tolerance, max_iterations)
-        if not said.answered:
+        report = gams_session.solve(gamspy, model, solver, tolerance, max_iterations)
+        if not report.answered:
             nothing = np.zeros(nv), np.zeros(n), np.zeros(p)
-            return MotionAnswer(*nothing, said.status, said.iterations, said.message)
+            return MotionAnswer(*nothing, report.status, report.iterations, report.message)
         found_v = velocity * gams_session.column(v, nv)
         found_r = impulse * gams_session.column(r, n) if r is not None else np.zeros(0)
         found_lam = impulse * gams_session.column(lam, p) if lam is not None else np.zeros(0)
     finite = all(np.isfinite(part).all() for part in (found_v, found_r, found_lam))
-    status = said.status if finite else Status.NOT_FINITE
-    return MotionAnswer(found_v, found_r, found_lam, status, said.iterations, said.message)
+    status = report.status if finite else Status.NOT_FINITE
+    return MotionAnswer(found_v, found_r, found_lam, status, report.iterations, report.message)
 
 
 def _units(problem: GlobalProblem) -> tuple[float, float]:
-    """Units of impulse [N s] and velocity [m/s]: the largest free velocity, and what stops it."""
+    """Return units of impulse [N s] and velocity [m/s]: the largest free velocity and what stops it."""
     u = problem.contact_velocity(problem.M.solve(problem.f))
     velocity = float(np.abs(np.concatenate([u, problem.g_bias])).max(initial=0.0)) or 1.0
     H = problem.H_sparse()
@@ -85,7 +85,7 @@ def _units(problem: GlobalProblem) -> tuple[float, float]:
 def _model(
     gamspy: Any, container: Any, problem: GlobalProblem, impulse: float, velocity: float, law: str
 ) -> tuple[Any, Any, Any, Any]:
-    """The model in GAMS, and its unknowns v, r and lam (None where there are none)."""
+    """Return the model in GAMS, and its unknowns v, r and lam (None if absent)."""
     labels, records, entries = gams_session.labels, gams_session.records, gams_session.entries
     K, zero = problem.K, gamspy.Number(0)
     nv, n, p = problem.M.size, K.size, problem.g_bias.size
@@ -123,7 +123,7 @@ def _model(
 def _contacts(
     gamspy: Any, container: Any, K: ProductSet, law: str, matches: dict[Any, Any], symbols: tuple[Any, ...]
 ) -> None:
-    """Rows of r and sigma, added to `matches`."""
+    """Add the rows of r and sigma to `matches`."""
     i, k, H, u_bias, v, r = symbols
     zero, sqr, total = gamspy.Number(0), gamspy.math.sqr, gamspy.Sum
 
@@ -160,7 +160,7 @@ def _contacts(
 
 
 def _groups(K: ProductSet) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Components of every group of a friction cone, and its normal."""
+    """Return the components of every group of the friction cones, and their normals."""
     block = K.group_owner
     spans = enumerate(zip(group_starts(K).tolist(), K.group_size.tolist(), strict=True))
     members = [(str(g), str(row)) for g, (first, size) in spans for row in range(first, first + size)]
@@ -168,7 +168,7 @@ def _groups(K: ProductSet) -> tuple[list[tuple[str, str]], list[tuple[str, str]]
 
 
 def _start(K: ProductSet, impulse: float) -> dict[str, Array]:
-    """Start and bounds of r, in units of impulse, shape (n,) each; normals begin at 1."""
+    """Return initial value and bounds of r, in units of impulse, shape (n,) each; normals start at 1."""
     sizes = np.diff(K.offset)
     lower, upper = np.repeat(K.lower, sizes) / impulse, np.repeat(K.upper, sizes) / impulse
     free = np.repeat(K.kind == cones.FREE, sizes)

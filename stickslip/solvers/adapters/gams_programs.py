@@ -2,9 +2,9 @@
 
     min ½ x'P x + c'x   over x and s,   A x + b - s = 0,   s_nonnegative >= 0,   cones as in `smooth`
 
-the dual and primal models of "Complementarity frictional contact in GAMS" (2014) at once, with its `modtype`
-as `form`. y are the marginals of the linear rows, mended: CPLEX, Xpress and COPT give none of QCPs, the
-others poor ones at the tip of a cone.
+which covers the dual and primal models of "Complementarity frictional contact in GAMS" (2014), with its
+`modtype` as `form`. y are the marginals of the linear rows, improved by `multipliers.mended`: CPLEX, Xpress
+and COPT return none for QCPs, the others inaccurate ones at the tip of a cone.
 """
 
 from itertools import pairwise
@@ -27,7 +27,7 @@ def run(
 ) -> ProgramAnswer:
     """Solve `program` by GAMS's `solver`, with its cones written as `form`.
 
-    Where the NLP form does not arrive, eps comes down in steps, each from the answer of the one before.
+    If the NLP form does not converge, eps is reduced in steps, each from the solution of the one before.
     """
     check_form(form)
     if solver.upper() == "MOSEK" and program.second_order.size and program.P.nnz:
@@ -37,26 +37,26 @@ def run(
         model, x, rows, eps = _model(gamspy, container, program, form)
         steps = smoothings(tolerance)
         eps.setRecords(steps[-1])
-        said = gams_session.solve(gamspy, model, solver, tolerance, max_iterations)
-        done = said.iterations
-        if form == "nlp" and said.status in (Status.MAX_ITERATIONS, Status.STALLED):
+        report = gams_session.solve(gamspy, model, solver, tolerance, max_iterations)
+        done = report.iterations
+        if form == "nlp" and report.status in (Status.MAX_ITERATIONS, Status.STALLED):
             for step in steps:
                 eps.setRecords(step)
-                said = gams_session.solve(gamspy, model, solver, tolerance, max_iterations)
-                done += said.iterations
-                if said.status is not Status.SOLVED:
+                report = gams_session.solve(gamspy, model, solver, tolerance, max_iterations)
+                done += report.iterations
+                if report.status is not Status.SOLVED:
                     break
-        if not said.answered:
-            return ProgramAnswer(np.zeros(n), np.zeros(m), said.status, done, said.message)
-        found = gams_session.column(x, n)
+        if not report.answered:
+            return ProgramAnswer(np.zeros(n), np.zeros(m), report.status, done, report.message)
+        solution = gams_session.column(x, n)
         y = np.zeros(m) if rows is None else gams_session.column(rows, m, "marginal")
-    if not np.isfinite(found).all():
-        return ProgramAnswer(found, y, Status.NOT_FINITE, done, said.message)
-    return ProgramAnswer(found, mended(program, found, y), said.status, done, said.message)
+    if not np.isfinite(solution).all():
+        return ProgramAnswer(solution, y, Status.NOT_FINITE, done, report.message)
+    return ProgramAnswer(solution, mended(program, solution, y), report.status, done, report.message)
 
 
 def _model(gamspy: Any, container: Any, program: ConeProgram, form: str) -> tuple[Any, Any, Any, Any]:
-    """The model in GAMS, its unknowns x, its linear rows (None without rows), and eps of the NLP form."""
+    """Return the model in GAMS, its unknowns x, its linear rows (None if absent), and eps of the NLP form."""
     n, m, cones = program.size, program.rows, program.second_order.size
     i = gamspy.Set(container, "i", records=gams_session.labels(n))
     j = gamspy.Alias(container, "j", alias_with=i)
@@ -71,7 +71,7 @@ def _model(gamspy: Any, container: Any, program: ConeProgram, form: str) -> tupl
         A = gamspy.Parameter(container, "A", domain=[k, i], records=gams_session.entries(program.A))
         b = gamspy.Parameter(container, "b", domain=k, records=gams_session.records(program.b))
         s = gamspy.Variable(container, "s", domain=k, records=_bounds(program))
-        # an s that is fixed to 0 would be lost: GAMS keeps no records of zeros
+        # an s that is fixed to 0 is left out, because GAMS stores no zeros
         slack = gamspy.Set(container, "slack", domain=k, records=gams_session.labels(m)[program.zero :])
         rows = gamspy.Equation(container, "rows", domain=k)
         rows[k] = gamspy.Sum(i, A[k, i] * x[i]) - s[k].where[slack[k]] == -b[k]
@@ -101,7 +101,7 @@ def _model(gamspy: Any, container: Any, program: ConeProgram, form: str) -> tupl
 
 
 def _bounds(program: ConeProgram) -> dict[str, Array]:
-    """Start and bounds of every s [unit of s], shape (m,) each."""
+    """Return initial value and bounds of every s [unit of s], shape (m,) each."""
     lower, upper = np.full(program.rows, -np.inf), np.full(program.rows, np.inf)
     lower[program.zero : program.zero + program.nonnegative] = 0.0
     lower[program.cone_start[:-1]] = 0.0

@@ -1,6 +1,6 @@
-"""GAMS through gamspy: what is installed, how each of its solvers is asked, and what it says.
+"""GAMS through gamspy: sessions, options of each of its solvers, and their status.
 
-The demo licence of gamspy takes 1,000 rows and columns of a nonlinear model. Solvers that are not part of
+The demo licence of gamspy permits 1,000 rows and columns of a nonlinear model. Solvers that are not part of
 gamspy come with `gamspy install solver NAME`, which enters them in gamspy's own list: pip alone does not.
 """
 
@@ -18,30 +18,30 @@ from stickslip.problem.solution import Status
 from stickslip.solvers.programs import needed
 
 SOLVED = ("OptimalGlobal", "OptimalLocal", "Solved", "SolvedUnique", "SolvedSingular")
-"""Model statuses of an answer. InfeasibleLocal is none of infeasibility: the cones as GAMS sees them are not
-convex, and a local solver may stop at a point that only looks so."""
+"""Model statuses of a solution. InfeasibleLocal does not prove infeasibility: the cones as GAMS sees them are
+not convex, and a local solver may stop at a point that only appears infeasible."""
 
 INFEASIBLE = ("Unbounded", "UnboundedNoSolution", "InfeasibleGlobal", "InfeasibleNoSolution")
-"""Model statuses that say that there is no solution."""
+"""Model statuses of infeasible and unbounded models."""
 
 
 SILENT = ("NotSolved", "LicenseError", "ErrorUnknown", "ErrorNoSolution", "NoSolutionReturned")
-"""Model statuses without any point."""
+"""Model statuses without a point."""
 
 GLOBAL = ("GUROBI", "XPRESS")
-"""Solvers of GAMS that would branch and bound where the cones are nonlinear."""
+"""Solvers of GAMS that use branch and bound for nonlinear cones."""
 
 
 NOT_LICENSED = (
     "gams's licence on this machine does not allow {solver} on a model of this size, or has expired:"
     " the demo licence takes 1,000 rows and columns; see `gamspy install license`"
 )
-"""What is said where GAMS refuses to solve."""
+"""Message for a model that the licence does not permit."""
 
 
 @contextmanager
 def session() -> Iterator[tuple[Any, Any]]:
-    """gamspy and a container in a folder of its own, which is removed at the end."""
+    """Yield gamspy and a container in a temporary folder."""
     gamspy = needed("gams")
     with TemporaryDirectory(prefix="stickslip-gams-") as folder:
         container = gamspy.Container(working_directory=folder, debugging_level="delete")
@@ -51,21 +51,21 @@ def session() -> Iterator[tuple[Any, Any]]:
             container.close()
 
 
-class Said(NamedTuple):
-    """What GAMS said of a solve."""
+class Report(NamedTuple):
+    """Report of GAMS on a solve."""
 
     status: Status
-    """Its status in our words."""
+    """Status as of stickslip."""
     answered: bool
-    """Whether its solver gave a point that may be looked at."""
+    """Whether the solver returned a point."""
     iterations: int
     """Iterations of the solver; 0 for barrier methods, which GAMS does not count."""
     message: str
     """Solver, model status and solver status."""
 
 
-def solve(gamspy: Any, model: Any, solver: str, tolerance: float, max_iterations: int) -> Said:
-    """Solve `model` by `solver`; MissingPackage if that cannot be run here."""
+def solve(gamspy: Any, model: Any, solver: str, tolerance: float, max_iterations: int) -> Report:
+    """Solve `model` by `solver`; raise MissingPackage if that is impossible on this machine."""
     options = gamspy.Options(iteration_limit=max_iterations, threads=1)
     if model.problem.value == "NLP" and solver.upper() in GLOBAL:
         raise MissingPackage(
@@ -81,24 +81,28 @@ def solve(gamspy: Any, model: Any, solver: str, tolerance: float, max_iterations
     except gamspy.exceptions.GamspyException as error:
         if "licens" in _line(error).lower():
             raise MissingPackage(NOT_LICENSED.format(solver=solver)) from error
-        return Said(Status.STALLED, False, 0, f"{solver}: {_line(error)}")
+        return Report(Status.STALLED, False, 0, f"{solver}: {_line(error)}")
     finally:
         log.setLevel(level)
-    found, ended = model.status.name, model.solve_status.name
-    if "LicenseError" in (found, ended):
+    model_status, solve_status = model.status.name, model.solve_status.name
+    if "LicenseError" in (model_status, solve_status):
         raise MissingPackage(NOT_LICENSED.format(solver=solver))
-    if ended == "IterationInterrupt":
+    if solve_status == "IterationInterrupt":
         status = Status.MAX_ITERATIONS
-    elif found in INFEASIBLE:
+    elif model_status in INFEASIBLE:
         status = Status.INFEASIBLE
     else:
-        status = Status.SOLVED if found in SOLVED and ended == "NormalCompletion" else Status.STALLED
-    answered = status is not Status.INFEASIBLE and found not in SILENT
-    return Said(status, answered, int(model.num_iterations or 0), f"{solver}: {found}, {ended}")
+        status = (
+            Status.SOLVED if model_status in SOLVED and solve_status == "NormalCompletion" else Status.STALLED
+        )
+    answered = status is not Status.INFEASIBLE and model_status not in SILENT
+    return Report(
+        status, answered, int(model.num_iterations or 0), f"{solver}: {model_status}, {solve_status}"
+    )
 
 
 def solver_options(solver: str, tolerance: float) -> dict[str, Any] | None:
-    """Options of a GAMS solver that ask for `tolerance`, within the ranges it accepts; None if not known."""
+    """Return the options of a GAMS solver for `tolerance`, within its ranges; None if it is unknown."""
     fine = max(tolerance, 1e-9)
     tables: dict[str, dict[str, Any]] = {
         "CONOPT": {"Tol_Optimality": max(tolerance, 3e-13), "Tol_Feas_Max": max(tolerance, 1e-10),
@@ -127,27 +131,27 @@ def solver_options(solver: str, tolerance: float) -> dict[str, Any] | None:
 
 
 def labels(count: int) -> list[str]:
-    """Names of the members of a set of `count`."""
+    """Return the names of the members of a set of `count`."""
     return [str(i) for i in range(count)]
 
 
 def records(values: Array) -> list[tuple[str, float]]:
-    """A vector as GAMS takes it: its entries that are not zero."""
+    """Return a vector as records of GAMS: its nonzero entries."""
     return [(str(i), float(values[i])) for i in np.flatnonzero(values)]
 
 
 def entries(matrix: Any) -> list[tuple[str, str, float]]:
-    """A sparse matrix as GAMS takes it."""
-    found = matrix.tocoo()
+    """Return a sparse matrix as records of GAMS."""
+    coo = matrix.tocoo()
     return [
         (str(i), str(j), float(value))
-        for i, j, value in zip(found.row, found.col, found.data, strict=True)
+        for i, j, value in zip(coo.row, coo.col, coo.data, strict=True)
         if value != 0.0
     ]
 
 
 def column(symbol: Any, count: int, what: str = "level") -> Array:
-    """Levels or marginals of a variable or equation over a set of `count`, NaN where GAMS has none."""
+    """Return levels or marginals of a variable or equation over a set of `count`; NaN if GAMS has none."""
     out = np.zeros(count)
     if symbol.records is not None:
         where = symbol.records.iloc[:, 0].astype(str).astype(int).to_numpy()
@@ -156,5 +160,5 @@ def column(symbol: Any, count: int, what: str = "level") -> Array:
 
 
 def _line(error: BaseException) -> str:
-    """What gamspy says, in one line and without the extract of GAMS's listing."""
+    """Return the message of gamspy in one line, without the extract of GAMS's listing."""
     return " ".join(str(error).split("=====")[0].split())

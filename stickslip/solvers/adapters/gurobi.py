@@ -2,8 +2,8 @@
 
     min ½ x'P x + c'x   over x and s,   A x + b - s = 0,   s_nonnegative >= 0,   s_0² >= |s_rest|²,  s_0 >= 0
 
-y are the multipliers of the linear rows, mended. The licence that comes with the package takes 200 unknowns
-where there are quadratic terms, x and s counted together: 33 contacts in 3D.
+y are the multipliers of the linear rows, improved by `multipliers.mended`. The licence of the package permits
+200 unknowns with quadratic terms, x and s counted together: 33 contacts in 3D.
 """
 
 from itertools import pairwise
@@ -27,10 +27,10 @@ STATUS = {
     12: (Status.STALLED, "numerical trouble"),
     13: (Status.STALLED, "suboptimal"),
 }
-"""Gurobi's status codes and ours; any other is STALLED."""
+"""Status and message of Gurobi's status codes; any other is STALLED."""
 
 TOO_LARGE, NO_LICENCE = 10010, 10009
-"""Gurobi's error codes for a model beyond the licence and for no licence at all."""
+"""Gurobi's error codes for a model too large for the licence, and for a missing licence."""
 
 FINEST = 1e-9
 """Finest feasibility and optimality tolerance that Gurobi accepts."""
@@ -61,7 +61,7 @@ def _solve(gp: Any, model: Any, program: ConeProgram, tolerance: float, max_iter
     n, m = program.size, program.rows
     for name, value in {
         "Threads": 1, "Method": 2, "Crossover": 0, "QCPDual": 1, "BarIterLimit": max_iterations,
-        # both cost time, and give three to five digits more
+        # both cost time, and give three to five more digits
         "Presolve": 0, "NumericFocus": 3,
         "BarConvTol": tolerance, "BarQCPConvTol": tolerance,
         "FeasibilityTol": max(tolerance, FINEST), "OptimalityTol": max(tolerance, FINEST),

@@ -2,10 +2,10 @@
 
     min ½ x'P x + c'x over x and s,   A x + b - s = 0,   s_nonnegative >= 0,   cones as in `smooth`
 
-(Wächter & Biegler 2006; Andersson et al. 2019). s is an unknown of its own so that the multipliers y of
-A x + b ∈ C are those of linear rows: they exist at s = 0 too, where the QCP form has none for the cone's
-own row. Ipopt gets there all the same, with multipliers of that row that grow without bound, and in
-places fewer digits: 1e-6 instead of 1e-11 on the sticking box in velocities.
+(Wächter & Biegler 2006; Andersson et al. 2019). s is a separate unknown so that the multipliers y of
+A x + b ∈ C are those of linear rows. They exist also at s = 0, where the cone row of the QCP form has none.
+Ipopt converges nevertheless, but the multipliers of that row grow without bound, and some results have fewer
+digits: 1e-6 instead of 1e-11 for the sticking box in velocities.
 """
 
 from itertools import pairwise
@@ -26,14 +26,14 @@ STATUS = {
     "Diverging_Iterates": Status.INFEASIBLE,
     "Invalid_Number_Detected": Status.NOT_FINITE,
 }
-"""Ipopt's words and ours; any other is STALLED."""
+"""Status of Ipopt's messages; any other is STALLED."""
 
 
 def run(program: ConeProgram, tolerance: float, max_iterations: int, *, form: str = "qcp") -> ProgramAnswer:
     """Solve `program` by Ipopt, with its cones written as `form`.
 
-    eps of the NLP form comes down to its value in steps, each started from the answer of the one before:
-    begun with the last one, Ipopt does not arrive once there are a hundred cones.
+    eps of the NLP form is reduced in steps, each started from the solution of the one before: if it starts
+    with the last one, Ipopt does not converge for a hundred cones.
     """
     check_form(form)
     ca = needed("ipopt")
@@ -65,25 +65,25 @@ def run(program: ConeProgram, tolerance: float, max_iterations: int, *, form: st
 
 
 def _options(tolerance: float, max_iterations: int, eps: float) -> dict[str, Any]:
-    """Options of CasADi and Ipopt; eps > 0 asks for a start from an answer with a larger one."""
+    """Return the options of CasADi and Ipopt; eps > 0: warm start from a solution with a larger eps."""
     ipopt = {
         "print_level": 0, "sb": "yes", "max_iter": max(max_iterations, 0), "acceptable_iter": 0,
         "tol": tolerance, "dual_inf_tol": tolerance, "constr_viol_tol": tolerance, "compl_inf_tol": tolerance,
-        # bounds as they are: by default Ipopt widens them by 1e-8
+        # exact bounds: by default Ipopt widens them by 1e-8
         "bound_relax_factor": 0.0,
     }  # fmt: skip
     if eps > 0.0:
         ipopt |= {"warm_start_init_point": "yes", "mu_init": max(0.1 * eps, 0.1 * tolerance)}
         for name in ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac", "mult_bound_push"):
             ipopt["warm_start_" + name] = 1e-12
-    # CasADi's own checks print when there are more equations than unknowns
+    # CasADi's checks print a message for more equations than unknowns
     return {"print_time": False, "show_eval_warnings": False, "inputs_check": False, "ipopt": ipopt}
 
 
 def _functions(ca: Any, program: ConeProgram, form: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The program for CasADi, and its derivatives as they are known.
+    """Return the program for CasADi, and its derivatives in closed form.
 
-    Derivatives found by CasADi itself would go through P entry by entry.
+    Automatic derivatives of CasADi would treat P entry by entry.
     """
     n, m, cones = program.size, program.rows, program.second_order.size
     P, A = _constant(ca, program.P), _constant(ca, program.A)
@@ -109,7 +109,7 @@ def _functions(ca: Any, program: ConeProgram, form: str) -> tuple[dict[str, Any]
 
 
 def _cones(ca: Any, program: ConeProgram, form: str) -> tuple[Any, Any, Any]:
-    """What every cone demands to be nonnegative, its slope and its weighted curvature, in s."""
+    """Return the functions that cones require to be nonnegative, their Jacobian and weighted Hessian in s."""
     s, lam = ca.SX.sym("s", program.rows), ca.SX.sym("lam", program.second_order.size)
     eps = ca.SX.sym("eps")
     rows = []
@@ -127,7 +127,7 @@ def _cones(ca: Any, program: ConeProgram, form: str) -> tuple[Any, Any, Any]:
 
 
 def _constant(ca: Any, matrix: sp.csr_array) -> Any:
-    """A SciPy matrix as a sparse constant of CasADi."""
+    """Return a SciPy matrix as a sparse constant of CasADi."""
     columns = sp.csc_array(matrix)
     columns.sort_indices()
     sparsity = ca.Sparsity(*columns.shape, columns.indptr.tolist(), columns.indices.tolist())

@@ -1,10 +1,10 @@
 """MOSEK's interior point for conic programs.
 
-MOSEK takes no quadratic objective beside cones, so that it becomes one more cone: with P = F'F
+MOSEK does not accept a quadratic objective together with cones, so it becomes one more cone: with P = F'F
 
     min t + c'x,   (t, 1, F x) in {2 t 1 >= |F x|²},   A x + b ∈ C,
 
-every set an affine conic constraint F x + g ∈ D, whose multipliers are y.
+with every set an affine conic constraint F x + g ∈ D, whose multipliers are y.
 """
 
 from itertools import pairwise
@@ -21,7 +21,7 @@ from stickslip.solvers.adapters.curvature import root
 from stickslip.solvers.programs import ProgramAnswer, needed
 
 LICENCE = range(1000, 1032)
-"""MOSEK's response codes that speak of licences."""
+"""MOSEK's response codes about licences."""
 
 
 def run(program: ConeProgram, tolerance: float, max_iterations: int) -> ProgramAnswer:
@@ -35,8 +35,8 @@ def run(program: ConeProgram, tolerance: float, max_iterations: int) -> ProgramA
                 task.putdouparam(getattr(mosek.dparam, "intpnt_co_tol_" + name), tolerance)
             task.putintparam(mosek.iparam.intpnt_max_iterations, max_iterations)
             task.putintparam(mosek.iparam.num_threads, 1)
-            ended = task.optimize()
-            return _answer(mosek, task, program, constraints, ended)
+            response = task.optimize()
+            return _answer(mosek, task, program, constraints, response)
     except mosek.Error as error:
         code = int(error.errno)
         if code in LICENCE:
@@ -47,7 +47,7 @@ def run(program: ConeProgram, tolerance: float, max_iterations: int) -> ProgramA
 
 
 def build(mosek: Any, task: Any, program: ConeProgram) -> int:
-    """Put `program` into `task`; the number of affine conic constraints that hold A x + b ∈ C, put first."""
+    """Put `program` into `task`; return the number of its first constraints, those of A x + b ∈ C."""
     n, m = program.size, program.rows
     F = root(program.P)
     curved = F.shape[0] > 0
@@ -85,18 +85,23 @@ def _rows(task: Any, matrix: sp.csr_array, first: int) -> None:
     task.putafefentrylist(entries.row.astype(np.int64) + first, entries.col.astype(np.int32), entries.data)
 
 
-def _answer(mosek: Any, task: Any, program: ConeProgram, constraints: int, ended: Any) -> ProgramAnswer:
+def _answer(mosek: Any, task: Any, program: ConeProgram, constraints: int, response: Any) -> ProgramAnswer:
     iterations = int(task.getintinf(mosek.iinfitem.intpnt_iter))
-    found = mosek.soltype.itr
-    if not task.solutiondef(found):
+    solution_type = mosek.soltype.itr
+    if not task.solutiondef(solution_type):
         nothing = np.zeros(program.size), np.zeros(program.rows)
-        return ProgramAnswer(*nothing, Status.STALLED, iterations, f"no solution: {ended}")
-    said = task.getsolsta(found)
+        return ProgramAnswer(*nothing, Status.STALLED, iterations, f"no solution: {response}")
+    solution_status = task.getsolsta(solution_type)
     status = {
         mosek.solsta.optimal: Status.SOLVED,
         mosek.solsta.prim_infeas_cer: Status.INFEASIBLE,
         mosek.solsta.dual_infeas_cer: Status.INFEASIBLE,
-    }.get(said, Status.MAX_ITERATIONS if ended == mosek.rescode.trm_max_iterations else Status.STALLED)
-    x: Array = np.array(task.getxx(found))[: program.size]
-    y = [np.array(task.getaccdoty(found, i)) for i in range(constraints)]
-    return ProgramAnswer(x, np.concatenate([np.zeros(0), *y]), status, iterations, str(said).split(".")[-1])
+    }.get(
+        solution_status,
+        Status.MAX_ITERATIONS if response == mosek.rescode.trm_max_iterations else Status.STALLED,
+    )
+    x: Array = np.array(task.getxx(solution_type))[: program.size]
+    y = [np.array(task.getaccdoty(solution_type, i)) for i in range(constraints)]
+    return ProgramAnswer(
+        x, np.concatenate([np.zeros(0), *y]), status, iterations, str(solution_status).split(".")[-1]
+    )

@@ -1,7 +1,8 @@
-"""Multipliers of a cone program from its unknowns, for solvers whose own are missing or poor.
+"""Multipliers of a cone program from its unknowns, for solvers whose multipliers are missing or inaccurate.
 
-At the tip of a cone (s = 0) solvers that see s_0² >= |s_rest|² have no gradient to multiply: Gurobi's y then
-misses P x + c = A'y by ten per cent and more at the right x, and CPLEX, Xpress and COPT give none in GAMS.
+At the tip of a cone (s = 0) the constraint s_0² >= |s_rest|² has a zero gradient, so its multiplier is
+undetermined. Gurobi's y then violates P x + c = A'y by ten per cent and more at the right x, and CPLEX,
+Xpress and COPT return none in GAMS.
 """
 
 from itertools import pairwise
@@ -12,18 +13,19 @@ from stickslip.problem.checks import Array
 from stickslip.problem.program import ConeProgram, nearest
 
 LARGEST = 4_000_000
-"""Entries of A, zeros counted, up to which multipliers are mended."""
+"""Number of entries of A, zeros included, up to which multipliers are improved."""
 
 SOFT = 1e-7
-"""What is added to s [unit of s], numbers of order one: a row that vanishes is not free beyond measure."""
+"""Regularisation of s [unit of s], for numbers of order one, so that rows with s = 0 have a finite weight."""
 
 
 def mended(program: ConeProgram, x: Array, y: Array) -> Array:
-    """The best of y and of those nearest to it and to 0 with P x + c = A'y [J / unit of s], shape (m,).
+    """Return the best of y and of the multipliers nearest to it and to 0 with P x + c = A'y, shape (m,).
 
-    Nearest in the metric of interior points, |Q(s)½ dy| with Q the quadratic representation of s: it costs
-    much to change y_i where s_i is inside its cone and y_i must vanish, little at the tip, and on the
-    boundary little along (s_0, -s_rest) only. Dense, so that y is left as it is beyond `LARGEST` entries.
+    Their unit is [J / unit of s]. Distances are in the metric of interior points, |Q(s)½ dy| with Q the
+    quadratic representation of s: changes of y_i cost much if s_i is inside its cone, where y_i must vanish,
+    and little at the tip; on the boundary, only changes along (s_0, -s_rest) cost little. The method is
+    dense, so y is returned unchanged beyond `LARGEST` entries.
     """
     y = np.where(np.isfinite(y), y, 0.0)
     if program.rows == 0 or program.rows * program.size > LARGEST or not np.isfinite(x).all():
@@ -34,12 +36,12 @@ def mended(program: ConeProgram, x: Array, y: Array) -> Array:
     miss = (program.P @ x + program.c)[:, None] - program.A.T @ starts
     better = (starts + root @ np.linalg.lstsq(program.A.T @ root, miss)[0]).T
     inside = [np.concatenate([z[: program.zero], nearest(program, z)[program.zero :]]) for z in better]
-    tries = (y, *better, *inside)
-    return min(tries, key=lambda given: _worst(program, x, given))
+    candidates = (y, *better, *inside)
+    return min(candidates, key=lambda multipliers: _worst(program, x, multipliers))
 
 
 def _inverse_root(program: ConeProgram, s: Array) -> Array:
-    """Q(s + SOFT)^-½, shape (m, m): eigenvalues 1/(s_0 ± |s_rest|) along (1, ± s_rest/|s_rest|)."""
+    """Return Q(s + SOFT)^-½, shape (m, m): eigenvalues 1/(s_0 ± |s_rest|) along (1, ± s_rest/|s_rest|)."""
     root = np.zeros((program.rows, program.rows))
     plain = np.arange(program.zero + program.nonnegative)
     root[plain, plain] = 1.0 / (s[plain] + SOFT)
@@ -61,7 +63,7 @@ def _inverse_root(program: ConeProgram, s: Array) -> Array:
 
 
 def _worst(program: ConeProgram, x: Array, y: Array) -> float:
-    """Largest of what is wrong with y, for numbers of order one."""
+    """Return the largest error of the optimality conditions of y, for numbers of order one."""
     s = program.A @ x + program.b
     outside = (y - nearest(program, y))[program.zero :]
     wrong = np.concatenate([program.P @ x + program.c - program.A.T @ y, outside, [s @ y]])

@@ -3,7 +3,7 @@
     qcp:  s_0² - |s_rest|² >= 0,  s_0 >= 0
     nlp:  s_0 - (√(|s_rest|² + eps²) - eps) >= 0
 
-At s = 0 the gradient of the first vanishes: where the optimum is there, no multiplier of that row exists.
+At s = 0 the gradient of the first vanishes, so no multiplier of that row exists if the optimum is there.
 The second has a gradient everywhere, and describes a cone that is larger by at most eps.
 """
 
@@ -16,18 +16,18 @@ from stickslip.problem.checks import Array
 from stickslip.problem.program import ConeProgram
 
 FORMS = ("qcp", "nlp")
-"""How a cone is written down."""
+"""Forms of a cone as inequalities."""
 
 SMOOTHING = 0.1
-"""eps of the NLP form over the tolerance asked for."""
+"""Ratio of eps of the NLP form to the requested tolerance."""
 
 
 FIRST_SMOOTHING = 1e-2
-"""eps of the NLP form to begin with [unit of s], numbers of order one."""
+"""First eps of the NLP form [unit of s], for numbers of order one."""
 
 
 def smoothings(tolerance: float) -> list[float]:
-    """eps of the NLP form, step by step [unit of s]: begun with the last, solvers do not arrive."""
+    """Return decreasing eps of the NLP form [unit of s]; solvers fail if they start at the last one."""
     last, steps = SMOOTHING * tolerance, []
     eps = FIRST_SMOOTHING
     while eps > last:
@@ -37,13 +37,13 @@ def smoothings(tolerance: float) -> list[float]:
 
 
 def check_form(form: str) -> None:
-    """ValueError unless `form` is one of `FORMS`."""
+    """Raise a ValueError unless `form` is one of `FORMS`."""
     if form not in FORMS:
         raise ValueError(f"form is {form!r}; {alternatives(form, FORMS, 'expected one of')}")
 
 
 def inside(program: ConeProgram) -> Array:
-    """A start s inside the cones: b, lifted where it is not [unit of s], shape (m,)."""
+    """Return a start s inside the cones: b, lifted where it is outside [unit of s], shape (m,)."""
     s = np.array(program.b)
     s[: program.zero] = 0.0
     plain = slice(program.zero, program.zero + program.nonnegative)

@@ -1,1 +1,1 @@
-"""The viewer in the browser: what is drawn, the page that draws it, and its server."""
+"""The viewer in the browser: the data of a scene, the page that draws it, and its server."""

@@ -1,6 +1,7 @@
-"""What a page of the viewer holds of a run: the scene once, then bodies, contacts and numbers of instants.
+"""Data of a run in a page of the viewer: the scene once, then bodies, contacts and numbers of each frame.
 
-Lengths are as drawn: about the middle of the scene, which is `WIDE`, so that 32 bits hold scenes of any size.
+Lengths are in drawing units, relative to the centre of the scene, whose size is `WIDE`, so that 32 bits
+suffice for scenes of any size.
 """
 
 from dataclasses import replace
@@ -21,24 +22,24 @@ from stickslip.view.browser.stage import STATE_COLOURS, Frame, Readout, Stage
 from stickslip.view.text import line
 
 WIDE = 10.0
-"""Size of every scene as it is drawn."""
+"""Size of every scene [drawing units]."""
 FINE, COARSE = 2.0**-13, 2.0**-9
-"""To what places of bodies and contact points are rounded, as drawn: a hundredth and a fifth of a pixel."""
+"""Rounding of positions of bodies and of contact points [drawing units]: about 1/100 and 1/5 of a pixel."""
 SEEN = 2.0**-10
-"""How far a rounded orientation moves a point of a body at most, as drawn: a tenth of a pixel."""
+"""Largest displacement of a point by a rounded orientation [drawing units]: about 1/10 of a pixel."""
 SPEED, SPIN, FORCE = 11, 8, 11
 """Bits of the mantissa of velocities, spins and forces."""
 STATES = tuple(STATE_COLOURS)
-"""What contacts do, by code."""
+"""States of contacts by code."""
 VERDICTS = tuple(Verdict)
 """Verdicts by code."""
 
 
 class Scene:
-    """A stage as it is drawn: about a centre [m], with so many drawn units per metre."""
+    """A stage in drawing units: coordinates relative to a centre [m], scaled by `zoom` units per metre."""
 
     def __init__(self, stage: Stage, like: Stage | None = None):
-        """like: a stage whose centre and size stand for those of this one."""
+        """like: a stage whose centre and size are used in place of those of `stage`."""
         self.stage = stage
         around = (like or stage).surroundings
         self.centre, self.zoom, self.up = around.centre, WIDE / around.size, around.up
@@ -47,7 +48,7 @@ class Scene:
         self.thin = _thin(stage, self.zoom)
 
     def static(self, pack: Pack, title: str) -> dict[str, Any]:
-        """What does not change over time."""
+        """Data that do not change over time."""
         stage, model, zoom = self.stage, self.stage.model, self.zoom
         return {
             "title": title, "zoom": zoom, "centre": self.centre.tolist(), "half": self.half.tolist(),
@@ -63,7 +64,7 @@ class Scene:
         }  # fmt: skip
 
     def moving(self, pack: Pack, frames: list[Frame], readouts: list[Readout]) -> dict[str, Any]:
-        """Instants one after another."""
+        """Data of consecutive frames."""
         nb = len(self.stage.model)
         x = np.array([frame.bodies for frame in frames]).reshape(len(frames), nb, 3)
         p = _continuous(np.array([frame.turns for frame in frames]).reshape(len(frames), nb, 4))
@@ -88,7 +89,7 @@ class Scene:
         }  # fmt: skip
 
     def drawn(self, x: Array) -> Array:
-        """Places [m] as they are drawn, shape (..., 3)."""
+        """Convert positions [m] to drawing units, shape (..., 3)."""
         return np.asarray((x - self.centre) * self.zoom)
 
 
@@ -96,13 +97,13 @@ def world_contents(
     pack: Pack, scene: Scene, run: Trajectory | None, rows: IntArray, frames: list[Frame],
     readouts: list[Readout], title: str,
 ) -> dict[str, Any]:  # fmt: skip
-    """A run of bodies at some of its records, or a world where it starts."""
+    """Data of a run of bodies at some of its records, or of a world at its start."""
     found, more = ([], False) if run is None else quantities(run, rows)
     return scene.static(pack, title) | scene.moving(pack, frames, readouts) | _series(pack, found, more)
 
 
 def equation_contents(pack: Pack, run: Trajectory, rows: IntArray, title: str) -> dict[str, Any]:
-    """A run of written equations at some of its records: numbers over time alone."""
+    """Data of a run of equations at some of its records, which has only quantities over time."""
     found, more = quantities(run, rows)
     verdict = np.array(run.verdicts)[rows]
     return {
@@ -113,7 +114,7 @@ def equation_contents(pack: Pack, run: Trajectory, rows: IntArray, title: str) -
 
 
 def strongest(frame: Frame, most: int) -> Frame:
-    """The frame with so many contacts at most, those with the largest forces, in their order."""
+    """Reduce a frame to the `most` contacts with the largest forces, in their original order."""
     if len(frame.points) <= most:
         return frame
     keep = np.sort(np.argsort(-np.linalg.norm(frame.forces, axis=1), kind="stable")[:most])
@@ -147,7 +148,7 @@ def _mesh(pack: Pack, mesh: Mesh) -> dict[str, Any]:
 
 
 def _mark(mark: dict[str, Any], zoom: float, centre: Array) -> dict[str, Any]:
-    """A joint or sensor with points as drawn: in the frames of bodies, or about the centre."""
+    """A joint or sensor with points in drawing units, in the frames of bodies or relative to the centre."""
     point = [
         (zoom * (np.array(place) - (centre if body < 0 else 0.0))).tolist()
         for body, place in zip(mark["body"], mark["point"], strict=True)
@@ -156,17 +157,17 @@ def _mark(mark: dict[str, Any], zoom: float, centre: Array) -> dict[str, Any]:
 
 
 def _reaches(stage: Stage, zoom: float) -> float:
-    """Farthest that a point of a surface is from the middle of its body, as drawn."""
-    found = 0.0
+    """Largest distance of a point of a surface from the centre of its body [drawing units]."""
+    reach = 0.0
     for group in stage.instances:
         if not group.ground and len(group.mesh.vertices):
             size = np.abs(group.scale).max(initial=0.0) * np.abs(group.mesh.vertices).max()
-            found = max(found, zoom * float(size + np.linalg.norm(group.position, axis=1).max(initial=0.0)))
-    return found
+            reach = max(reach, zoom * float(size + np.linalg.norm(group.position, axis=1).max(initial=0.0)))
+    return reach
 
 
 def _thin(stage: Stage, zoom: float) -> float:
-    """How large joints are drawn: about as half the least width of a usual body that moves."""
+    """Size of drawn joints [drawing units]: about half the smallest width of a typical moving body."""
     widths = [
         (np.abs(group.scale) * np.abs(group.mesh.vertices).max(axis=0)).min(axis=1)
         for group in stage.instances if group.moving and not group.ground and len(group.mesh.vertices)
@@ -177,7 +178,7 @@ def _thin(stage: Stage, zoom: float) -> float:
 
 
 def _continuous(p: Array) -> Array:
-    """Quaternions of the same orientations, each with the sign that is nearer to the one before."""
+    """Choose the signs of quaternions so that consecutive ones are close; the orientations are unchanged."""
     turns = np.sign(np.einsum("kij,kij->ki", p[1:], p[:-1]))
     signs = np.cumprod(np.where(turns < 0.0, -1.0, 1.0), axis=0)
     return np.concatenate([p[:1], p[1:] * signs[:, :, None]])
@@ -188,7 +189,7 @@ def _joined(frames: list[Frame], name: str, width: tuple[int, ...]) -> Array:
 
 
 def _dense(frames: list[Frame]) -> IntArray:
-    """Identities of contacts as small whole numbers."""
+    """Identities of contacts as consecutive numbers from 0 on."""
     ids = np.concatenate([np.zeros(0, np.int64), *(frame.ids for frame in frames)])
     return np.unique(ids, return_inverse=True)[1].astype(np.int64)
 

@@ -1,4 +1,4 @@
-"""A run as one HTML file that plays by itself: the viewer and the run in it; nothing is fetched."""
+"""Export a run as one self-contained HTML file with the viewer and the data of the run."""
 
 from __future__ import annotations
 
@@ -33,13 +33,14 @@ SCRIPTS = (
     "vectors.js", "data.js", "colours.js", "shaders.js", "engine.js", "bodies.js", "marks.js", "camera.js",
     "charts.js", "player.js", "panel.js", "controls.js", "live.js", "main.js",
 )  # fmt: skip
-"""The viewer, in the order in which its parts need one another."""
+"""Scripts of the viewer, in the order of their dependencies."""
 FRAMES, FEWEST = 300, 60
-"""Instants that are shown of a long run unless told otherwise; of very many bodies, at least so many."""
+"""Default largest number of frames; lower bound of this number for runs with very many bodies."""
 BODY, CONTACT = 24, 26
-"""What a body that moves, and a contact, take in a frame at most, about [bytes]."""
+"""Approximate largest size of a moving body and of a contact in a frame [bytes]."""
 ALIKE = 0.5
-"""Two runs have one scene if their middles are nearer than this part of its size, and their sizes closer."""
+"""Two runs share a scene if the distance of their centres relative to the size, and the ratio of their sizes,
+are within this factor [-]; heuristic."""
 
 
 def export_html(
@@ -47,7 +48,7 @@ def export_html(
     frames: int | None = None, contacts: bool = True, forces: bool = True, speed: float = 1.0,
     title: str | None = None, megabytes: float = 7.5, names: Sequence[str] = (),
 ) -> Path:  # fmt: skip
-    """Write what `page_of` gives to a file, whole or not at all, and say where it is."""
+    """Write the page of `page_of` to a file atomically, and return its path."""
     path = Path(path)
     if path.is_dir():
         raise ViewerError(f"{path} is a folder; give the name of the HTML file to write")
@@ -73,18 +74,15 @@ def page_of(
     contacts: bool = True, forces: bool = True, speed: float = 1.0, title: str | None = None,
     megabytes: float = 7.5, names: Sequence[str] = (),
 ) -> str:  # fmt: skip
-    """A run, or a world where it starts, as the text of an HTML page that needs no other file and no network;
-    the same run, the same text.
+    """Convert a run, or a world at its start, to a self-contained HTML page; the same run, the same text.
 
-    other       a second run, shown beside the first
-    frames      how many instants at most, evenly in time; 300 unless given, or fewer of very many bodies
-    contacts    whether contact points are in it, coloured by what they do
-    forces      whether arrows of the forces of contacts are shown at first
-    speed       seconds of the run in a second
-    title       of the page
-    megabytes   about how large the page may be; of more contacts than fit those with the largest forces are
-                in it, and the page says so
-    names       what the runs are called where there are two
+    other       a second run, shown beside the first frames      largest number of frames, evenly spaced in
+    time; by default 300, or fewer for very many bodies contacts    whether to include contact points,
+    coloured by state forces      whether arrows of contact forces are shown initially speed       seconds of
+    the run per second title       title of the page megabytes   approximate size limit of the page [MB]; if
+    there are too many contacts, those with the largest
+                forces are included, and the page mentions this
+    names       names of two runs
     """
     if not 0.0 < speed < math.inf:
         raise ViewerError(f"a run cannot be played at {speed:g} times its speed; give a positive number")
@@ -92,12 +90,12 @@ def page_of(
     return page_of_reels(reels, forces=forces, speed=speed, title=title, megabytes=megabytes, names=names)
 
 
-@np.errstate(all="ignore")  # a run that blew up is shown all the same
+@np.errstate(all="ignore")  # diverged runs are shown too
 def reels_of(
     source: Trajectory | World, other: Trajectory | World | None, *, frames: int | None, contacts: bool,
     megabytes: float,
 ) -> list[Reel]:  # fmt: skip
-    """What a page shows of one run or of two, two of one scene about the same middle; see `page_of`."""
+    """Data of one or two runs for a page; two similar scenes have the same centre. See `page_of`."""
     sources = [source] if other is None else [source, other]
     for one in sources:
         if not isinstance(one, Trajectory | World):
@@ -115,44 +113,44 @@ def page_of_reels(
     reels: Sequence[Reel], *, forces: bool, speed: float, title: str | None, megabytes: float,
     names: Sequence[str],
 ) -> str:  # fmt: skip
-    """The text of the page of one run or of two; see `page_of`."""
-    called = [*names, "first run", "second run"][: len(reels)] if len(reels) > 1 else [""]
-    # 1. The whole page, to know its size; then with fewer contacts where that is too much.
-    content = contents_of(reels, called, speed, forces)
+    """Text of the page of one or two runs; see `page_of`."""
+    run_names = [*names, "first run", "second run"][: len(reels)] if len(reels) > 1 else [""]
+    # 1. The complete contents; if they are too large, again with fewer contacts.
+    content = contents_of(reels, run_names, speed, forces)
     excess = len(content[1]) - 1e6 * megabytes
     if excess > 0.0 and any(reel.counts for reel in reels):
         for reel in reels:
             reel.bound(excess * 0.75 / len(reels))
-        content = contents_of(reels, called, speed, forces)
+        content = contents_of(reels, run_names, speed, forces)
     # 2. The page.
     return framed(title or _title(reels), *content)
 
 
 class Reel:
-    """The instants of one run that a page shows."""
+    """The frames of one run that a page shows."""
 
     def __init__(self, source: Trajectory | World, frames: int | None, megabytes: float, contacts: bool):
         self.run = source if isinstance(source, Trajectory) else None
-        """The run; None of a world alone."""
+        """The run; None for a world."""
         self.stage: Stage | None = None
-        """What is drawn; None of written equations."""
+        """The stage; None for a run of equations."""
         if self.run is None or self.run.of_world:
             self.stage = Stage.of(source)
         self.scene = None if self.stage is None else Scene(self.stage)
-        """The stage as it is drawn."""
+        """The stage in drawing units."""
         times = self.run.t if self.run is not None else np.zeros(1)
         self.rows = chosen(times, frames or self._fitting(megabytes))
         """Numbers of the records that are shown [-], shape (n,)."""
         self.length = len(times)
-        """How many records there are."""
+        """Number of all records."""
         self.frames, self.readouts = [], []
         if self.stage is not None:
             self.frames = [self.stage.frame(int(row)) for row in self.rows]
             self.readouts = [_worst(self, k) for k in range(self.rows.size)]
         self.counts = [len(frame.points) for frame in self.frames]
-        """Contacts of each instant."""
+        """Number of contacts of each frame."""
         self.most = max(self.counts, default=0) if contacts else 0
-        """How many contacts an instant has at most."""
+        """Largest number of contacts in a frame."""
 
     def _fitting(self, megabytes: float) -> int:
         if self.stage is None:
@@ -161,12 +159,12 @@ class Reel:
         return min(FRAMES, max(FEWEST, int(0.5e6 * megabytes / (BODY * max(1, moving)))))
 
     def bound(self, excess: float) -> None:
-        """Leave out contacts that take so many bytes."""
+        """Omit contacts to save `excess` bytes."""
         if any(self.counts) and self.most:
             self.most = _cap(self.counts, max(0, sum(self.counts) - math.ceil(excess / CONTACT)))
 
     def contents(self, pack: Pack, title: str) -> dict[str, Any]:
-        """The run as the page holds it."""
+        """Data of the run for the page."""
         if self.scene is None:
             assert self.run is not None
             return equation_contents(pack, self.run, self.rows, title)
@@ -175,23 +173,23 @@ class Reel:
 
     @property
     def notes(self) -> list[str]:
-        """What is not as the reader would expect."""
+        """Notes on omissions and on a relaxed law."""
         notes = []
         if self.run is not None and self.run.relaxed:
             notes.append(f"relaxed, {self.run.relaxation}: not certified by the exact law")
         if self.rows.size < self.length:
             notes.append(
                 f"{self.rows.size} of {self.length} records are shown; penetration and residual are the "
-                "worst since the one shown before"
+                "worst since the previous one shown"
             )
         if 0 < self.most < max(self.counts, default=0):
             notes.append(f"of more than {self.most} contacts, those with the largest forces are drawn")
         if any(each.many for each in self.readouts):
-            notes.append("pale arrows: forces that are one of many with the same motion, those of least norm")
+            notes.append("pale arrows: forces that are not unique; those of least norm are shown")
         if any(each.lost for each in self.readouts):
-            notes.append("bodies whose place is no number, or too far away, are drawn in the middle")
+            notes.append("bodies whose position is not finite, or too far away, are drawn at the centre")
         if self.stage is not None and self.stage.unknown:
-            notes.append(f"shapes of unknown looks are only marked: {', '.join(self.stage.unknown)}")
+            notes.append(f"shapes of unknown kinds are only marked: {', '.join(self.stage.unknown)}")
         return notes
 
 
@@ -199,7 +197,7 @@ class Reel:
 def contents_of(
     reels: Sequence[Reel], names: Sequence[str], speed: float, forces: bool, **more: Any
 ) -> tuple[dict[str, Any], str]:
-    """What a page holds, and its numbers as text."""
+    """Return the contents of a page as JSON data, and its arrays as text."""
     pack = Pack()
     runs = [reel.contents(pack, line(name)) for reel, name in zip(reels, names, strict=True)]
     notes = list(dict.fromkeys(note for reel in reels for note in reel.notes))
@@ -215,7 +213,7 @@ def contents_of(
 
 
 def framed(title: str, content: dict[str, Any], numbers: str) -> str:
-    """The page: markup, style, what it holds, and scripts; a policy lets it use itself alone."""
+    """Assemble a page: markup, style, contents and scripts, with a policy that forbids other resources."""
     style = _text("viewer.css")
     script = f'"use strict";\n(() => {{\n{"".join(_text(name) for name in SCRIPTS)}}})();\n'
     live = "'self'" if content.get("live") else "'none'"
@@ -238,7 +236,7 @@ def framed(title: str, content: dict[str, Any], numbers: str) -> str:
 
 
 def chosen(times: Array, frames: int) -> IntArray:
-    """Which instants are shown: all, or so many evenly in time, with both ends [-], shape (n,)."""
+    """Numbers of the shown records: all, or `frames` evenly in time, with both ends [-], shape (n,)."""
     count = len(times)
     if count <= frames:
         return np.arange(count)
@@ -251,12 +249,14 @@ def chosen(times: Array, frames: int) -> IntArray:
 
 
 def _alike(first: Reel, second: Reel) -> Scene | None:
-    """The second scene, drawn about the middle of the first where both are in one place."""
+    """The second scene, with the centre and size of the first if both are similar."""
     if first.stage is None or second.stage is None:
         return second.scene
-    one, two = first.stage.surroundings, second.stage.surroundings
-    near = np.linalg.norm(one.centre - two.centre) <= ALIKE * one.size
-    return Scene(second.stage, first.stage if near and ALIKE <= one.size / two.size <= 1 / ALIKE else None)
+    ours, theirs = first.stage.surroundings, second.stage.surroundings
+    near = np.linalg.norm(ours.centre - theirs.centre) <= ALIKE * ours.size
+    return Scene(
+        second.stage, first.stage if near and ALIKE <= ours.size / theirs.size <= 1 / ALIKE else None
+    )
 
 
 def _title(reels: Sequence[Reel]) -> str:
@@ -266,7 +266,7 @@ def _title(reels: Sequence[Reel]) -> str:
 
 
 def _worst(reel: Reel, k: int) -> Readout:
-    """The numbers of instant k: the worst since the one before, as a record has since the record before."""
+    """Readout of frame k: the worst values since the previous frame."""
     run, rows = reel.run, reel.rows
     if run is None:
         return reel.frames[k].readout
@@ -279,7 +279,7 @@ def _worst(reel: Reel, k: int) -> Readout:
 
 
 def _cap(counts: list[int], room: int) -> int:
-    """How many contacts a frame may have so that all frames together have no more than there is room for."""
+    """Largest number of contacts per frame for which all frames together have at most `room` contacts."""
     fits = bisect_right(
         range(1, max(counts) + 1), room, key=lambda most: sum(min(count, most) for count in counts)
     )

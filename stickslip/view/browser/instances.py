@@ -1,6 +1,6 @@
-"""What of a world can be drawn, where its scene is and how large, and copies of meshes on bodies: which body
-has which, where, how large, and in which colour. Planes are tiled squares about the scene, without what lies
-inside the solids of other planes. Strangers' files, and runs that blew up, have numbers that are none.
+"""Drawable parts of a world: extent of its scene, and instances of meshes on bodies with position, scale and
+colour. Planes are tiled squares around the scene, without the parts inside the solids of other planes.
+Foreign files and diverged runs may contain non-finite numbers, which are excluded here.
 
 Quaternions have their scalar first.
 """
@@ -17,22 +17,22 @@ from stickslip.state import Array, BoolArray, IntArray, ModelError
 from stickslip.view.browser.meshes import Mesh, levels, marker, mesh_key, shape_mesh, shape_scale
 
 LARGEST, SMALLEST = 1e30, 1e-30
-"""Lengths that can be drawn, and coordinates up to the former [m]: their squares and ratios are numbers."""
+"""Bounds of drawable lengths and coordinates [m]; their squares and ratios are finite."""
 LONGEST = 1e9
-"""Longest straight part of a capsule that can be drawn, in radii."""
+"""Longest straight part of a capsule that can be drawn [radii]."""
 
 
 def drawable(model: WorldModel) -> WorldModel:
-    """The model with unit quaternions, and with all else that cannot be drawn left out: lengths and points of
-    shapes, so that they are of unknown looks, their places in the body, and gravity."""
+    """Return a model with unit quaternions and without numbers that cannot be drawn: shapes with such lengths
+    or points become unknown shapes, and such positions in the body and gravity become zero."""
     places = is_place(model.shape_position)
     turns, turned = units(model.shape_quaternion)
     sound = {id(shape): _is_sound(shape) for shape in model.shapes}
     good = places & turned & np.array([sound[id(shape)] for shape in model.shapes], bool)
     bare: dict[str, ShapeRecord] = {}
     shapes = tuple(
-        shape if whole else bare.setdefault(shape.kind, ShapeRecord(shape.kind, (np.nan,)))
-        for shape, whole in zip(model.shapes, good.tolist(), strict=True)
+        shape if is_drawable else bare.setdefault(shape.kind, ShapeRecord(shape.kind, (np.nan,)))
+        for shape, is_drawable in zip(model.shapes, good.tolist(), strict=True)
     )
     return replace(
         model, shapes=shapes, shape_quaternion=turns,
@@ -42,17 +42,17 @@ def drawable(model: WorldModel) -> WorldModel:
 
 
 def is_place(x: Array) -> BoolArray:
-    """Which of many points are within what can be drawn [-], shape (n,), bool."""
-    return np.asarray((np.abs(x) <= LARGEST).all(axis=-1))  # not where one is NaN
+    """Whether points can be drawn [-], shape (n,), bool."""
+    return np.asarray((np.abs(x) <= LARGEST).all(axis=-1))  # False for NaN
 
 
 def is_length(x: Array) -> BoolArray:
-    """Which of many lengths can be drawn [-], shape (n,), bool."""
+    """Whether lengths can be drawn [-], shape (n,), bool."""
     return np.asarray((x >= SMALLEST) & (x <= LARGEST))
 
 
 def _is_sound(shape: ShapeRecord) -> bool:
-    """Whether all numbers of a shape can be drawn; whether they are those of its kind is for `meshes`."""
+    """Whether all numbers of a shape can be drawn; `meshes` checks that they fit its kind."""
     if not is_length(np.array(shape.numbers)).all() or not (np.abs(shape.points) <= LARGEST).all():
         return False
     return (
@@ -61,39 +61,39 @@ def _is_sound(shape: ShapeRecord) -> bool:
 
 
 INSTANTS = 40
-"""How many instants of a run are looked at for its extent."""
+"""Number of records of a run from which its extent is estimated."""
 FARTHEST = 1e4
-"""Sizes of the scene away from its middle beyond which a body is not drawn where it is."""
+"""Distance from the centre of the scene beyond which bodies are drawn at the centre [sizes of the scene]."""
 
 
 @dataclass(frozen=True, eq=False)
 class Surroundings:
-    """Middle and size of a scene."""
+    """Centre and size of a scene."""
 
     centre: Array
-    """Middle of the box about what moves, and about what is near [m], shape (3,)."""
+    """Centre of the bounding box of moving bodies and of fixed ones near them [m], shape (3,)."""
     half: Array
-    """Half its edges, along inertial axes [m], shape (3,)."""
+    """Half edges of this box, along inertial axes [m], shape (3,)."""
     size: float
-    """Its diagonal [m]."""
+    """Diagonal of this box [m]."""
     body: float
-    """Half the largest width of a usual body that moves [m]."""
+    """Half the largest width of a typical moving body [m]."""
     up: Array
-    """Against gravity; +z without it [-], shape (3,)."""
+    """Direction opposite to gravity; +z without gravity [-], shape (3,)."""
     start: Array
-    """(x, p) of all bodies at first [m, -], shape (nb, 7)."""
+    """Poses (x, p) of all bodies at the start [m, -], shape (nb, 7)."""
 
     @property
     def farthest(self) -> float:
-        """How far from the middle a body may be [m]."""
+        """Largest distance of a body from the centre [m]."""
         return FARTHEST * self.size
 
 
 def surroundings_of(model: WorldModel, places: Array) -> Surroundings:
-    """From the places (x, p) of all bodies over a run [m, -], shape (n, 7 nb), of a `drawable` model.
+    """Estimate the scene from the poses (x, p) of all bodies over a run [m, -], shape (n, 7 nb).
 
-    What is fixed counts only where it is near to what moves, and of the ways of bodies one in fifty that is
-    farthest out does not count: one that escapes does not make the rest small.
+    model: a `drawable` model. Fixed bodies count only near moving ones. The outermost 2 % of the positions of
+    moving bodies are ignored, so that an escaping body does not enlarge the scene.
     """
     pick = np.unique(np.linspace(0, len(places) - 1, INSTANTS).round().astype(np.int64))
     q = places[pick].reshape(pick.size, -1, 7)
@@ -114,7 +114,7 @@ def surroundings_of(model: WorldModel, places: Array) -> Surroundings:
     size, gravity = float(np.linalg.norm(high - low)), float(np.linalg.norm(model.gravity))
     size = size if is_length(np.array(size)) else 1.0
     widths = half[movers if movers.any() else bounded].max(axis=1)
-    widths = widths[widths > 0.0]  # what has no known looks has no width
+    widths = widths[widths > 0.0]  # unknown shapes have no width
     return Surroundings(
         centre=0.5 * low + 0.5 * high, half=np.minimum(0.5 * high - 0.5 * low, 0.5 * size),
         size=size,
@@ -124,15 +124,15 @@ def surroundings_of(model: WorldModel, places: Array) -> Surroundings:
 
 
 def _ways(model: WorldModel, q: Array) -> Array:
-    """Two corners of the box that holds where nearly all bodies are nearly always [m], shape (2 or 0, 3)."""
+    """Corners of the box of nearly all positions of dynamic bodies [m], shape (2 or 0, 3)."""
     way = q[:, model.kind == BodyKind.DYNAMIC, :3].reshape(-1, 3)
     way = way[is_place(way)]
     return np.quantile(way, [0.02, 0.98], axis=0) if way.size else way
 
 
 def _boxes(model: WorldModel, start: Array) -> tuple[Array, Array]:
-    """Middles and half edges of the boxes about all shapes, along inertial axes [m], shape (ns, 3) each;
-    those of planes are inf."""
+    """Centres and half edges of the bounding boxes of all shapes, along inertial axes [m], shape (ns, 3)
+    each; half edges of planes are inf."""
     local = {id(shape): _box(shape) for shape in model.shapes}
     boxes = np.array([local[id(shape)] for shape in model.shapes]).reshape(-1, 2, 3)
     x, p = start[model.shape_body, :3], start[model.shape_body, 3:]
@@ -144,8 +144,8 @@ def _boxes(model: WorldModel, start: Array) -> tuple[Array, Array]:
 
 
 def _box(shape: ShapeRecord) -> Array:
-    """Middle and half edges of the box about a shape, in its own frame [m], shape (2, 3); without edges where
-    it cannot be drawn."""
+    """Centre and half edges of the bounding box of a shape, in its own frame [m], shape (2, 3); zero if it
+    cannot be drawn."""
     scale, points = shape_scale(shape), shape.points
     hull, ground = shape.kind == "convex-hull", shape.kind == "height-field"
     if scale is None or ((hull or ground) and not points.size) or (hull and points.shape[1] != 3):
@@ -164,19 +164,19 @@ def _box(shape: ShapeRecord) -> Array:
 
 
 TILES = 16
-"""Squares of a sheet along an axis."""
+"""Number of tiles of a plane along an axis."""
 FLOOR, WALL = 1.5, 0.75
-"""Half the edge of a sheet that lies, and of one that stands, in sizes of the scene."""
+"""Half the edge of a drawn horizontal plane, and of a vertical one [sizes of the scene]; heuristic."""
 RIM = 0.05
-"""How far a sheet that stands reaches above the scene, in sizes of it."""
+"""Height of a vertical plane above the scene [sizes of the scene]; heuristic."""
 MOST_CUT = 32
-"""Most planes that are cut at each other."""
+"""Largest number of planes that are cut at each other."""
 
 
 def tiles(cuts: Sequence[tuple[float, float, float]] = ()) -> tuple[Mesh, Mesh]:
     """Light and dark tiles of the square from -1 to 1, where a x + b y >= c for all cuts (a, b, c)."""
     ticks = np.linspace(-1.0, 1.0, TILES + 1)
-    found: tuple[list[Array], list[Array]] = ([], [])
+    polygons: tuple[list[Array], list[Array]] = ([], [])
     for i in range(TILES):
         for j in range(TILES):
             (x, xx), (y, yy) = ticks[i : i + 2], ticks[j : j + 2]
@@ -184,39 +184,38 @@ def tiles(cuts: Sequence[tuple[float, float, float]] = ()) -> tuple[Mesh, Mesh]:
             for a, b, c in cuts:
                 corners = _cut(corners, corners @ [a, b] - c)
             if len(corners) >= 3:
-                found[(i + j) % 2].append(corners)
-    return _mesh(found[0]), _mesh(found[1])
+                polygons[(i + j) % 2].append(corners)
+    return _mesh(polygons[0]), _mesh(polygons[1])
 
 
 def _cuts(
     model: WorldModel, rows: IntArray, k: int, place: Array, turns: Array, middle: Array, half: float
 ) -> tuple[tuple[float, float, float], ...]:
-    """Where the solids of planes begin that keep their place to plane k, in units of its sheet."""
+    """Lines (a, b, c) where plane k meets planes that are fixed relative to it, in units of its square."""
     body, fixed = model.shape_body[rows], model.kind[model.shape_body[rows]] == BodyKind.FIXED
-    found = []
+    cuts = []
     for j in np.flatnonzero((body == body[k]) | (fixed & fixed[k])):
         normal = turns[k].T @ turns[j][:, 2]
         depth = normal @ (turns[k].T @ (place[j] - place[k]) - middle)
         if np.hypot(normal[0], normal[1]) > 1e-6:
-            found.append((float(normal[0]), float(normal[1]), float(depth / half)))
-    return tuple(found)
+            cuts.append((float(normal[0]), float(normal[1]), float(depth / half)))
+    return tuple(cuts)
 
 
 def _cut(corners: Array, height: Array) -> Array:
-    """What of a convex polygon has heights above zero, which are linear in its plane (Sutherland and Hodgman
-    1974)."""
+    """Clip a convex polygon to non-negative heights, linear in its plane (Sutherland, Hodgman 1974)."""
     kept = []
     for k in range(len(corners)):
-        here, there = height[k], height[k - 1]
-        if (here >= 0.0) != (there >= 0.0):
-            kept.append(corners[k - 1] + there / (there - here) * (corners[k] - corners[k - 1]))
-        if here >= 0.0:
+        height_k, previous = height[k], height[k - 1]
+        if (height_k >= 0.0) != (previous >= 0.0):
+            kept.append(corners[k - 1] + previous / (previous - height_k) * (corners[k] - corners[k - 1]))
+        if height_k >= 0.0:
             kept.append(corners[k])
     return np.array(kept).reshape(-1, 2)
 
 
 def _mesh(polygons: list[Array]) -> Mesh:
-    """Convex polygons as fans of triangles."""
+    """Triangulate convex polygons by fans."""
     vertices, triangles, count = [np.zeros((0, 3))], [np.zeros((0, 3), np.int64)], 0
     for corners in polygons:
         n = len(corners)
@@ -228,29 +227,29 @@ def _mesh(polygons: list[Array]) -> Mesh:
 
 
 PLANE_SHADE = 0.86
-"""Brightness of the darker of two shades of the tiles of planes."""
+"""Brightness of dark tiles relative to light tiles [-]."""
 BODIES = (
     (191, 148, 71), (96, 132, 168), (178, 102, 76), (110, 143, 96), (140, 112, 163), (180, 160, 118),
 )  # fmt: skip
-"""Colours of bodies that move, in turn: dull, so that those of contacts stand out [0 to 255]."""
+"""Colours of dynamic bodies, in turn; unsaturated, so that contacts stand out [0 to 255]."""
 FIXED, KINEMATIC, GROUND = (128, 132, 138), (88, 96, 108), (150, 154, 160)
-"""Colours of bodies that do not move, of those moved as prescribed, and of planes [0 to 255]."""
+"""Colours of fixed bodies, of kinematic bodies, and of planes [0 to 255]."""
 
 
 @dataclass(frozen=True, eq=False)
 class Instances:
-    """All copies of one mesh."""
+    """All instances of one mesh."""
 
     name: str
-    """Kind of the shapes, and a number; unlike those of all other groups."""
+    """Unique name: kind of the shapes, and a number."""
     mesh: Mesh
-    """In its own frame."""
+    """The mesh, in its own frame."""
     body: IntArray
-    """Whose each copy is [-], shape (n,)."""
+    """Body of each instance [-], shape (n,)."""
     position: Array
-    """Of its origin in the frame of the body [m], shape (n, 3)."""
+    """Positions of the origins in the frames of the bodies [m], shape (n, 3)."""
     quaternion: Array
-    """Its orientation in the frame of the body, scalar first [-], shape (n, 4)."""
+    """Orientations in the frames of the bodies, scalar first [-], shape (n, 4)."""
     scale: Array
     """Factors along the axes of the mesh [m, or - for a mesh in metres], shape (n, 3)."""
     colour: np.ndarray
@@ -258,40 +257,40 @@ class Instances:
     moving: bool
     """Whether any of the bodies is not fixed."""
     ground: bool = False
-    """Whether it stands for planes."""
+    """Whether the instances are planes."""
     levels: tuple[Mesh, ...] = ()
-    """The mesh of round shapes with fewer and fewer triangles; none of others."""
+    """Meshes of round shapes in decreasing resolution; empty for other shapes."""
 
     def __len__(self) -> int:
         return self.body.size
 
     def placed(self, x: Array, p: Array) -> tuple[Array, Array]:
-        """Positions [m], shape (n, 3), and orientations, shape (n, 4), when the bodies are at x, p."""
+        """Positions [m], shape (n, 3), and orientations, shape (n, 4), for bodies at the poses x, p."""
         turn = p[self.body]
         return x[self.body] + turned(turn, self.position), product(turn, self.quaternion)
 
 
 def instances_of(model: WorldModel, around: Surroundings) -> tuple[tuple[Instances, ...], tuple[str, ...]]:
-    """The copies that a world is drawn with, and the kinds of shape that are only marked."""
+    """Return the instances of all shapes of a world, and the kinds of unknown shapes, drawn as marks."""
     groups: dict[tuple[object, ...], list[int]] = {}
     keys: dict[int, tuple[object, ...]] = {}  # bodies share records
     for k, shape in enumerate(model.shapes):
         if id(shape) not in keys:
             keys[id(shape)] = mesh_key(shape)
-        # What does not move is sent once, and few such shapes are fine beside many that move.
+        # Fixed shapes form separate groups, whose resolution does not depend on the number of moving ones.
         rests = model.kind[model.shape_body[k]] == BodyKind.FIXED
         groups.setdefault((rests and keys[id(shape)] != ("plane",), *keys[id(shape)]), []).append(k)
-    found: list[Instances] = []
+    instances: list[Instances] = []
     unknown: dict[str, None] = {}
     for rows in groups.values():
-        found += _group(model, around, np.array(rows), len(found), unknown)
-    return tuple(found), tuple(unknown)
+        instances += _group(model, around, np.array(rows), len(instances), unknown)
+    return tuple(instances), tuple(unknown)
 
 
 def _group(
     model: WorldModel, around: Surroundings, rows: IntArray, number: int, unknown: dict[str, None]
 ) -> list[Instances]:
-    """The copies of one mesh; of planes two groups, for their two shades."""
+    """Instances of one mesh; planes have two groups, for their two shades."""
     first = model.shapes[rows[0]]
     if first.kind == "plane":
         return _planes(model, around, rows, number)
@@ -309,8 +308,8 @@ def _group(
 
 
 def _planes(model: WorldModel, around: Surroundings, rows: IntArray, number: int) -> list[Instances]:
-    """Sheets of the shapes `rows`, planes, each about its point nearest to the scene's middle; those that are
-    cut alike share their tiles."""
+    """Squares of the planes `rows`, each centred at its point nearest to the centre of the scene; planes with
+    equal cuts share their meshes."""
     start = around.start[model.shape_body[rows]]
     place = start[:, :3] + turned(start[:, 3:], model.shape_position[rows])
     turns = matrices(product(start[:, 3:], model.shape_quaternion[rows]))
@@ -326,28 +325,31 @@ def _planes(model: WorldModel, around: Surroundings, rows: IntArray, number: int
             high = around.up @ (place[k] + turns[k] @ middle[k] - around.centre)
             cuts = (*cuts, (x, y, float((high - top) / half[k])))
         groups.setdefault((float(half[k]), cuts), []).append(k)
-    found: list[Instances] = []
+    instances: list[Instances] = []
     for (edge, cuts), picks in groups.items():
-        some = rows[picks]
-        body, turn = model.shape_body[some], model.shape_quaternion[some]
-        position = model.shape_position[some] + turned(turn, middle[picks])
+        shapes = rows[picks]
+        body, turn = model.shape_body[shapes], model.shape_quaternion[shapes]
+        position = model.shape_position[shapes] + turned(turn, middle[picks])
         scale, moving = np.full((body.size, 3), edge), _moving(model, body)
         for mesh, shade in zip(tiles(cuts), (1.0, PLANE_SHADE), strict=True):
             if len(mesh.triangles):
-                name = f"plane-{number + len(found)}"
+                name = f"plane-{number + len(instances)}"
                 colour = np.tile(np.round(shade * np.array(GROUND)).astype(np.uint8), (body.size, 1))
-                found.append(Instances(name, mesh, body, position, turn, scale, colour, moving, ground=True))
-    return found
+                instances.append(
+                    Instances(name, mesh, body, position, turn, scale, colour, moving, ground=True)
+                )
+    return instances
 
 
 def _moving(model: WorldModel, body: IntArray) -> bool:
+    """Whether any of the bodies is not fixed."""
     return bool((model.kind[body] != BodyKind.FIXED).any())
 
 
 def _copies(
     model: WorldModel, around: Surroundings, rows: IntArray, unknown: dict[str, None]
 ) -> tuple[Mesh, Array]:
-    """The mesh of shapes that share one, and the scales of the shapes."""
+    """The common mesh of some shapes, and their scales."""
     first = model.shapes[rows[0]]
     try:
         mesh = shape_mesh(first, rows.size)
@@ -359,6 +361,6 @@ def _copies(
 
 
 def colour_of(model: WorldModel, body: int, fixed: tuple[int, int, int] = FIXED) -> tuple[int, int, int]:
-    """Of the shapes of a body, by what moves it [0 to 255]."""
+    """Colour of a body by its kind [0 to 255]."""
     by_kind = {int(BodyKind.FIXED): fixed, int(BodyKind.KINEMATIC): KINEMATIC}
     return by_kind.get(int(model.kind[body]), BODIES[body % len(BODIES)])

@@ -1,4 +1,4 @@
-"""A run in the browser while it goes on."""
+"""Show a run in the browser while it is simulated."""
 
 import json
 import math
@@ -19,40 +19,40 @@ from stickslip.view.browser.stage import Stage
 from stickslip.view.text import line
 
 OFTEN = 1.0 / 30.0
-"""Least time between two pictures [s]."""
+"""Shortest time between two frames [s]."""
 SHARE = 8.0
-"""A picture comes so many times as long after the one before as it took to make, so that a run loses no more
-than one part in so many."""
+"""Smallest ratio of the time between two frames to the time that a frame takes to prepare [-]; it bounds the
+share of a run that is spent on frames."""
 NAP = 0.05
-"""How long a run that is held waits before it looks whether it still is [s]."""
+"""Time between two checks whether a paused run continues [s]."""
 PATIENCE = 10.0
-"""How long a page waits for an instant before it asks anew [s]."""
+"""Time after which an unanswered request for a frame is repeated [s]."""
 SEEN = 2.0
-"""How long after a page has asked somebody is taken to look [s]."""
+"""Time after `PATIENCE` without a request at which frames are no longer prepared [s]."""
 SERIES = (("energy", "kinetic + potential", "J"), ("dissipated", "dissipated", "J"))
-"""Numbers of records that pages plot, how they are called, and their units."""
+"""Plotted quantities of records: attribute, name, unit."""
 
 
 class RunStopped(Exception):  # noqa: N818
-    """The run was stopped by the button of a `LiveView`; `.trajectory` is what was done until then."""
+    """The run was stopped by the button of a `LiveView`; `.trajectory` contains the steps until then."""
 
 
 class LiveView(Served):
-    """A server that shows a world to browsers while `simulate` carries it on: it is a `watch`.
+    """A server that shows a world in browsers while `simulate` runs; pass it as the argument `watch`.
 
     with LiveView(world) as view:
         print(view.url)
         trajectory = simulate(world, until=1.0, h=1e-3, watch=view)
 
-    Its buttons hold the run, let it go no faster than time does, and stop it, which `simulate` raises as a
-    RunStopped. Records that come faster than pictures are passed over; without a browser none is made.
+    Its buttons pause the run, limit it to real time, and stop it; `simulate` then raises RunStopped. Records
+    that follow each other faster than frames are skipped; without a browser no frames are prepared.
     """
 
     def __init__(
         self, world: World | Trajectory, host: str = "127.0.0.1", port: int = 8080, *,
         until: float | None = None, title: str | None = None,
     ):  # fmt: skip
-        """world: what is shown; of a run that is written by another process, that run so far."""
+        """world: the world to show, or a run so far that is written by another process."""
         self._until = until
         self._news = threading.Condition()
         self._held, self._stopped, self._slow = threading.Event(), threading.Event(), threading.Event()
@@ -64,7 +64,7 @@ class LiveView(Served):
         reel = Reel(source, None, 1.0, contacts=True)
         assert reel.scene is not None
         self.stage: Stage = reel.scene.stage
-        """What is shown."""
+        """The stage that is shown."""
         self._scene = reel.scene
         content, numbers = contents_of([reel], [""], 1.0, forces=True, live=True)
         bodies = f"{len(self.stage.model)} bodies"
@@ -72,13 +72,13 @@ class LiveView(Served):
         super().__init__(host, port)
 
     def close(self) -> None:
-        """End the server; once is enough."""
+        """End the server; repeated calls have no effect."""
         super().close()
         with self._news:
             self._news.notify_all()
 
     def answer(self, path: str, query: dict[str, str]) -> Answer:
-        """The page, and each next instant when it is there."""
+        """Answer a request for the page, or for the next frame."""
         if path == "/kind":
             return Answer(b"live")
         if path == "/next":
@@ -86,7 +86,7 @@ class LiveView(Served):
         return Answer(self._page, HTML) if path in ("/", "/index.html") else NOTHING
 
     def order(self, name: str) -> None:
-        """What a button asks for."""
+        """Execute the order of a button."""
         if name == "hold":
             if self._held.is_set():
                 self._held.clear()
@@ -101,7 +101,7 @@ class LiveView(Served):
             self._pace.begin_again()
 
     def _after(self, text: str) -> Answer:
-        """The instant after one that a page has; nothing when the run is over."""
+        """The frame after the one that a page has; empty when the run is over."""
         number = int(text) if text.lstrip("-").isdecimal() else -1
         self._asked = time.monotonic()
         if self._record is not None and not self._number:
@@ -119,7 +119,7 @@ class LiveView(Served):
             return Answer(self._message, BYTES)
 
     def __call__(self, record: Record) -> None:
-        """Show a record if it is time to, and hold the run while that is wished."""
+        """Show a record if a frame is due, and wait while the run is paused or ahead of real time."""
         now = time.monotonic()
         self._pace.step(record, now)
         self._record = record
@@ -132,11 +132,11 @@ class LiveView(Served):
             raise RunStopped(f"the run was stopped at t = {record.t:.6g} s")
 
     def _ahead(self, record: Record) -> float:
-        """How much earlier than in the world the record has come [s]; 0 where that does not matter."""
+        """Time by which a record is ahead of real time [s]; 0 if the run is not limited to real time."""
         return self._pace.ahead(record.t, time.monotonic()) if self._slow.is_set() else 0.0
 
     def _show(self) -> None:
-        """Make the last record the next instant; threads of the server come here, too."""
+        """Prepare the frame of the last record; also called by threads of the server."""
         record = self._record
         if record is None or self._ended.is_set():
             return
@@ -148,7 +148,7 @@ class LiveView(Served):
         self._next = time.monotonic() + max(OFTEN, SHARE * (time.monotonic() - began))
 
     def _packed(self, record: Record, number: int) -> bytes:
-        """An instant as the page reads it: the length of a text, the text, the numbers."""
+        """Encode a frame for the page: length of the JSON text, JSON text, compressed arrays."""
         frame, pack = self.stage.frame_of(record), Pack()
         info: dict[str, Any] = {
             "number": number, "held": self._held.is_set(),
@@ -161,19 +161,19 @@ class LiveView(Served):
 
 
 def _value(record: Record, key: str) -> float | None:
-    """A number of a record; None where it has none."""
+    """An attribute of a record as a number; None if it does not exist or is not finite."""
     try:
-        found = float(getattr(record, key))
+        number = float(getattr(record, key))
     except (AttributeError, KeyError, TypeError, ValueError):
         return None
-    return found if np.isfinite(found) else None
+    return number if np.isfinite(number) else None
 
 
 class _Pace:
-    """How fast a run goes, from the last second or so."""
+    """Speed of a run, averaged over about the last second."""
 
     LONG = 1.0
-    """Time over which speeds are taken [s]."""
+    """Averaging time of speeds [s]."""
 
     def __init__(self) -> None:
         self.steps_per_second = self.speed = 0.0
@@ -183,7 +183,7 @@ class _Pace:
         self._steps = 0
 
     def step(self, record: Record, now: float) -> None:
-        """Take in a record that came at `now` [s]."""
+        """Register a record received at the time `now` [s]."""
         if self._t is not None and record.h > 0.0:
             self._steps += max(1, round((record.t - self._t) / record.h))
         self._t = record.t
@@ -197,17 +197,17 @@ class _Pace:
             self._mark, self._steps = (record.t, now), 0
 
     def begin_again(self) -> None:
-        """Count from the next record on: the time while a run was held is nobody's."""
+        """Restart at the next record, so that pauses do not count."""
         self._began = self._mark = None
 
     def ahead(self, t: float, now: float) -> float:
-        """How much earlier than in the world a record of time t comes [s]."""
-        began = self._began  # the button may take it away meanwhile
+        """Time by which a record of time t is ahead of real time [s]."""
+        began = self._began  # another thread may reset it meanwhile
         return 0.0 if began is None else max(0.0, (t - began[0]) - (now - began[1]))
 
 
 def progress(t: float, until: float | None, pace: _Pace) -> str:
-    """How far the run is and how fast it goes, as a sentence."""
+    """Progress and speed of a run as a sentence."""
     end = "" if until is None else f" of {until:.4g} s"
     if pace.steps_per_second <= 0.0:
         return f"running, t = {t:.4g} s{end}"

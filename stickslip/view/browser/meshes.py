@@ -1,4 +1,4 @@
-"""Triangles of shapes, as few as look well: one mesh for all shapes that differ by scale alone."""
+"""Triangle meshes of shapes, with few triangles; shapes that differ only by scale share a mesh."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ from stickslip.simulation.world_model import ShapeRecord
 from stickslip.state import Array, IntArray, ModelError
 
 AROUND, FEWEST = 24, 10
-"""Meridians of round shapes, and the fewest where there are very many; there are half as many parallels."""
+"""Number of meridians of round shapes, and its lower bound for many copies; half as many parallels."""
 LEVELS = (24, 14, 8)
-"""Meridians of the meshes of one round shape, from near to far."""
+"""Numbers of meridians of the levels of detail of a round shape, from near to far."""
 ROUND = ("sphere", "ellipsoid", "cylinder", "capsule")
-"""Kinds of shape that are drawn with more or fewer meridians."""
+"""Kinds of shapes with levels of detail."""
 TRIANGLES = 150_000
-"""Of all copies of a round shape in a file, about."""
+"""Approximate largest number of triangles of all copies of a round shape."""
 FINEST = 256
-"""Most grid points of a height field along an axis; of finer ones some rows are left out."""
+"""Largest number of grid points of a height field along an axis; finer ones are thinned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,20 +26,20 @@ class Mesh:
     """Triangles, counter-clockwise seen from outside."""
 
     vertices: Array
-    """Corners [m], or parts of the scale where it is to be scaled [-], shape (nv, 3)."""
+    """Corners [m], or relative to the scale of the shape [-], shape (nv, 3)."""
     triangles: IntArray
     """Rows of `vertices` [-], shape (nt, 3)."""
     flat: bool = False
-    """Whether every triangle has a normal of its own; otherwise those at a vertex share one."""
+    """Whether shading is flat, with a normal for each triangle; otherwise vertices have normals."""
 
     @property
     def volume(self) -> float:
-        """Of what the triangles enclose, in the unit of the vertices cubed; negative if they look inwards."""
+        """Enclosed volume, in the unit of the vertices cubed; negative if the triangles face inwards."""
         return float(np.linalg.det(self.vertices[self.triangles]).sum() / 6.0)
 
 
 def shape_scale(shape: ShapeRecord) -> Array | None:
-    """Along the axes of its mesh [m, or - for a mesh in metres], shape (3,); None if it cannot be drawn."""
+    """Scale along the axes of the mesh [m, or - for a mesh in metres], shape (3,); None if not drawable."""
     count, axes, _ = LOOKS.get(shape.kind, (-1, (), None))
     if len(shape.numbers) != count or not all(0.0 < x < np.inf for x in shape.numbers):
         return None
@@ -47,8 +47,8 @@ def shape_scale(shape: ShapeRecord) -> Array | None:
 
 
 def mesh_key(shape: ShapeRecord) -> tuple[object, ...]:
-    """Equal for shapes that share a mesh: all spheres and ellipsoids, all cuboids, all cylinders, and what
-    is the same otherwise."""
+    """Key of the mesh of a shape: equal for all spheres and ellipsoids, all cuboids, all cylinders, and for
+    equal shapes of other kinds."""
     if shape_scale(shape) is None:
         return ("unknown", shape.kind)
     match shape.kind:
@@ -62,10 +62,9 @@ def mesh_key(shape: ShapeRecord) -> tuple[object, ...]:
 
 
 def shape_mesh(shape: ShapeRecord, copies: int = 1) -> Mesh:
-    """The mesh of a shape, which `shape_scale` makes this one; a ModelError if it cannot be drawn.
+    """The mesh of a shape, to be scaled by `shape_scale`; raise a ModelError if it cannot be drawn.
 
-    Of very many `copies` round ones are coarser. Planes need to know where the scene is, and one another: see
-    `instances`.
+    Round shapes with very many `copies` are coarser. For planes, which depend on the scene, see `instances`.
     """
     around = AROUND
     while around > FEWEST and copies * around * (around - 2) > TRIANGLES:
@@ -77,8 +76,8 @@ def shape_mesh(shape: ShapeRecord, copies: int = 1) -> Mesh:
 
 
 def levels(shape: ShapeRecord) -> tuple[Mesh, ...]:
-    """The mesh of a round shape with fewer and fewer triangles, for copies that are small on the screen; none
-    of others, or of a shape that cannot be drawn."""
+    """Levels of detail of a round shape, for copies that are small on the screen; empty for other shapes and
+    for those that cannot be drawn."""
     make = LOOKS[shape.kind][2] if shape_scale(shape) is not None else None
     if make is None or shape.kind not in ROUND:
         return ()
@@ -86,18 +85,18 @@ def levels(shape: ShapeRecord) -> tuple[Mesh, ...]:
 
 
 def marker() -> Mesh:
-    """An octahedron of radius 1 [-], for what cannot be drawn."""
+    """An octahedron of radius 1 [-], the mark of shapes that cannot be drawn."""
     return _revolved(np.array([1.0, 0.0, -1.0]), np.array([0.0, 1.0, 0.0]), 4, flat=True)
 
 
 def _ball(_: ShapeRecord, around: int) -> Mesh:
-    """Of radius 1."""
+    """A ball of radius 1."""
     angle = np.linspace(0.0, np.pi, around // 2 + 1)
     return _revolved(np.cos(angle), np.sin(angle), around)
 
 
 def _capsule(shape: ShapeRecord, around: int) -> Mesh:
-    """Of radius 1, with a straight part along z."""
+    """A capsule of radius 1, with a straight part along z."""
     length = shape.numbers[1] / shape.numbers[0]
     angle = np.linspace(0.0, 0.5 * np.pi, around // 4 + 1)
     z = np.concatenate([0.5 * length + np.cos(angle), -0.5 * length - np.cos(angle[::-1])])
@@ -105,16 +104,16 @@ def _capsule(shape: ShapeRecord, around: int) -> Mesh:
 
 
 def _cylinder(_: ShapeRecord, around: int) -> Mesh:
-    """Of radius 1 and length 1; each rim is there twice, for the normals of the side and of the end."""
+    """A cylinder of radius 1 and length 1; rims have two copies, for the normals of side and ends."""
     return _revolved(
         np.array([0.5, 0.5, 0.5, -0.5, -0.5, -0.5]), np.array([0.0, 1, 1, 1, 1, 0]), around, cut=True
     )
 
 
 def _revolved(z: Array, radius: Array, around: int, *, flat: bool = False, cut: bool = False) -> Mesh:
-    """The surface that a curve from the top to the bottom of the z axis makes when it turns about it.
+    """Surface of revolution of a curve from the top to the bottom of the z axis.
 
-    With `cut` nothing is spanned between two equal points of the curve.
+    cut: omit the triangles between two equal points of the curve.
     """
     turn = 2.0 * np.pi * np.arange(around) / around
     ring = np.stack([np.cos(turn), np.sin(turn)], axis=1)
@@ -136,7 +135,7 @@ def _revolved(z: Array, radius: Array, around: int, *, flat: bool = False, cut: 
 
 
 def _cube(*_: object) -> Mesh:
-    """With edges of 1, each corner three times, for the normals of its faces."""
+    """A cube with edges of 1; corners have three copies, for the normals of the faces."""
     vertices: list[Array] = []
     triangles: list[IntArray] = []
     for axis in range(3):
@@ -152,12 +151,13 @@ def _cube(*_: object) -> Mesh:
 
 
 def _hull(shape: ShapeRecord, _: int) -> Mesh:
+    """A convex hull."""
     hull = ConvexHull(shape.points)
     return Mesh(hull.vertices, hull.triangles, flat=True)
 
 
 def _ground(shape: ShapeRecord, _: int) -> Mesh:
-    """Over the square from -1/2 to 1/2, heights as they are [m]."""
+    """A height field over the square from -1/2 to 1/2, with heights in metres [m]."""
     heights = shape.points
     if heights.ndim != 2 or min(heights.shape) < 2 or not np.isfinite(heights).all():
         raise ModelError(f"heights of shape {heights.shape} cannot be drawn")
@@ -176,5 +176,5 @@ LOOKS: dict[str, tuple[int, tuple[int | None, ...], Callable[[ShapeRecord, int],
     "convex-hull": (0, (None, None, None), _hull), "height-field": (2, (0, 1, None), _ground),
     "plane": (0, (None, None, None), None),
 }  # fmt: skip
-"""Kinds that are drawn as what they are: how many lengths the record of each has, which of them scales each
-axis of its mesh, and what makes the mesh of a shape with so many meridians."""
+"""Known kinds of shapes: number of lengths of the record, index of the length that scales each axis of the
+mesh, and function that makes the mesh of a shape with a number of meridians."""

@@ -1,4 +1,4 @@
-"""Numbers of a run over time that the viewer plots: energies, sensors, joints, inputs, and of equations
+"""Quantities of a run over time that the viewer plots: energies, sensors, joints, inputs; for equations also
 coordinates, velocities, outputs and multipliers."""
 
 from collections.abc import Iterator
@@ -13,35 +13,35 @@ from stickslip.simulation.trajectory import Trajectory
 from stickslip.state import Array, IntArray, ModelError
 
 MOST = 400
-"""Quantities that a page holds at most."""
+"""Largest number of quantities in a page."""
 COLUMNS = (
     ("kinetic", "kinetic energy", "J"), ("potential", "potential energy", "J"),
     ("energy", "kinetic + potential", "J"), ("dissipated", "dissipated", "J"), ("work", "work put in", "J"),
     ("contact_work", "work of contacts", "J"), ("balance", "energy balance", "J"),
     ("opening", "opening of joints", "m or rad"), ("iterations", "iterations of the solver", ""),
 )  # fmt: skip
-"""Columns of runs, how they are called and their units."""
+"""Columns of runs: attribute, name, unit."""
 
 
 class Quantity(NamedTuple):
-    """A number over time."""
+    """A quantity over time."""
 
     group: str
-    """Under which heading it stands."""
+    """Heading of its group."""
     name: str
     unit: str
     values: Array
-    """At the records that are shown [as the unit says], shape (n,)."""
+    """Values at the shown records [as the unit says], shape (n,)."""
 
 
 def quantities(run: Trajectory, rows: IntArray) -> tuple[list[Quantity], bool]:
-    """Those of a run at some of its records, and whether there are more than `MOST`."""
-    found: list[Quantity] = []
-    for one in _all(run, rows):
-        if len(found) == MOST:
-            return found, True
-        found.append(one)
-    return found, False
+    """Return the quantities of a run at some of its records, and whether there are more than `MOST`."""
+    result: list[Quantity] = []
+    for quantity in _all(run, rows):
+        if len(result) == MOST:
+            return result, True
+        result.append(quantity)
+    return result, False
 
 
 def _all(run: Trajectory, rows: IntArray) -> Iterator[Quantity]:

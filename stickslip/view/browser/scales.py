@@ -1,4 +1,4 @@
-"""Ends of the scales on which colours show speeds and forces: one for a whole run."""
+"""Upper ends of the colour scales of speeds and forces, constant over a run."""
 
 import math
 
@@ -9,20 +9,20 @@ from stickslip.simulation.trajectory import Trajectory
 from stickslip.view.browser.stage import SAMPLE, Stage
 
 HIGH = 0.98
-"""Share of all speeds of a run that the scale shows; faster bodies have its last colour."""
+"""Quantile of the speeds of a run at the end of the scale [-]; faster bodies have the last colour."""
 FORCES = 2.0
-"""End of the scale of forces, in usual forces of a contact."""
+"""End of the scale of forces [typical contact forces]."""
 
 
 def scale_top(stage: Stage, by: str) -> float:
-    """The speed [m/s] or contact force [N] that has the last colour of the scale; 0 for other colours."""
+    """Speed [m/s] or contact force [N] at the end of the scale; 0 for other colourings."""
     if by == "speed":
         return _rounded(_usual_speed(stage))
     return _rounded(FORCES * stage.arrow / stage.force_scale) if by == "force" else 0.0
 
 
 def _usual_speed(stage: Stage) -> float:
-    """The speed that nearly all bodies nearly always stay below [m/s]; 1 where nothing moves."""
+    """Quantile `HIGH` of the speeds of dynamic bodies [m/s]; 1 without speeds."""
     if isinstance(stage.records, Trajectory):
         twists = stage.records.sample(SAMPLE).twists
     else:
@@ -34,7 +34,7 @@ def _usual_speed(stage: Stage) -> float:
 
 
 def _rounded(number: float) -> float:
-    """The next number of the form 1, 2 or 5 times a power of ten; 1 for nothing."""
+    """Round up to 1, 2 or 5 times a power of ten; 1 for numbers that are not positive and finite."""
     if not 0.0 < number < math.inf:
         return 1.0
     power = 10.0 ** math.floor(math.log10(number))

@@ -1,7 +1,7 @@
-"""The web server of a viewer: on exactly the asked port, quiet, and not shared with the world.
+"""Web server of the viewer: on exactly the requested port, by default reachable only from this machine.
 
-Pages of others that are open in a browser of this machine cannot read it: names of hosts that are not this
-machine's are refused, and orders need a header that no page of others may send.
+Other web pages in a browser of this machine cannot read it: requests with foreign host names are refused, and
+orders require a header that pages of other origins cannot send.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self
 from urllib.parse import parse_qs, urlsplit
 
 PORTS = 65535
-"""The largest port."""
+"""Largest port number."""
 HTML, TEXT, BYTES = "text/html; charset=utf-8", "text/plain; charset=utf-8", "application/octet-stream"
 
 
@@ -26,11 +26,11 @@ class ViewerError(RuntimeError):
 
 
 class Answer(NamedTuple):
-    """What a request is answered with."""
+    """Answer to a request."""
 
     body: bytes
     kind: str = TEXT
-    """Its media type."""
+    """Media type of the body."""
     status: int = 200
 
 
@@ -38,7 +38,7 @@ NOTHING = Answer(b"not found", status=404)
 
 
 class Served(ABC):
-    """What a server shows until it is closed; use it in a `with` statement."""
+    """Base class of servers, which run until they are closed; use it in a `with` statement."""
 
     def __init__(self, host: str, port: int):
         address = _address(host, port)
@@ -46,27 +46,27 @@ class Served(ABC):
         self._ended = threading.Event()
         self._server = _opened(host, address, port, self._answered, self._ended)
         self.port = int(self._server.server_address[1])
-        """The port at which it serves."""
+        """Port of the server."""
         self.url = _url(address, self.port)
-        """Where to point a browser."""
+        """Address of the page."""
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
         self._thread.name = "stickslip viewer"
         self._thread.start()
 
     @abstractmethod
     def answer(self, path: str, query: dict[str, str]) -> Answer:
-        """What is at a path."""
+        """Answer a request for a path."""
 
     def order(self, name: str) -> None:  # noqa: B027 (only pages with buttons give orders)
-        """What a button of the page asks for."""
+        """Execute the order of a button of the page."""
 
     def wait(self) -> None:
-        """Return when the server is closed, or raise when the user interrupts."""
+        """Wait until the server is closed; a KeyboardInterrupt is raised to the caller."""
         while not self._ended.wait(0.5):
             pass
 
     def close(self) -> None:
-        """End the server; once is enough."""
+        """End the server; repeated calls have no effect."""
         if not self._ended.is_set():
             self._ended.set()
             self._server.shutdown()
@@ -74,7 +74,7 @@ class Served(ABC):
             self._server.server_close()
 
     def _answered(self, request: BaseHTTPRequestHandler) -> Answer:
-        """The answer to a request, if it comes from a page of this server."""
+        """Check that a request comes from a page of this server, and answer it."""
         host = urlsplit(f"//{request.headers.get('Host', '')}").hostname or ""
         if host not in self._names and not _is_address(host):
             return Answer(b"this name is not of this machine", status=403)
@@ -96,7 +96,7 @@ class Served(ABC):
 
 
 def is_local(host: str) -> bool:
-    """Whether only this machine reaches servers at `host`."""
+    """Whether servers at `host` are reachable only from this machine."""
     try:
         return ipaddress.ip_address(_address(host, 0)).is_loopback
     except ViewerError:
@@ -104,8 +104,10 @@ def is_local(host: str) -> bool:
 
 
 def _opened(host: str, address: str, port: int, answer: Any, ended: threading.Event) -> ThreadingHTTPServer:
+    """Open a server; raise a ViewerError if the port cannot be used."""
+
     class Handler(BaseHTTPRequestHandler):
-        """Passes requests on, and says nothing."""
+        """Forwards requests to `answer`, without logging."""
 
         protocol_version = "HTTP/1.1"
         timeout = 60.0
@@ -118,7 +120,7 @@ def _opened(host: str, address: str, port: int, answer: Any, ended: threading.Ev
             self.send_header("Cache-Control", "no-store")
             self.send_header("X-Content-Type-Options", "nosniff")
             self.send_header("X-Frame-Options", "SAMEORIGIN")
-            if ended.is_set():  # the next request is for whoever serves here then
+            if ended.is_set():  # the next request may be for another server at this port
                 self.send_header("Connection", "close")
             self.end_headers()
             if self.command != "HEAD":
@@ -130,17 +132,17 @@ def _opened(host: str, address: str, port: int, answer: Any, ended: threading.Ev
             pass
 
     class Server(ThreadingHTTPServer):
-        """One thread for each connection, which ends with the process."""
+        """Server with one daemon thread per connection."""
 
         daemon_threads = True
         block_on_close = False
         address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
 
         def handle_error(self, request: Any, client_address: Any) -> None:
-            """A browser that went away is no error."""
+            """Ignore errors of closed connections."""
 
         def server_bind(self) -> None:
-            """Without asking who this machine is, which may take long."""
+            """Bind the socket without a lookup of the host name, which may be slow."""
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             self.socket.bind(self.server_address)
             self.server_address = self.socket.getsockname()
@@ -152,15 +154,15 @@ def _opened(host: str, address: str, port: int, answer: Any, ended: threading.Ev
 
 
 def _url(address: str, port: int) -> str:
-    """Where to point a browser of this machine."""
-    found = ipaddress.ip_address(address)
-    if found.is_unspecified:
-        found = ipaddress.ip_address("127.0.0.1" if found.version == 4 else "::1")
-    return f"http://{found if found.version == 4 else f'[{found}]'}:{port}"
+    """Address of the page for a browser on this machine."""
+    ip = ipaddress.ip_address(address)
+    if ip.is_unspecified:
+        ip = ipaddress.ip_address("127.0.0.1" if ip.version == 4 else "::1")
+    return f"http://{ip if ip.version == 4 else f'[{ip}]'}:{port}"
 
 
 def _is_address(host: str) -> bool:
-    """Whether a name of a host is a number, which no name of a stranger's can stand for."""
+    """Whether a host name is a numeric address, which DNS rebinding cannot use."""
     try:
         ipaddress.ip_address(host)
     except ValueError:
@@ -169,19 +171,20 @@ def _is_address(host: str) -> bool:
 
 
 def _address(host: str, port: int) -> str:
-    """The address of a host of this machine; ViewerError if there is none, or if the port is no port."""
+    """Address of a host of this machine; raise a ViewerError for unknown hosts and invalid ports."""
     if not 0 <= port <= PORTS:
         raise ViewerError(f"port {port} is no port: take one from 1 to {PORTS}, or 0 for any that is free")
     try:
-        found = socket.getaddrinfo(host or "?", port, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(host or "?", port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise ViewerError(
             f"host {host!r} is not known: take 127.0.0.1, or an address of this machine"
         ) from None
-    return str(sorted(found, key=lambda one: one[0] != socket.AF_INET)[0][4][0])
+    return str(sorted(addresses, key=lambda address: address[0] != socket.AF_INET)[0][4][0])
 
 
 def _unopened(host: str, port: int, error: OSError) -> ViewerError:
+    """Error of a server that cannot be opened, with a remedy."""
     if error.errno == errno.EADDRINUSE:
         return ViewerError(
             f"port {port} on {host} is in use: take another with --port N (0: any that is free)"

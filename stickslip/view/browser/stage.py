@@ -1,6 +1,6 @@
-"""What is drawn of a world, whoever draws it: meshes and where they stand, contacts, forces and numbers.
+"""Drawing data of a world, independent of the renderer: placed meshes, contacts, forces and numbers.
 
-Everything is in metres and inertial axes, as in the records; the painter fits it to the screen.
+All data are in metres and inertial axes, as in the records.
 """
 
 import math
@@ -25,19 +25,19 @@ STATE_COLOURS: dict[str, tuple[int, int, int]] = {
     "slipping": (213, 94, 0),
     "rolling": (0, 158, 115),
 }
-"""Red, green and blue of what a contact does [0 to 255]; of Okabe and Ito's colours, which those who see
-few colours tell apart."""
+"""Red, green and blue of contact states [0 to 255]; colours of Okabe and Ito, which colour-blind readers can
+distinguish."""
 PALE = 0.55
-"""How much white is in the colour of an arrow whose force is one of many."""
+"""Share of white in the colour of arrows of forces that are not unique [-]."""
 SAMPLE = 300
-"""Records of a large run that are looked at for what is around and for the size of arrows, about."""
+"""Approximate number of records from which the extent of the scene and the size of arrows are estimated."""
 LONGEST = 4.0
-"""Longest arrow, in lengths of the arrow of a usual force: what is larger, an impact, is cut to it."""
+"""Length of the longest arrow [lengths of the arrow of a typical force]; arrows of impacts are cut to it."""
 
 
 def shown_state(name: str) -> str:
-    """Which of `STATE_COLOURS` stands for a state as `problem.states` names it: whatever slides is slipping,
-    whatever else turns is rolling."""
+    """Map a state of `problem.states` to one of `STATE_COLOURS`: sliding contacts are slipping, other
+    contacts that roll or spin are rolling."""
     words = set(name.split(" and "))
     if words & {"slipping", "sliding"}:
         return "slipping"
@@ -48,24 +48,24 @@ def shown_state(name: str) -> str:
 
 @dataclass(frozen=True)
 class Readout:
-    """The numbers beside the picture."""
+    """Numbers of a frame."""
 
     t: float
     """Time [s]."""
     penetration: float = 0.0
-    """Deepest overlap [m]."""
+    """Deepest penetration [m]."""
     residual: float = 0.0
     """Largest unit-free natural residual [-]."""
     tolerance: float = math.nan
-    """What it is held against [-]; nan where it is not known."""
+    """Tolerance of the residual [-]; nan if it is not known."""
     verdict: Verdict = Verdict.CERTIFIED
-    """The worst of the steps since the record before: certified, relaxed or missed."""
+    """The worst verdict of the steps since the previous record: certified, relaxed or missed."""
     counts: dict[str, int] = field(default_factory=dict)
     """Number of contacts in each state of `STATE_COLOURS`, in that order."""
     lost: int = 0
-    """Number of bodies whose place is no number, or too far away; they are drawn in the middle."""
+    """Number of bodies whose position is not finite or too far away; they are drawn at the centre."""
     many: int = 0
-    """Number of contacts whose force is one of many, that of least norm."""
+    """Number of contacts whose force is not unique and has been chosen by least norm."""
 
     @property
     def contacts(self) -> int:
@@ -75,7 +75,7 @@ class Readout:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """One instant."""
+    """Drawing data of one record."""
 
     bodies: Array
     """Centres of mass of all bodies [m], shape (nb, 3)."""
@@ -84,20 +84,20 @@ class Frame:
     points: Array
     """Contact points [m], shape (nc, 3)."""
     arrows: Array
-    """Start and end of the arrow of each contact's force, on the body that can move, and of two on the one
-    that it lifts [m], shape (nc, 2, 3)."""
+    """Start and end of the arrow of each contact force, on the movable body; if both are movable, on the one
+    that is lifted [m], shape (nc, 2, 3)."""
     colours: np.ndarray
-    """Of the contacts, by state [0 to 255], shape (nc, 3), uint8."""
+    """Colours of the contacts, by state [0 to 255], shape (nc, 3), uint8."""
     states: np.ndarray
-    """What each contact does, one of `STATE_COLOURS` [-], shape (nc,), text."""
+    """State of each contact, one of `STATE_COLOURS` [-], shape (nc,), text."""
     forces: Array
-    """On the first body of each contact [N], shape (nc, 3)."""
+    """Force on the first body of each contact [N], shape (nc, 3)."""
     choice: IntArray
-    """How the impulse of each contact was chosen, as `WorldContacts.choice` has it [-], shape (nc,)."""
+    """How the impulse of each contact was chosen, see `WorldContacts.choice` [-], shape (nc,)."""
     pairs: IntArray
     """First and second body of each contact [-], shape (nc, 2)."""
     ids: IntArray
-    """Of the contacts, each kept while it lasts [-], shape (nc,)."""
+    """Identities of the contacts, constant while a contact lasts [-], shape (nc,)."""
     normal: Array
     """Normal force of each contact [N], shape (nc,)."""
     gap: Array
@@ -108,36 +108,36 @@ class Frame:
 
     @property
     def arrow_colours(self) -> np.ndarray:
-        """Of the arrows: those of the contacts, paler where a force is one of many [0 to 255], shape (nc, 3),
-        uint8."""
+        """Colours of the arrows: those of the contacts, paler if a force is not unique [0 to 255], shape (nc,
+        3), uint8."""
         paler = (self.choice == LEAST)[:, None]
         return np.where(paler, PALE * 255.0 + (1.0 - PALE) * self.colours, self.colours).astype(np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """A world as it is drawn, and the instants that there are of it."""
+    """Drawing data of a world and its records."""
 
     model: WorldModel
     """Bodies, shapes and joints: names and numbers."""
     instances: tuple[Instances, ...]
-    """Copies of meshes, grouped by mesh."""
+    """Instances of meshes, grouped by mesh."""
     surroundings: Surroundings
-    """Where the scene is, and how large."""
+    """Centre and size of the scene."""
     force_scale: float
-    """Length of the arrow of a force [m/N]."""
+    """Length of arrows per force [m/N]."""
     arrow: float
-    """Length of the arrow of a usual force [m]; `LONGEST` times that is the longest."""
+    """Length of the arrow of a typical force [m]; the longest arrow is `LONGEST` times as long."""
     tolerance: float
-    """Of the residuals [-]; nan where it is not known."""
+    """Tolerance of the residuals [-]; nan if it is not known."""
     unknown: tuple[str, ...] = ()
-    """Kinds of shape that are only marked, because nothing is known of their looks."""
+    """Kinds of unknown shapes, which are only marked."""
     records: Trajectory | Record | None = None
-    """What `frame` shows; without it only `frame_of` does."""
+    """Records shown by `frame`; without them only `frame_of` can be used."""
 
     @classmethod
     def of(cls, source: Trajectory | World | WorldModel) -> Self:
-        """The stage of a run, of a world where it starts (one frame, no contacts), or of a model alone."""
+        """The stage of a run, of a world at its start (one frame without contacts), or of a model."""
         records: Trajectory | Record | None = None
         tolerance = math.nan
         if isinstance(source, Trajectory) and source.of_world:
@@ -153,19 +153,19 @@ class Stage:
             raise TypeError(f"a {kind} has no bodies to draw; give a World, or the trajectory of one")
         model = drawable(model)
         around = surroundings_of(model, places)
-        found, unknown = instances_of(model, around)
+        instances, unknown = instances_of(model, around)
         contacts = (sample.raw_contacts, sample.h) if isinstance(source, Trajectory) else None
         usual = _usual_force(model, contacts)
         arrow = max(0.04 * around.size, min(2.0 * around.body, 0.2 * around.size))
-        return cls(model, found, around, arrow / usual, arrow, tolerance, unknown, records)
+        return cls(model, instances, around, arrow / usual, arrow, tolerance, unknown, records)
 
     def __len__(self) -> int:
-        """How many instants there are."""
+        """Number of records."""
         return len(self.records) if isinstance(self.records, Trajectory) else int(self.records is not None)
 
     @property
     def centre(self) -> Array:
-        """Middle of the scene [m], shape (3,)."""
+        """Centre of the scene [m], shape (3,)."""
         return self.surroundings.centre
 
     @property
@@ -175,18 +175,18 @@ class Stage:
 
     @property
     def up(self) -> Array:
-        """Against gravity; +z without it [-], shape (3,)."""
+        """Direction opposite to gravity; +z without gravity [-], shape (3,)."""
         return self.surroundings.up
 
     @property
     def times(self) -> Array:
-        """Of the instants [s], shape (n,)."""
+        """Times of the records [s], shape (n,)."""
         if isinstance(self.records, Trajectory):
             return self.records.t
         return np.zeros(len(self)) if self.records is None else np.array([self.records.t])
 
     def frame(self, k: int) -> Frame:
-        """Instant k; negative k count from the end."""
+        """Frame of record k; negative k count from the end."""
         if not -len(self) <= k < len(self):
             raise IndexError(f"frame {k} of {len(self)}")
         if isinstance(self.records, Trajectory):
@@ -194,9 +194,9 @@ class Stage:
         assert self.records is not None
         return self.frame_of(self.records)
 
-    @np.errstate(all="ignore")  # a run that blew up is drawn all the same
+    @np.errstate(all="ignore")  # diverged runs are drawn too
     def frame_of(self, record: Record) -> Frame:
-        """Any recorded instant of this world, of a run that is over or of one that goes on."""
+        """Frame of any record of this world, of a finished or a running simulation."""
         q, v = record.poses.reshape(-1, 7), record.twists.reshape(-1, 6)
         x, p, lost = self._placed(q)
         states, palette, counts = _shown_states(record.states)
@@ -219,7 +219,7 @@ class Stage:
         )  # fmt: skip
 
     def _sides(self, pairs: IntArray, forces: Array) -> Array:
-        """1 where the arrow is that of the force on the first body, -1 where it is on the second."""
+        """1 for arrows of the force on the first body, -1 for those on the second."""
         movable = (self.model.kind == BodyKind.DYNAMIC)[pairs]
         lifted = np.where(forces @ self.up >= 0.0, 1.0, -1.0)
         return np.where(movable[:, 0] == movable[:, 1], lifted, np.where(movable[:, 0], 1.0, -1.0))
@@ -229,7 +229,7 @@ class Stage:
         return self.centre - far, self.centre + far
 
     def _placed(self, q: Array) -> tuple[Array, Array, int]:
-        """Places and unit quaternions that can be drawn, and how many bodies have others."""
+        """Positions and unit quaternions that can be drawn, and the number of bodies with other poses."""
         near = (np.abs(q[:, :3] - self.centre) <= self.surroundings.farthest).all(axis=1)
         turns, turned_ = units(q[:, 3:])
         good = near & turned_
@@ -238,8 +238,10 @@ class Stage:
 
 
 def _shown_states(names: np.ndarray) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
-    """States of contacts as they are shown, their colours, and how many are in each; each name is looked at
-    once, because there may be thousands of contacts."""
+    """Return the shown states of contacts, their colours, and the number of contacts in each state.
+
+    Each distinct name is mapped once, because there may be thousands of contacts.
+    """
     order = list(STATE_COLOURS)
     number = {name: order.index(shown_state(name)) for name in set(names.tolist())}
     code = np.array([number[name] for name in names.tolist()], np.int64)
@@ -252,6 +254,7 @@ def _shown_states(names: np.ndarray) -> tuple[np.ndarray, np.ndarray, dict[str, 
 
 
 def _start(world: World) -> Record:
+    """Record of a world at its start, without contacts."""
     columns: dict[str, Any] = {
         name: np.zeros((0, *width), np.int64 if name in WHOLE else np.float64)
         for name, width in CONTACT_WIDTHS.items()
@@ -266,8 +269,8 @@ def _start(world: World) -> Record:
 
 
 def _usual_force(model: WorldModel, contacts: tuple[WorldContacts, Array] | None) -> float:
-    """The force that gets an arrow of the usual length [N]: larger than 9 of 10 that act; without any, the
-    weight of a body."""
+    """Typical force, whose arrow has the length `arrow` [N]: the 0.9 quantile of the acting forces; without
+    forces, three times the weight of a typical body."""
     if contacts is not None:
         with np.errstate(all="ignore"):
             sizes = np.linalg.norm(contacts[0].force(contacts[1])[0], axis=1)
@@ -281,5 +284,6 @@ def _usual_force(model: WorldModel, contacts: tuple[WorldContacts, Array] | None
 
 
 def _finite(rows: Array, instead: Array | float = 0.0) -> Array:
+    """Replace rows with non-finite values."""
     good = np.isfinite(rows).all(axis=1, keepdims=True)
     return np.where(good, rows, instead)

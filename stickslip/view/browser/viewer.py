@@ -1,4 +1,4 @@
-"""A run in the browser: the page that plays it, served to this machine, and `view`, which opens it."""
+"""Viewer of runs in the browser: a server of the page, and `view`, which opens it."""
 
 import sys
 import threading
@@ -15,13 +15,13 @@ from stickslip.view.browser.server import HTML, NOTHING, Answer, Served, ViewerE
 __all__ = ["Viewer", "ViewerError", "view"]
 
 MOST_FRAMES = 2000
-"""Instants of a run that are played, evenly in time, unless told otherwise."""
+"""Default largest number of frames, evenly spaced in time."""
 MEGABYTES = 60.0
-"""About how large the page may be."""
+"""Approximate size limit of the page [MB]."""
 
 
 class Viewer(Served):
-    """A server that shows a run, or a world where it starts, to browsers; use it in a `with` statement.
+    """A server that shows a run, or a world at its start, in browsers; use it in a `with` statement.
 
     with Viewer(trajectory) as viewer:
         print(viewer.url)
@@ -33,8 +33,8 @@ class Viewer(Served):
         host: str = "127.0.0.1", port: int = 8080, frames: int | None = None, title: str | None = None,
         names: Sequence[str] = (),
     ):  # fmt: skip
-        """other: a second run, shown beside the first; frames: how many instants at most; title, and names
-        of two runs: as in `page_of`."""
+        """other: a second run, shown beside the first; frames: largest number of frames; title, names: see
+        `page_of`."""
         self._page: bytes = b""
         self._ready = threading.Event()
         super().__init__(host, port)
@@ -42,19 +42,19 @@ class Viewer(Served):
             self.reels = reels_of(
                 source, other, frames=frames or _most(source, other), contacts=True, megabytes=MEGABYTES
             )
-            """What is shown of each run."""
+            """Data shown of each run."""
             page = page_of_reels(
                 self.reels, forces=True, speed=1.0, title=title, megabytes=MEGABYTES, names=names
             )
             self._page = page.encode()
             self._ready.set()
-        except BaseException:  # nobody would be left to end the server
+        except BaseException:  # without this nothing would end the server
             self._ready.set()
             self.close()
             raise
 
     def answer(self, path: str, query: dict[str, str]) -> Answer:
-        """The page, and what it is, once it is made."""
+        """Answer a request for the page, once it is complete, or for its kind."""
         self._ready.wait()
         if path == "/kind":
             return Answer(b"run")
@@ -62,9 +62,10 @@ class Viewer(Served):
 
 
 def view(source: Trajectory | World, other: Trajectory | World | None = None, **options: Any) -> Any:
-    """Show a run, or a world where it starts, in the browser; with another run, both side by side.
+    """Show a run, or a world at its start, in the browser; with a second run, both side by side.
 
-    In a notebook it is shown there. Elsewhere a browser is opened, and the call returns after Ctrl+C.
+    In a notebook the run is shown in the notebook. Otherwise a browser is opened, and the call returns after
+    Ctrl+C.
 
     options     of `Viewer`: host, port, frames, title, names
     """
@@ -81,7 +82,7 @@ def view(source: Trajectory | World, other: Trajectory | World | None = None, **
 
 
 def _most(*sources: Any) -> int:
-    """How many instants of runs are played: fewer of very many bodies, so that a browser holds them."""
+    """Default largest number of frames; smaller for very many bodies, to limit the size of the page."""
     runs = [one for one in sources if isinstance(one, Trajectory)]
     bodies = max((len(one.model) if one.of_world else 1 for one in runs), default=1)
     return max(FEWEST, min(MOST_FRAMES, int(1e6 * MEGABYTES / (BODY * bodies))))

@@ -1,4 +1,4 @@
-"""Plots of runs and answers: each a figure as data, drawn where a file is named.
+"""Plots of runs and solutions: functions that return a figure as data, and write it if a file is given.
 
 plot_energy(trajectory, "energy.svg")
 plot_cones(solution, "cones.png")

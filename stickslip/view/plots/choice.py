@@ -1,5 +1,5 @@
-"""Which part of a run is drawn: systems, interactions, bodies and instants by name, refused by name; and the
-contacts of one body by the body on the other side."""
+"""Select the part of a run to draw: systems, interactions, bodies and times; and the contacts of one body, by
+the other body."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,32 +13,32 @@ from stickslip.simulation.model import InteractionPart
 from stickslip.simulation.trajectory import Trajectory
 
 Run = Trajectory
-"""What a simulation leaves: of equations that were written, or of bodies that were placed."""
+"""A run of equations or of bodies."""
 
 NAMED = 8
-"""Most interactions or bodies that get a curve of their own."""
+"""Largest number of interactions or bodies with separate curves."""
 LONGEST = 32
-"""Letters of a name in a title."""
+"""Largest number of characters of a name in a title."""
 
 
 class PlotError(ValueError):
-    """What was asked for cannot be drawn; the message says what can."""
+    """A plot cannot be drawn; the message names the alternatives."""
 
 
 def check_names(
     run: Run, *, interaction: str | None = None, system: str | None = None, body: str | None = None
 ) -> None:
-    """A body of written equations is a mistake, and so is an interaction or a system of a world."""
+    """Raise a PlotError for a body of a run of equations, or for an interaction or a system of a world."""
     if not run.of_world:
         given, kind = {"body": body}, "written equations"
         known = tuple(part.name for part in run.model.systems)
-        whose = "its systems:"
+        prefix = "its systems:"
     else:
         given, known, kind = {"interaction": interaction, "system": system}, run.model.names, "placed bodies"
-        whose = "its bodies:"
+        prefix = "its bodies:"
     for what, name in given.items():
         if name is not None:
-            names = alternatives(name, known, whose, LISTED)
+            names = alternatives(name, known, prefix, LISTED)
             raise PlotError(f"no {what} {name!r}: the run is of {kind}; {names}")
 
 
@@ -50,21 +50,21 @@ def body_number(run: Trajectory, name: str) -> int:
 
 
 def interactions(run: Trajectory, name: str | None, contacts: bool) -> list[tuple[InteractionPart, slice]]:
-    """The interaction of that name, or all, with their components; `contacts`: only those of mechanics."""
+    """The interaction of this name, or all, with their components; contacts: only mechanical contacts."""
     places = [(part, components) for part, components, _ in run.model.places]
     if name is not None:
-        found = [place for place in places if place[0].name == name]
-        if not found:
+        matches = [place for place in places if place[0].name == name]
+        if not matches:
             names = alternatives(name, (part.name for part, _ in places), most=LISTED)
             raise PlotError(f"no interaction {name!r}; {names}")
-        return found
+        return matches
     if contacts:
         return [place for place in places if not place[0].first_order and is_contact(place[0]).any()]
     return places
 
 
 def is_contact(part: InteractionPart) -> np.ndarray:
-    """Which blocks of an interaction are unilateral, with friction or without [-], shape (blocks,), bool."""
+    """Whether each block of an interaction is unilateral [-], shape (blocks,), bool."""
     return np.asarray((part.K.lower == 0.0) & (part.K.upper == np.inf))
 
 
@@ -78,7 +78,7 @@ def record_at(run: Run, at: float) -> int:
 
 
 def title_of(run: Run, what: str, part: str | None = None) -> str:
-    """A title of one line: what is drawn, and of whom."""
+    """Title in one line: the quantity `what`, and the part of the model that it belongs to."""
     if part is None:
         if not run.of_world:
             names = [each.name for each in run.model.systems]
@@ -91,42 +91,42 @@ def title_of(run: Run, what: str, part: str | None = None) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Which contacts a body has, and with whom."""
+    """Contacts of a body, grouped by the other body."""
 
     names: tuple[str, ...]
-    """Of the other bodies, those with most contacts first; the last stands for all others where there are
-    many."""
+    """Names of the other bodies, by decreasing number of contacts; if there are many, the last name stands
+    for the remaining bodies."""
     rows: IntArray
     """Rows of the contacts of the body [-], shape (m,)."""
     record: IntArray
-    """Record of each [-], shape (m,)."""
+    """Record of each contact [-], shape (m,)."""
     other: IntArray
-    """Place in `names` of its other body [-], shape (m,)."""
+    """Index of the other body in `names` [-], shape (m,)."""
 
     @classmethod
     def of(cls, run: Trajectory, body: str) -> Self:
-        """The contacts of the body of that name; a `PlotError` where it never had one."""
+        """The contacts of the body of this name; raise a `PlotError` if there are none."""
         k, contacts = body_number(run, body), run.raw_contacts
         rows = np.flatnonzero((contacts.body == k).any(axis=1))
         if not rows.size:
             raise PlotError(f"body {body!r} had no contact in the records of this run")
-        mates = contacts.body[rows]
-        mate = np.where(mates[:, 0] == k, mates[:, 1], mates[:, 0])
-        numbers, count = np.unique(mate, return_counts=True)
+        pairs = contacts.body[rows]
+        others = np.where(pairs[:, 0] == k, pairs[:, 1], pairs[:, 0])
+        numbers, count = np.unique(others, return_counts=True)
         numbers = numbers[np.argsort(-count, kind="stable")]
         named = numbers if numbers.size <= NAMED else numbers[: NAMED - 1]
         names = [run.model.names[i] for i in named]
         if numbers.size > NAMED:
             names.append(f"{numbers.size - named.size} others")
-        place = np.full(len(run.model), len(named), np.int64)
-        place[named] = np.arange(named.size)
-        return cls(tuple(names), rows, contacts.record[rows], place[mate])
+        index = np.full(len(run.model), len(named), np.int64)
+        index[named] = np.arange(named.size)
+        return cls(tuple(names), rows, contacts.record[rows], index[others])
 
     def over_time(self, n: int, values: Array, least: bool) -> Iterator[tuple[str, Array]]:
-        """For each other body the least value of its contacts in each of n records, or their sum; NaN where
-        there is no contact (a sum is 0 there), shape (n,)."""
+        """Yield for each other body the smallest value of its contacts in each of n records, or their sum,
+        shape (n,). Without a contact the smallest value is NaN and the sum is 0."""
         for k, name in enumerate(self.names):
-            mine = self.other == k
-            found = np.full(n, np.inf if least else 0.0)
-            (np.minimum if least else np.add).at(found, self.record[mine], values[mine])
-            yield name, np.where(np.isinf(found), np.nan, found)
+            selected = self.other == k
+            result = np.full(n, np.inf if least else 0.0)
+            (np.minimum if least else np.add).at(result, self.record[selected], values[selected])
+            yield name, np.where(np.isinf(result), np.nan, result)

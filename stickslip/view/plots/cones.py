@@ -1,4 +1,4 @@
-"""Friction cones with the reactions in them, from answers and runs: slipping on the edge, sticking inside."""
+"""Plots of reactions in their friction cones: slipping contacts on the surface, sticking ones inside."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ from stickslip.view.plots.choice import PlotError, body_number, check_names, int
 from stickslip.view.plots.curves import DOTS, LARGEST, cloud, finished, guide
 
 Answer = Solution | ProblemRecord | tuple[AnyProblem, Array]
-"""A solution, a file with a stored one, or a problem and impulses r."""
+"""A solution, the content of a file with a stored solution, or a problem and impulses r."""
 
 RESISTED = {
     (1,): ("sliding",),
@@ -33,12 +33,12 @@ RESISTED = {
     (2, 1): ("sliding", "torsion"),
     (2, 2, 1): ("sliding", "rolling", "torsion"),
 }
-"""What the groups of a friction cone resist, by their sizes."""
+"""Motions resisted by the groups of a friction cone, by the sizes of the groups."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reactions:
-    """Reactions of one group of components: within their cone |held| <= mu normal."""
+    """Reactions of one group of components, in the cones |held| <= mu normal."""
 
     resists: str
     """sliding, rolling, torsion, or the number of the group."""
@@ -49,26 +49,26 @@ class Reactions:
     mu: Array
     """Coefficient of the group [-, or m], shape (m,)."""
     state: np.ndarray
-    """What each contact does, by name [-], shape (m,), text."""
+    """Name of the state of each contact [-], shape (m,), text."""
     place: Array
     """Number of the contact [-], or the time [s], shape (m,)."""
 
     @property
     def size(self) -> int:
-        """Components of the group."""
+        """Number of components of the group."""
         return int(self.held.shape[1])
 
     def of(self, which: np.ndarray) -> Self:
-        """Some of them."""
+        """Select some of the reactions."""
         return replace(self, **{name: getattr(self, name)[which] for name in COLUMNS})
 
 
 COLUMNS = ("normal", "held", "mu", "state", "place")
-"""Fields of `Reactions` with a row for each."""
+"""Array fields of `Reactions`, with one row for each reaction."""
 
 
 def of_answer(answer: Answer) -> list[Reactions]:
-    """Those of an answer to a contact problem, numbered by contact."""
+    """Reactions of a solution of a contact problem, numbered by contact."""
     if isinstance(answer, Solution):
         problem, r, names = answer.problem, answer.r, answer.states.name
         K = _cones(problem)
@@ -78,7 +78,7 @@ def of_answer(answer: Answer) -> list[Reactions]:
         if isinstance(problem, GlobalProblem) and lam is None:
             lam = np.zeros(problem.g_bias.size)
         residuals, u = examine(problem, r, v, lam)
-        # A stored answer may be of any quality: what is zero in it is what its error hides.
+        # A stored solution may have any accuracy: values below its error count as zero.
         error = residuals.natural_scaled
         names = contact_states(
             problem, r, u, float(np.clip(error, 1e-8, 1e-3) if error == error else 1e-3)
@@ -87,26 +87,26 @@ def of_answer(answer: Answer) -> list[Reactions]:
 
 
 def of_trajectory(run: Trajectory, interaction: str | None, at: float | None) -> list[Reactions]:
-    """Those of the contacts of written equations, at all records or at the one nearest to `at`."""
+    """Reactions of a run of equations, at all records or at the record nearest to `at`."""
     rows = slice(None) if at is None else slice(record_at(run, at), record_at(run, at) + 1)
-    found: list[Reactions] = []
+    reactions: list[Reactions] = []
     for part, components in interactions(run, interaction, contacts=False):
         if not part.K.group_size.size:
             if interaction is not None:
                 raise PlotError(f"interaction {interaction!r} has no friction: {part.law}")
             continue
         states = run.interaction(part.name).states[rows]
-        found += _of_set(part.K, run.r[rows, components], states, run.t[rows], number=False)
-    if not found:
+        reactions += _of_set(part.K, run.r[rows, components], states, run.t[rows], number=False)
+    if not reactions:
         names = listing((part.name for part in run.model.interactions), LISTED)
         raise PlotError(f"no friction cones: no interaction of this run has friction ({names})")
-    return grouped(found)
+    return grouped(reactions)
 
 
 def of_world(run: Trajectory, body: str | None, at: float | None) -> tuple[list[Reactions], float]:
-    """Those of a record of a world, of all contacts or those of one body, and its time [s].
+    """Reactions of a record of a world, of all contacts or those of one body, and its time [s].
 
-    Without `at` the last record that has contacts.
+    Without `at` the last record with contacts is used.
     """
     contacts = run.contacts
     if not len(contacts):
@@ -117,33 +117,33 @@ def of_world(run: Trajectory, body: str | None, at: float | None) -> tuple[list[
         number = body_number(run, body)
         rows = rows[(contacts.body[rows] == number).any(axis=1)]
     if not rows.size:
-        whose = "" if body is None else f" of body {body!r}"
-        raise PlotError(f"no contact{whose} in the record at {run.t[k]:g} s")
+        owner = "" if body is None else f" of body {body!r}"
+        raise PlotError(f"no contact{owner} in the record at {run.t[k]:g} s")
     r, law, states = contacts.r[rows], contacts.law[rows], run.contact_states[rows]
     parts = (("sliding", slice(1, 3), 0), ("rolling", slice(3, 5), 1), ("torsion", slice(5, 6), 2))
-    found = []
+    reactions = []
     for resists, components, column in parts:
         has = np.flatnonzero(law[:, column] > 0.0) if column else np.arange(rows.size)
         place = has.astype(float)
-        found.append(
+        reactions.append(
             Reactions(resists, r[has, 0], r[has][:, components], law[has, column], states[has], place)
         )
-    return [each for each in found if each.normal.size], float(run.t[k])
+    return [each for each in reactions if each.normal.size], float(run.t[k])
 
 
 def grouped(parts: Iterable[Reactions]) -> list[Reactions]:
-    """Reactions that resist the same in as many directions, together."""
-    found: dict[tuple[str, int], list[Reactions]] = {}
+    """Concatenate reactions that resist the same motion with the same number of components."""
+    groups: dict[tuple[str, int], list[Reactions]] = {}
     for part in parts:
-        found.setdefault((part.resists, part.size), []).append(part)
+        groups.setdefault((part.resists, part.size), []).append(part)
     return [
         Reactions(resists, *(np.concatenate([getattr(part, name) for part in same]) for name in COLUMNS))
-        for (resists, _), same in found.items()
+        for (resists, _), same in groups.items()
     ]
 
 
 def pressing(of: Reactions) -> tuple[Reactions, int]:
-    """Those that press, so that there is a cone about them, and how many do not."""
+    """Select the reactions with friction and r_N > 0; return them, and the number of the others."""
     presses = (of.state != SEPARATING) & (of.normal > 0.0) & (of.mu > 0.0)
     presses &= (of.normal < LARGEST) & (np.abs(of.held) < LARGEST).all(axis=1)
     return of.of(presses), int((~presses).sum())
@@ -165,6 +165,7 @@ def _parts(
 
 
 def _cones(problem: AnyProblem) -> ProductSet:
+    """The friction cones of a problem; raise a PlotError if it has none."""
     if isinstance(problem, BoxProblem | NonlinearProblem) or not problem.K.group_size.size:
         raise PlotError(f"no friction cones in {problem!r}")
     assert isinstance(problem, ContactProblem | GlobalProblem)
@@ -172,8 +173,8 @@ def _cones(problem: AnyProblem) -> ProductSet:
 
 
 def _of_set(K: ProductSet, r: Array, states: np.ndarray, t: Array, number: bool) -> list[Reactions]:
-    """Those of n records of r, shape (n, size); `number`: placed by contact, not by time."""
-    found = []
+    """Reactions of n records of r, shape (n, size); number: `place` is the contact, not the time."""
+    reactions = []
     n = len(r)
     for groups, blocks in K.families().items():
         names = RESISTED.get(groups, tuple(f"group {k}" for k in range(len(groups))))
@@ -183,25 +184,25 @@ def _of_set(K: ProductSet, r: Array, states: np.ndarray, t: Array, number: bool)
             columns: IntArray = first[:, None] + np.arange(a, b)
             held = r[:, columns].reshape(n * blocks.size, b - a)
             mu = np.tile(K.coefficient[K.group_offset[blocks] + k], n)
-            found.append(
+            reactions.append(
                 Reactions(names[k], r[:, first].reshape(-1), held, mu, states[:, blocks].reshape(-1), place)
             )
-    return found
+    return reactions
 
 
 COLOURS = {"sticking": 0, "slipping": 1, "sliding": 1, "rolling": 2, "spinning": 4, "sliding and rolling": 3}
-"""Colours of states, by their numbers in the palette; other states share what is left."""
+"""Colours of states, as indices of the palette; other states take the remaining colours."""
 EDGES = 3
-"""Most friction coefficients whose edges are drawn each; of more, all are drawn over mu r_N."""
+"""Largest number of friction coefficients with separate edges; otherwise the abscissa is mu r_N."""
 FURTHEST = 1.5
-"""Reactions further out of the unit disc than this are drawn there [-]."""
+"""Largest distance from the centre of the unit disc at which reactions are drawn [-]."""
 OUTSIDE = 1e-6
-"""Outside of its cone is what is further out, relative to mu r_N [-]."""
+"""Distance from the cone above which a reaction counts as outside, relative to mu r_N [-]."""
 SYMBOLS = {"sliding": ("mu", "r_T"), "rolling": ("mu_R", "r_R"), "torsion": ("mu_S", "r_S")}
 UNITS = {"rolling": "N m s", "torsion": "N m s"}
 
 
-@np.errstate(all="ignore")  # a run that blew up is drawn all the same
+@np.errstate(all="ignore")  # diverged runs are drawn too
 def plot_cones(
     source: Trajectory | Answer,
     path: str | Path | None = None,
@@ -210,16 +211,17 @@ def plot_cones(
     body: str | None = None,
     at: float | None = None,
 ) -> Figure:
-    """Reactions in their friction cones, by what the contacts do.
+    """Plot reactions in their friction cones, by contact state.
 
-    Left r_T / (mu r_N) in the unit disc (over contacts or time in 2D), right |r_T| over r_N with the edge of
-    the cone; contacts of any mu share the disc. Rolling and torsional friction have panels of their own.
+    The left panel shows r_T / (mu r_N) in the unit disc (over contacts or time in 2D), for contacts with any
+    mu. The right panel shows |r_T| over r_N with the edge of the cone. Rolling and torsional friction have
+    separate panels.
 
-    source: a solution, a file with a stored one, (problem, r), or a run.
-    interaction: of a run of written equations, this one alone, at all its records unless `at` is given.
-    body: of a world, the contacts of this body.
-    at: the record nearest to this time [s]; of a world, the last with contacts unless given.
-    path: draw it there, .svg or .png.
+    source: a solution, the content of a file with a stored solution, (problem, r), or a run.
+    interaction: for a run of equations, only this interaction; all its records unless `at` is given.
+    body: for a world, only the contacts of this body.
+    at: time of the drawn record [s]; for a world by default the last record with contacts.
+    path: file to write, .svg or .png.
     """
     if isinstance(source, Trajectory):
         check_names(source, interaction=interaction, body=body)
@@ -244,6 +246,7 @@ def plot_cones(
 
 
 def _panels(of: Reactions, along: str, title: str) -> list[Panel]:
+    """The panels of one group of reactions: normalised, and tangential over normal parts."""
     mu, r = SYMBOLS.get(of.resists, ("mu", "r"))
     length, limit = np.linalg.norm(of.held, axis=1), of.mu * of.normal
     ratio = of.held / limit[:, None]
@@ -277,15 +280,16 @@ def _panels(of: Reactions, along: str, title: str) -> list[Panel]:
 
 
 def _clouds(state: np.ndarray, x: Array, y: Array) -> list[Curve]:
-    """One cloud of points for each state."""
+    """One cloud of points for each contact state."""
     names = sorted(set(state.tolist()), key=lambda name: (COLOURS.get(name, 99), name))
     return [cloud(name, x[state == name], y[state == name], COLOURS.get(name)) for name in names]
 
 
 def _notes(of: Reactions, open_: int) -> list[str]:
+    """Sentences on reactions that are not drawn or outside their cones; open_: number of open contacts."""
     notes = []
     if open_:
-        notes.append(f"Not drawn: {open_} that do not press.")
+        notes.append(f"Not drawn: {open_} contacts without normal force.")
     if of.normal.size:
         over = np.linalg.norm(of.held, axis=1) / (of.mu * of.normal) - 1.0
         outside = over > OUTSIDE
@@ -295,7 +299,7 @@ def _notes(of: Reactions, open_: int) -> list[str]:
                 f" by up to {100.0 * float(over.max()):.2g} %."
             )
     if of.normal.size > DOTS:
-        notes.append("Points that would hide each other are drawn once.")
+        notes.append("Points that hide each other are drawn once.")
     return notes
 
 

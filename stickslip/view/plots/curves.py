@@ -1,4 +1,4 @@
-"""Curves of long runs with few points: what is left out is smaller than a pixel, and no spike is lost."""
+"""Reduce the curves of long runs to few points: the error is below a pixel, and extrema are kept."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,36 +10,36 @@ from stickslip.exhibits import GUIDE, Curve, Figure
 from stickslip.problem.checks import Array, IntArray
 
 POINTS = 2000
-"""Most points of a curve, about."""
+"""Approximate largest number of points of a curve."""
 DOTS = 1000
-"""Most points of a cloud, about; an SVG file has a line for each."""
+"""Approximate largest number of points of a cloud; an SVG file has a line for each."""
 LARGEST = 1e100
-"""Numbers from here on are gaps: a run that blew up."""
+"""Magnitude from which numbers are drawn as gaps, as in diverged runs."""
 PER_PIXEL = 5
-"""Points kept of what falls on one pixel of a history: first, least, largest, last, and a gap."""
+"""Number of points kept per pixel of a history: first, smallest, largest, last, and a gap."""
 FINEST, COARSEST = 1e-3, 3e-3
-"""How far from a curve its chords may run, relative to its size [-]: half a pixel, and what is not yet seen
-as corners."""
+"""Allowed distance of chords from a curve, relative to its size [-]: half a pixel, and the largest distance
+without visible corners."""
 
 
 def history(
     name: str, t: Array, y: Any, style: str = "-", colour: int | None = None, points: int = POINTS
 ) -> Curve:
-    """y over time t as a curve of at most `points`; infinite values are gaps, as NaN is."""
+    """y over time t as a curve of at most `points` points; non-finite values are gaps."""
     t, y = np.asarray(t, float), drawable(y)
     kept = _envelope(t, y, points)
     return Curve(name, t[kept], y[kept], style, colour)
 
 
 def orbit(name: str, x: Any, y: Any, points: int = POINTS) -> Curve:
-    """A curve in the plane of at most about `points`: straight parts lose points, bends and ends do not."""
+    """A curve in the plane of at most about `points` points; points of straight parts are removed."""
     x, y = drawable(x), drawable(y)
     kept = _bends(x, y, points)
     return Curve(name, x[kept], y[kept])
 
 
 def part_to_draw(x: Any, y: Any, points: int = POINTS) -> int:
-    """Where the last part of a curve begins that `points` can draw without corners; 0 if that is all."""
+    """Start of the last part of a curve that `points` points draw without visible corners."""
     x, y = drawable(x), drawable(y)
     start = 0
     while _bends(x[start:], y[start:], points, COARSEST).size > points:
@@ -48,25 +48,25 @@ def part_to_draw(x: Any, y: Any, points: int = POINTS) -> int:
 
 
 def cloud(name: str, x: Any, y: Any, colour: int | None = None, points: int = DOTS) -> Curve:
-    """Points in the plane, at most about `points`: of those that would hide each other one is kept."""
+    """Points in the plane, at most about `points`; points that hide each other are drawn once."""
     x, y = drawable(x), drawable(y)
     kept = _apart(x, y, points)
     return Curve(name, x[kept], y[kept], "o", colour)
 
 
 def guide(name: str, x: Any, y: Any, style: str = "-") -> Curve:
-    """A line that is no data: thin and grey."""
+    """A guide line, thin and grey, that is not data."""
     return Curve(name, np.asarray(x, float), np.asarray(y, float), style, GUIDE)
 
 
 def drawable(y: Any) -> Array:
-    """y with gaps in the place of numbers that no axis shows."""
+    """y with NaN in place of numbers that cannot be drawn."""
     y = np.asarray(y, float)
     return np.where(np.abs(y) < LARGEST, y, np.nan)
 
 
 def finished(figure: Figure, path: str | Path | None, *notes: str) -> Figure:
-    """The figure with its notes, drawn into `path` where one is given."""
+    """Add notes to a figure, and write it to `path` if one is given."""
     figure = replace(figure, note=" ".join(note for note in (figure.note, *notes) if note))
     if path is not None:
         from stickslip.view.figures import draw
@@ -76,7 +76,7 @@ def finished(figure: Figure, path: str | Path | None, *notes: str) -> Figure:
 
 
 def _envelope(t: Array, y: Array, points: int) -> IntArray:
-    """Which points stand for the others: on every pixel of t the first, last, least and largest."""
+    """Indices of the kept points of a history: on every pixel of t the first, last, smallest and largest."""
     n = t.size
     if n <= points:
         return np.arange(n)
@@ -94,14 +94,14 @@ def _envelope(t: Array, y: Array, points: int) -> IntArray:
 
 
 def _first(group: Any) -> IntArray:
-    """Where each value of `group` comes first."""
+    """Index of the first occurrence of each value of `group`."""
     return np.unique(group, return_index=True)[1]
 
 
 def _bends(x: Array, y: Array, points: int, coarsest: float = np.inf) -> IntArray:
-    """Points without which the curve would be another: every second one goes where it is near its chord.
+    """Indices of the kept points of a curve: every second point is removed if it is near its chord.
 
-    The distance below which they go grows until few enough are left, or to `coarsest`.
+    The threshold of the distance grows until at most `points` points are left, or up to `coarsest`.
     """
     kept = np.arange(x.size)
     if x.size <= points:
@@ -126,7 +126,7 @@ def _bends(x: Array, y: Array, points: int, coarsest: float = np.inf) -> IntArra
 
 
 def _without(kept: IntArray, start: int, x: Array, y: Array, fixed: np.ndarray, near: float) -> IntArray:
-    """`kept` without those of every second point that lie near the chord of their neighbours."""
+    """Remove from `kept` those of every second point that lie near the chord of their neighbours."""
     middle = np.arange(start, kept.size - 1, 2)
     a, b, c = kept[middle - 1], kept[middle], kept[middle + 1]
     along_x, along_y = x[c] - x[a], y[c] - y[a]
@@ -134,12 +134,12 @@ def _without(kept: IntArray, start: int, x: Array, y: Array, fixed: np.ndarray, 
     square = along_x**2 + along_y**2
     share = np.clip((off_x * along_x + off_y * along_y) / np.where(square > 0.0, square, 1.0), 0.0, 1.0)
     distance = np.hypot(off_x - share * along_x, off_y - share * along_y)
-    goes = (distance <= near) & ~fixed[b]  # beside a gap the distance is NaN, and the point stays
-    return np.delete(kept, middle[goes])
+    removed = (distance <= near) & ~fixed[b]  # next to a gap the distance is NaN, and the point is kept
+    return np.delete(kept, middle[removed])
 
 
 def _apart(x: Array, y: Array, points: int) -> IntArray:
-    """One point of every cell of a grid, which gets coarser until few enough are left, and the outermost."""
+    """Indices of one point per cell of a grid, and the outermost points; the grid is coarsened as needed."""
     known = np.flatnonzero(~(np.isnan(x) | np.isnan(y)))
     if known.size <= points:
         return known
@@ -156,7 +156,7 @@ def _apart(x: Array, y: Array, points: int) -> IntArray:
 
 
 def _unit(x: Array) -> Array:
-    """x over its range, from 0 to 1; NaN where it is not known."""
+    """x scaled to the range from 0 to 1; NaN stays NaN."""
     if np.isnan(x).all():
         return x
     low, high = float(np.nanmin(x)), float(np.nanmax(x))

@@ -1,5 +1,5 @@
-"""Over the time of a run: energies, gaps and impulses of contacts, residuals; residuals of a solve over its
-iterations, too."""
+"""Plots over the time of a run: energies, gaps and impulses of contacts, residuals; and residuals of a solve
+over its iterations."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,14 +18,14 @@ from stickslip.view.plots.curves import finished, guide, history
 from stickslip.view.style import ZERO
 
 Drawn = list[tuple[str, Array]]
-"""Names of curves, and their values at all records."""
+"""Names of curves and their values at all records."""
 
 
-@np.errstate(all="ignore")  # a run that blew up is drawn all the same
+@np.errstate(all="ignore")  # diverged runs are drawn too
 def plot_energy(trajectory: Run, path: str | Path | None = None) -> Figure:
-    """Kinetic, potential and total energy, what was dissipated, work, and the error of their balance.
+    """Plot kinetic, potential and total energy, dissipation, work, and the error of the energy balance.
 
-    What is not known (NaN) is a gap, and the note says so. `path`: draw it there, .svg or .png.
+    Unknown values (NaN) are gaps, which the note mentions. path: file to write, .svg or .png.
     """
     run, notes = trajectory, list[str]()
     drawn = [("kinetic", run.kinetic), ("potential", run.potential), ("total", run.energy)]
@@ -37,12 +37,12 @@ def plot_energy(trajectory: Run, path: str | Path | None = None) -> Figure:
             raise PlotError(f"no energies: every system is of first order ({names})")
         hidden = [part.name for part in moving if not part.potential_known]
         if hidden:
-            notes.append(f"Without the potential energy of {listing(hidden, LISTED)}, which is not known.")
+            notes.append(f"Without the unknown potential energy of {listing(hidden, LISTED)}.")
         if run.model.interactions:
             balance, label, work = "total + taken out - start", "difference [J]", run.contact_work
             drawn.append(("taken out by contacts", -work))
             error = run.energy - run.energy[0] - (work - work[0])
-            notes.append("The balance is zero but for forces without a potential, dampers and errors.")
+            notes.append("The balance is zero except for forces without a potential, dampers and errors.")
     else:
         drawn.append(("dissipated", run.dissipated))
         drawn += [(name, y) for name, y in (("work", run.work), ("lifted", run.lifted)) if np.any(y)]
@@ -53,16 +53,16 @@ def plot_energy(trajectory: Run, path: str | Path | None = None) -> Figure:
         panels.append(Panel("Balance", "t [s]", label, [history(balance, run.t, error)]))
     gaps = list(dict.fromkeys(c.name for panel in panels for c in panel.curves if np.isnan(c.y).any()))
     if gaps:
-        notes.append(f"Not known everywhere, hence gaps: {', '.join(gaps)}.")
+        notes.append(f"Unknown values are gaps: {', '.join(gaps)}.")
     return finished(Figure(title_of(run, "Energy"), panels, across=1), path, *notes)
 
 
 NO_GAP = "No penetration: a gap in the curve."
 ROUNDING = 1e-12
-"""Penetrations below this are none, relative to the deepest [-]."""
+"""Penetrations below this are treated as rounding errors, relative to the deepest [-]."""
 
 
-@np.errstate(all="ignore")  # a run that blew up is drawn all the same
+@np.errstate(all="ignore")  # diverged runs are drawn too
 def plot_gaps(
     trajectory: Run,
     path: str | Path | None = None,
@@ -71,13 +71,13 @@ def plot_gaps(
     body: str | None = None,
     log: bool = False,
 ) -> Figure:
-    """Gaps over time: of the contacts of written equations, or of a world.
+    """Plot the gaps of contacts over time.
 
-    interaction: of a run of written equations, this one alone.
-    body: of a world, the contacts of this body, by the body on the other side; without it the least gap, the
+    interaction: for a run of equations, only this interaction.
+    body: for a world, only the contacts of this body, by the other body; without it the smallest gap, the
         deepest penetration and the number of contacts of the whole world.
     log: draw penetrations on a logarithmic axis in place of gaps.
-    path: draw it there, .svg or .png.
+    path: file to write, .svg or .png.
     """
     check_names(trajectory, interaction=interaction, body=body)
     if not trajectory.of_world:
@@ -95,18 +95,20 @@ def _gaps_of_interactions(run: Trajectory, name: str | None, log: bool) -> Figur
     unit = "y" if any(part.first_order for part, _ in places) else "gap [m]"
     gaps: Drawn = []
     for part, components in places:
-        y, wanted = run.y[:, components], choice.is_contact(part) | ~choice.is_contact(part).any()
-        gaps += [(one[0], y[:, one[2]]) for one, good in zip(_blocks(part), wanted, strict=True) if good]
+        y, is_drawn = run.y[:, components], choice.is_contact(part) | ~choice.is_contact(part).any()
+        gaps += [
+            (block[0], y[:, block[2]]) for block, drawn in zip(_blocks(part), is_drawn, strict=True) if drawn
+        ]
     note = ""
     if len(gaps) > NAMED:
-        note = f"The least of {len(gaps)} gaps at every instant."
+        note = f"The smallest of {len(gaps)} gaps at each time."
         gaps = [("least gap", np.min([gap for _, gap in gaps], axis=0))]
     return Figure(title_of(run, "Gaps", name), [_gap_panel(run.t, gaps, log, unit)], across=1, note=note)
 
 
 def _blocks(part: InteractionPart) -> Iterator[tuple[str, tuple[int, ...], int, int]]:
-    """Of each block of an interaction its name (that of the interaction where it has one block), the sizes of
-    its groups of friction, and its first component and the one behind its last."""
+    """Yield for each block of an interaction its name (that of the interaction if it is the only block), the
+    sizes of its friction groups, and the range of its components, first and end."""
     for i in range(len(part.K)):
         label = part.name if len(part.K) == 1 else f"{part.name} {i}"
         yield label, part.K.groups(i), int(part.K.offset[i]), int(part.K.offset[i + 1])
@@ -129,14 +131,14 @@ def _gaps_of_world(run: Trajectory, log: bool) -> Figure:
         Panel("Penetration" if log else "Gaps", "t [s]", label, curves, log_y=log),
         Panel("Contacts", "t [s]", "number", count),
     ]
-    note = "Gaps as the recorded steps found them; penetration, negative, the deepest at the end of a step."
+    note = "Gaps of the recorded steps; penetration, as a negative gap, is the deepest at the end of a step."
     return Figure(title_of(run, "Contacts"), panels, across=1, note="" if log else note)
 
 
 def _gaps_of_body(run: Trajectory, body: str, log: bool) -> Figure:
     pairs = choice.Pairs.of(run, body)
     gaps = list(pairs.over_time(len(run), run.raw_contacts.gap[pairs.rows], least=True))
-    note = "" if log else "Least gap to each body; none where there is no contact."
+    note = "" if log else "Smallest gap to each body; without a contact a gap in the curve."
     return Figure(title_of(run, "Gaps", body), [_gap_panel(run.t, gaps, log)], across=1, note=note)
 
 
@@ -147,12 +149,12 @@ def _gap_panel(t: Array, gaps: Drawn, log: bool, unit: str = "gap [m]") -> Panel
 
 
 def _logged(penetration: Array) -> Array:
-    """What a logarithmic axis can show: nothing where there is no penetration, or one of rounding."""
+    """Penetrations for a logarithmic axis: NaN without penetration or for rounding errors."""
     least = ROUNDING * float(np.max(penetration, initial=0.0, where=np.isfinite(penetration)))
     return np.where(penetration > least, penetration, np.nan)
 
 
-@np.errstate(all="ignore")  # a run that blew up is drawn all the same
+@np.errstate(all="ignore")  # diverged runs are drawn too
 def plot_impulses(
     trajectory: Run,
     path: str | Path | None = None,
@@ -161,15 +163,16 @@ def plot_impulses(
     body: str | None = None,
     forces: bool = False,
 ) -> Figure:
-    """Normal and tangential impulses over time, by interaction, or by the bodies that one body touches.
+    """Plot normal and tangential impulses over time, by interaction or by pair of bodies.
 
-    Those of written equations are impulses since the record before (values lam in first order); those of a
-    world are of the last step of each record, summed over contacts: without `body` over all of them.
+    For equations these are impulses since the previous record (multipliers lam in first order). For worlds
+    they are the impulses of the last step of each record, summed over contacts; without `body` over all
+    contacts.
 
-    interaction: of a run of written equations, this one alone.
-    body: of a world, the contacts of this body, by the body on the other side.
-    forces: divide by the time in which they acted: mean forces in place of impulses.
-    path: draw it there, .svg or .png.
+    interaction: for a run of equations, only this interaction.
+    body: for a world, only the contacts of this body, by the other body.
+    forces: divide by the time interval: mean forces in place of impulses.
+    path: file to write, .svg or .png.
     """
     check_names(trajectory, interaction=interaction, body=body)
     if not trajectory.of_world:
@@ -200,7 +203,7 @@ def _impulses_of_interactions(run: Trajectory, name: str | None, forces: bool) -
                 sliding = r[:, a + 1 : a + 1 + groups[0]]
                 signed = sliding[:, 0] if groups[0] == 1 else np.linalg.norm(sliding, axis=1)
                 tangential.append((label, signed))
-    note = "" if forces or values else "Impulses since the record before."
+    note = "" if forces or values else "Impulses since the previous record."
     if len(normal) > NAMED:
         note = f"{note} Sums over {len(normal)} contacts.".strip()
         normal = [("sum", np.sum([r for _, r in normal], axis=0))]
@@ -248,21 +251,21 @@ def _label(forces: bool) -> str:
 
 
 ANSWERS = 12
-"""Most answers that the legend names."""
+"""Largest number of solutions named in the legend."""
 WIDE = 20.0
-"""Ratio of iterations above which their axis is logarithmic [-]."""
+"""Ratio of the numbers of iterations above which their axis is logarithmic [-]."""
 HOW = "Solid: natural. Dashed: natural_scaled. Dotted: tolerance."
 
 
-@np.errstate(all="ignore")  # a run that blew up is drawn all the same
+@np.errstate(all="ignore")  # diverged runs are drawn too
 def plot_residuals(
     source: Run | Solution | Sequence[tuple[str, Solution]], path: str | Path | None = None
 ) -> Figure:
-    """Residuals over the iterations of a solution, of several named ones, or over the time of a run.
+    """Plot residuals over the iterations of one or several named solutions, or over the time of a run.
 
-    natural and natural_scaled, the tolerance, and of a run the iterations and the records with a step that
-    missed its tolerance. A step without anything to solve has no residual: a gap. `path`: draw it there,
-    .svg or .png.
+    Shows natural, natural_scaled and the tolerance; for a run also the iterations and the records with steps
+    that missed the tolerance. Steps without a contact problem have no residual, which is a gap. path: file to
+    write, .svg or .png.
     """
     if isinstance(source, Trajectory):
         return finished(_of_run(source), path)
@@ -314,11 +317,11 @@ def _of_solutions(named: Sequence[tuple[str, Solution]]) -> Figure:
 
 
 def _positive(value: Array) -> Array:
-    """NaN and inf leave a gap, an exact zero stands at the foot of the axis."""
+    """Values for a logarithmic axis: non-finite values are gaps, zeros are drawn at the bottom."""
     return np.where(np.isfinite(value), np.maximum(value, ZERO), np.nan)
 
 
 def _wide(solutions: Sequence[Solution]) -> bool:
-    """Whether some answers took so many more iterations that the others would be a vertical line."""
+    """Whether the numbers of iterations differ so much that a logarithmic axis is needed."""
     last = [float(solution.history[-1, 0]) for solution in solutions if len(solution.history)]
     return bool(last) and max(last) > WIDE * max(min(last), 1.0) and len(last) > 1

@@ -1,4 +1,4 @@
-"""Two numbers of the state: phase portraits, with impacts as jumps, and Poincaré sections."""
+"""Phase portraits, with impacts as jumps, and Poincaré sections."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -15,42 +15,42 @@ from stickslip.view.plots.choice import PlotError, Run, body_number, check_names
 from stickslip.view.plots.curves import POINTS, cloud, drawable, finished, guide, orbit, part_to_draw
 
 Coordinate = int | str | tuple[int, int]
-"""Number of a coordinate, x, y or z of a body, or the numbers of two states of first order."""
+"""Number of a coordinate; x, y or z of a body; or the numbers of two states of a first-order system."""
 
 AXES = ("x", "y", "z")
 NEAR = 3
-"""Intervals on either side that a jump is compared with."""
+"""Number of intervals on either side with which a change of velocity is compared."""
 SHARP = 5.0
-"""A velocity jumps where it changes so many times as much as around it [-]."""
+"""Ratio of a change of velocity to the median change nearby above which it is a jump [-]; heuristic."""
 SEEN = 1e-3
-"""Smallest jump that can be seen, relative to the range of the velocity [-]."""
+"""Smallest visible jump, relative to the range of the velocity [-]."""
 
 
 @dataclass(frozen=True, eq=False)
 class Portrait:
-    """Two numbers of the state at every record."""
+    """Two components of the state at every record."""
 
     name: str
-    """Of the system or body, and the coordinate."""
+    """Name of the system or body."""
     t: Array
     """Times [s], shape (n,)."""
     q: Array
     """All coordinates of the system or body [any], shape (n, nq)."""
     v: Array
-    """All its velocities [any], shape (n, nv)."""
+    """All velocities of the system or body [any], shape (n, nv)."""
     x: Array
     """Coordinate, or first state [any], shape (n,)."""
     y: Array
-    """Its velocity, or second state [any], shape (n,)."""
+    """Velocity of x, or second state [any], shape (n,)."""
     labels: tuple[str, str]
-    """Of the axes."""
+    """Labels of the axes."""
     moves: bool
     """Whether y is the velocity of x."""
     jump: np.ndarray
-    """Whether y jumps between a record and the next: an impact [-], shape (n - 1,), bool."""
+    """Whether y jumps between a record and the next, by an impact [-], shape (n - 1,), bool."""
 
     def within(self, rows: slice) -> Self:
-        """Some records, one after another."""
+        """Restrict the portrait to consecutive records."""
         some = {name: getattr(self, name)[rows] for name in ("t", "q", "v", "x", "y")}
         return replace(self, **some, jump=self.jump[rows.start : max(rows.start, rows.stop - 1)])
 
@@ -58,8 +58,8 @@ class Portrait:
 def portrait(
     run: Run, system: str | None = None, body: str | None = None, coordinate: Coordinate | None = None
 ) -> Portrait:
-    """What phase portraits and Poincaré sections draw; the first system, dynamic body and coordinate unless
-    others are named."""
+    """Select the data of a phase portrait or Poincaré section; by default of the first system, dynamic body
+    and coordinate."""
     check_names(run, system=system, body=body)
     if not run.of_world:
         return _of_system(run, system, coordinate)
@@ -80,8 +80,8 @@ def _of_system(run: Trajectory, system: str | None, coordinate: Coordinate | Non
     k = _number(f"system {name!r}", coordinate, 3 if turns else part.nq, AXES if turns else ())
     labels = (f"{AXES[k]} [m]", f"v{AXES[k]} [m/s]") if turns else (f"q{k}", f"v{k}")
     touched = np.zeros(len(run) - 1, bool)
-    for one, components, _ in run.model.places:
-        if name in one.systems:
+    for interaction, components, _ in run.model.places:
+        if name in interaction.systems:
             touched |= run.r[1:, components].any(axis=1)
     y = view.v[:, k]
     return Portrait(name, run.t, view.q, view.v, view.q[:, k], y, labels, True, touched & jumps(y))
@@ -95,7 +95,7 @@ def _of_body(run: Trajectory, body: str | None, coordinate: Coordinate | None) -
     k = _number(f"body {name!r}", coordinate, 3, AXES)
     q, v = run.poses[:, 7 * b : 7 * b + 7], run.twists[:, 6 * b : 6 * b + 6]
     touched = np.ones(len(run) - 1, bool)
-    if np.allclose(np.diff(run.t), run.h[1:]):  # every step is recorded, and with it every contact
+    if np.allclose(np.diff(run.t), run.h[1:]):  # every step, and thus every contact, is recorded
         contacts, touched = run.raw_contacts, np.zeros(len(run), bool)
         rows = (contacts.body == b).any(axis=1) & (contacts.r[:, 0] > 0.0)
         touched[contacts.record[rows]] = True
@@ -105,8 +105,8 @@ def _of_body(run: Trajectory, body: str | None, coordinate: Coordinate | None) -
 
 
 def jumps(v: Array) -> np.ndarray:
-    """Where a velocity changes much more from one record to the next than around: shape (n - 1,), bool."""
-    with np.errstate(all="ignore"):  # a run that blew up is drawn all the same
+    """Whether a velocity changes much more between two records than nearby, shape (n - 1,), bool."""
+    with np.errstate(all="ignore"):  # diverged runs are drawn too
         change = np.abs(np.diff(v))
         if not change.size:
             return np.zeros(0, bool)
@@ -118,21 +118,21 @@ def jumps(v: Array) -> np.ndarray:
         return np.asarray((change > SHARP * usual) & (change > seen))
 
 
-def _number(whose: str, coordinate: Coordinate | None, count: int, names: tuple[str, ...]) -> int:
-    """The number of one coordinate, given by number or name."""
+def _number(owner: str, coordinate: Coordinate | None, count: int, names: tuple[str, ...]) -> int:
+    """Number of a coordinate given by number or name."""
     if coordinate is None and count:
         return 0
     if isinstance(coordinate, str) and coordinate in names:
         return names.index(coordinate)
     text = str(coordinate)
     if not _is_below(text, count):
-        said = f" ({', '.join(names)})" if names else ""
-        raise PlotError(f"no coordinate {coordinate!r} of {whose}; known: 0 to {count - 1}{said}")
+        names_text = f" ({', '.join(names)})" if names else ""
+        raise PlotError(f"no coordinate {coordinate!r} of {owner}; known: 0 to {count - 1}{names_text}")
     return int(text)
 
 
 def _two(name: str, count: int, coordinate: Coordinate | None) -> tuple[int, int]:
-    """The numbers of two states of a system of first order."""
+    """Numbers of two states of a first-order system."""
     if count < 2:
         raise PlotError(f"system {name!r} is of first order and has one state: a portrait needs two")
     if coordinate is None:
@@ -140,21 +140,21 @@ def _two(name: str, count: int, coordinate: Coordinate | None) -> tuple[int, int
     parts = coordinate.split(",") if isinstance(coordinate, str) else coordinate
     texts = [str(part).strip() for part in parts] if not isinstance(parts, int) else []
     if len(texts) != 2 or not all(_is_below(text, count) for text in texts):
-        wanted = f"two of 0 to {count - 1}, such as 0,1"
-        raise PlotError(f"coordinate {coordinate!r}: system {name!r} is of first order; give {wanted}")
+        expected = f"two of 0 to {count - 1}, such as 0,1"
+        raise PlotError(f"coordinate {coordinate!r}: system {name!r} is of first order; give {expected}")
     return int(texts[0]), int(texts[1])
 
 
 def _is_below(text: str, count: int) -> bool:
-    """Whether a text is a number from 0 on, and less than so many."""
+    """Whether a text is a whole number from 0 to count - 1."""
     return text.isdecimal() and len(text) < 10 and int(text) < count
 
 
 JUMPS = POINTS // 3
-"""Most jumps that are drawn, the widest."""
+"""Largest number of jumps that are drawn, the widest ones."""
 
 
-@np.errstate(all="ignore")  # a run that blew up is drawn all the same
+@np.errstate(all="ignore")  # diverged runs are drawn too
 def plot_phase(
     trajectory: Run,
     path: str | Path | None = None,
@@ -165,31 +165,35 @@ def plot_phase(
     after: float | None = None,
     until: float | None = None,
 ) -> Figure:
-    """Velocity against position of coordinates of a system or body, or one state of first order against
-    another; jumps of the velocity at impacts are thin dashed lines.
+    """Plot velocity over position of coordinates of a system or body, or one state of a first-order system
+    over another; jumps of the velocity at impacts are thin dashed lines.
 
-    system, body: whose; the first system, or the first dynamic body, unless given.
+    system, body: name; by default the first system or the first dynamic body.
     coordinate: number of a coordinate (x, y, z of a body); (i, j) in first order; several in a list.
-    after, until: leave out what is before and after these times [s].
-    path: draw it there, .svg or .png.
+    after, until: start and end time of the portrait [s].
+    path: file to write, .svg or .png.
 
-    Of a motion with so many turns that they would cover each other the last ones are drawn, and the note says
-    from when on.
+    If the curve has so many turns that they would cover each other, only the last part is drawn, and the note
+    gives its start time.
     """
-    chosen: Sequence[Any] = coordinate if isinstance(coordinate, list) else [coordinate]
+    coordinates: Sequence[Any] = coordinate if isinstance(coordinate, list) else [coordinate]
     rows = _rows(trajectory, after, until)
-    portraits = [portrait(trajectory, system, body, one).within(rows) for one in chosen]
-    start = max(part_to_draw(each.x, each.y) for each in portraits)
-    portraits = [each.within(slice(start, each.t.size)) for each in portraits]
-    notes = [f"From {portraits[0].t[0]:g} s on: what came before would cover it."] if start else []
-    if any(bool(each.jump.any()) for each in portraits):
+    portraits = [portrait(trajectory, system, body, item).within(rows) for item in coordinates]
+    start = max(part_to_draw(view.x, view.y) for view in portraits)
+    portraits = [view.within(slice(start, view.t.size)) for view in portraits]
+    notes = (
+        [f"From {portraits[0].t[0]:g} s on; earlier curves, which would cover it, are omitted."]
+        if start
+        else []
+    )
+    if any(bool(view.jump.any()) for view in portraits):
         notes.append("Dashed: impacts, between the records before and after.")
     title = title_of(trajectory, "Phase portrait", portraits[0].name)
-    return finished(Figure(title, [_panel(each) for each in portraits]), path, *notes)
+    return finished(Figure(title, [_panel(view) for view in portraits]), path, *notes)
 
 
 def _rows(run: Run, after: float | None, until: float | None) -> slice:
-    """The records from `after` to `until` [s]."""
+    """Records from `after` to `until` [s]."""
     start = 0 if after is None else int(np.searchsorted(run.t, after, "left"))
     stop = len(run) if until is None else int(np.searchsorted(run.t, until, "right"))
     if start >= stop or until != until:
@@ -209,7 +213,7 @@ def _panel(of: Portrait) -> Panel:
 
 
 def _segments(of: Portrait, before: IntArray) -> tuple[Array, Array]:
-    """Lines from each record to the next, with a gap after each."""
+    """Line segments from each record `before` to the next, separated by gaps."""
     if before.size > JUMPS:
         size = np.abs(of.y[before + 1] - of.y[before])
         before = np.sort(before[np.argsort(-size, kind="stable")[:JUMPS]])
@@ -222,15 +226,15 @@ def _segments(of: Portrait, before: IntArray) -> tuple[Array, Array]:
 
 
 Surface = Callable[[float, Array, Array], float]
-"""A function of t, q and v of the system or body whose zero is the surface."""
+"""A function of t, q and v of the system or body; the surface is its zero set."""
 
 MOST = 10_000_000
-"""Most instants of a section: a tiny period is a mistake."""
+"""Largest number of points of a section; more indicate a wrong period."""
 AT_RECORD = 1e-6
-"""An instant so near to a record, relative to the interval, is that record [-]."""
+"""Distance in time below which a point coincides with a record, relative to the interval [-]."""
 
 
-@np.errstate(all="ignore")  # a run that blew up is drawn all the same
+@np.errstate(all="ignore")  # diverged runs are drawn too
 def plot_poincare(
     trajectory: Run,
     path: str | Path | None = None,
@@ -242,16 +246,16 @@ def plot_poincare(
     coordinate: Coordinate | None = None,
     after: float | None = None,
 ) -> Figure:
-    """Position and velocity once every `period`, or wherever `surface` grows through zero.
+    """Plot position and velocity once every `period`, or where `surface` crosses zero upwards.
 
-    Between records the state is interpolated (a cubic for positions, lines for velocities), but not across an
-    impact: there the nearer record is taken, and the note says how often.
+    Between records the state is interpolated (positions by cubics, velocities linearly). Across an impact the
+    nearer record is used, and the note counts these points.
 
-    period: of the section [s]; the instants are `after` + k period, k = 0, 1, ...
-    surface: a function of t, q, v (of that system or body) whose zero is crossed upwards.
+    period: period of the section [s]; the times are `after` + k period, k = 0, 1, ...
+    surface: a function of t, q, v (of the system or body) whose upward zero crossings are drawn.
     system, body, coordinate: as in `plot_phase`.
-    after: leave out what comes before this time [s], a transient.
-    path: draw it there, .svg or .png.
+    after: start time of the section [s], to omit a transient.
+    path: file to write, .svg or .png.
     """
     of = portrait(trajectory, system, body, coordinate)
     start = float(of.t[0]) if after is None else float(after)
@@ -275,6 +279,7 @@ def plot_poincare(
 
 
 def _strobe(of: Portrait, start: float, period: float) -> Array:
+    """Times of a section with a period [s], shape (m,)."""
     if not period > 0.0 or not np.isfinite(period):
         raise PlotError(f"period = {period:g} s must be positive")
     start = max(start, float(of.t[0]))
@@ -285,6 +290,7 @@ def _strobe(of: Portrait, start: float, period: float) -> Array:
 
 
 def _crossings(of: Portrait, surface: Surface) -> Array:
+    """Times of the upward zero crossings of a surface [s], shape (m,), by linear interpolation."""
     value = np.array([float(surface(*at)) for at in zip(of.t.tolist(), of.q, of.v, strict=True)])
     before = np.flatnonzero((value[:-1] < 0.0) & (value[1:] >= 0.0))
     share = value[before] / (value[before] - value[before + 1])
@@ -292,7 +298,7 @@ def _crossings(of: Portrait, surface: Surface) -> Array:
 
 
 def interpolated(of: Portrait, when: Array) -> tuple[Array, Array, int]:
-    """x and y at instants within the run, and how many of them lie within an impact, shape (m,)."""
+    """Interpolate x and y at times, shape (m,); return them and the number of times within impacts."""
     if of.t.size < 2:
         return np.full(when.size, of.x[0]), np.full(when.size, of.y[0]), 0
     k: IntArray = np.clip(np.searchsorted(of.t, when, "right") - 1, 0, of.t.size - 2)
@@ -304,7 +310,7 @@ def interpolated(of: Portrait, when: Array) -> tuple[Array, Array, int]:
     x0, x1, y0, y1 = of.x[k], of.x[k + 1], of.y[k], of.y[k + 1]
     y = (1.0 - s) * y0 + s * y1
     x = (1.0 - s) * x0 + s * x1
-    if of.moves:  # Hermite's cubic: the velocities at both ends are known
+    if of.moves:  # cubic Hermite interpolation: the velocities at both ends are known
         bend = (1.0 - s) * (span * y0 - (x1 - x0)) - s * (span * y1 - (x1 - x0))
         x = x + s * (1.0 - s) * bend
     return x, y, int(across.sum())

@@ -1,14 +1,14 @@
-// 6. Bodies: copies of their meshes, finer where they are large on the screen.
+// 6. Bodies: instances of their meshes, with levels of detail by their size on the screen.
 
-const LEVELS = [[26, 9], [90, 26]]; // pixels of the radius above which a round shape has its first mesh, second, ...; of shapes, of balls
-const BALLS = [48, 24, 14]; // meridians of the meshes of balls
-const SMALL = 22; // pixels of the radius below which a ball is a disc
+const LEVELS = [[26, 9], [90, 26]]; // radius on the screen above which a level of detail is used [px], from fine to coarse; of shapes, of balls
+const BALLS = [48, 24, 14]; // numbers of meridians of the levels of detail of balls
+const SMALL = 22; // radius on the screen below which a ball is drawn as a disc [px]
 
 class Bodies {
   constructor(engine, run, number) {
     this.engine = engine;
     this.run = run;
-    this.number = number; // of the run, in names that are picked
+    this.number = number; // number of the run, part of the codes used for picking
     this.groups = run.groups.map((group) => {
       const round = (n) => revolved([...Array(n / 2 + 1).keys()].map((k) => [Math.sin((2 * Math.PI * k) / n), Math.cos((2 * Math.PI * k) / n)]), n);
       const meshes = (group.ball ? BALLS.map(round) : group.meshes).map((mesh) => solidMesh(engine.gl, engine.mesh.at, mesh));
@@ -18,7 +18,7 @@ class Bodies {
     });
   }
 
-  // Fill the lists of copies for an instant as a camera sees it.
+  // Fill the lists of instances for a frame and a camera.
   place(f, colours, chosen, eye, focal) {
     const none = [0, 0, 0, 0];
     for (const group of this.groups) {

@@ -1,4 +1,4 @@
-// 8. The camera: turns about a target, which may follow a body.
+// 8. The camera: it orbits a target, which may follow a body.
 
 const ANGLE = (40 * Math.PI) / 180, FILLED = 0.8;
 
@@ -12,7 +12,7 @@ class Camera {
     this.reset(1.5);
   }
 
-  // From where all of the scene is seen, a little from above.
+  // Show the whole scene, slightly from above.
   reset(aspect, azimuth = -0.487, height = 0.412) {
     this.azimuth = azimuth;
     this.height = height;
@@ -40,7 +40,7 @@ class Camera {
     this.height = clamp(this.height + 0.008 * dy, -1.55, 1.55);
   }
 
-  // Move by pixels of a view so high.
+  // Move the target by dx, dy pixels in a view of the height `high` [px].
   move(dx, dy, high) {
     const {right, above} = this.axes(), step = (2 * Math.tan(ANGLE / 2) * this.distance) / high;
     this.target = add(add(this.target, right, -dx * step), above, dy * step);
@@ -48,13 +48,13 @@ class Camera {
 
   zoom(factor) { this.distance = clamp(this.distance * factor, 0.02, 400); }
 
-  // What is projected, at a width over height.
+  // View and projection matrix for an aspect ratio, width over height.
   matrix(aspect) {
     const {back, right, above} = this.axes();
     return product(perspective(ANGLE, aspect, 0.01 * this.distance, 20 * this.distance + 60), looking(this.eye, right, above, back));
   }
 
-  // Pixels in a view so wide and high; null behind the camera.
+  // Position of a point on the screen [px] in a view of this width and height; null behind the camera.
   seen(x, wide, high) {
     const {back, right, above} = this.axes(), way = add(x, this.eye, -1), ahead = -dot(way, back);
     if (ahead <= 0) return null;

@@ -1,4 +1,4 @@
-// 9. Charts on canvases: curves over time, or against each other, with a cursor; a click goes to a time.
+// 9. Charts on canvases: curves over time or over each other, with a cursor; a click selects a time.
 
 function shortest(x, digits = 4) {
   if (x === null || x === undefined || Number.isNaN(x)) return "–";
@@ -9,7 +9,7 @@ function shortest(x, digits = 4) {
 
 const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-// A canvas that is as fine as the screen, and its size.
+// Adapt a canvas to the resolution of the screen; return its drawing context and size.
 function sheet(canvas) {
   const scale = Math.min(devicePixelRatio || 1, 2), wide = canvas.clientWidth, high = canvas.clientHeight;
   if (canvas.width !== Math.round(wide * scale) || canvas.height !== Math.round(high * scale)) {
@@ -31,13 +31,13 @@ function bounds(lists, log) {
   return [log ? Math.max(low, high * 1e-18) : low, high];
 }
 
-// Bounds with some room about them.
+// Bounds of values with a margin.
 function room(lists, log) {
   const [low, high] = bounds(lists, log), more = 0.06 * (high - low) || Math.abs(high) * 1e-3 || 1;
   return log ? [low / 2, high * 2] : [low - more, high + more];
 }
 
-// Ticks of the form 1, 2 or 5 times a power of ten; of a logarithmic scale, powers of ten.
+// Ticks at multiples of 1, 2 or 5 times a power of ten; for logarithmic scales, at powers of ten.
 function ticks(low, high, count, log) {
   if (log) {
     const a = Math.ceil(Math.log10(low)), b = Math.floor(Math.log10(high)), step = Math.max(1, Math.ceil((b - a + 1) / count));
@@ -49,7 +49,7 @@ function ticks(low, high, count, log) {
   return found;
 }
 
-// Curves in a rectangle; each: {x, y, colour, dash}. How numbers become pixels is given back.
+// Draw curves {x, y, colour, dash} in a rectangle; return the maps from values to pixels.
 function curves(pen, box, list, {log = false, span = null} = {}) {
   const [x0, y0, wide, tall] = box, ends = span || room(list.map((one) => one.x));
   const [bottom, top] = room(list.map((one) => one.y), log);
@@ -78,7 +78,7 @@ function curves(pen, box, list, {log = false, span = null} = {}) {
   return {px, py, bottom, top, time: (x) => ends[0] + ((x - x0) / wide) * across};
 }
 
-// A chart with axes; `cursor` is the time, `dots` the present place of each curve.
+// Draw a chart with axes; `cursor` is the current time, `dots` are the current points of the curves.
 class Chart {
   constructor(canvas, seek) {
     this.canvas = canvas;
@@ -130,7 +130,7 @@ class Chart {
   }
 }
 
-// The strips under the time line: energies, and the residual by powers of ten.
+// Draw the strips under the time line: energies, and the residual on a logarithmic scale.
 class Strips {
   constructor(canvas, seek) {
     this.canvas = canvas;

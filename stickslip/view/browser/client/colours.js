@@ -1,7 +1,7 @@
-// 3. Colours: viridis for numbers, those of Okabe and Ito for states and curves.
+// 3. Colours: viridis for numbers, the colours of Okabe and Ito for states and curves.
 
 const VIRIDIS = [[68, 1, 84], [72, 40, 120], [62, 74, 137], [49, 104, 142], [38, 130, 142], [31, 158, 137], [53, 183, 121], [110, 206, 88], [181, 222, 43], [253, 231, 37]];
-const CURVES = 6; // colours of curves, which the style sheet has
+const CURVES = 6; // number of colours of curves in the style sheet
 const curveColour = (k) => ink(`--c${k}`);
 const CHOSEN = [240, 228, 66], FREE = [225, 225, 225];
 const WORST_FIRST = [2, 3, 1, 0]; // slipping, rolling, sticking, separating
@@ -11,7 +11,7 @@ function viridis(share) {
   return VIRIDIS[k].map((c, i) => c + (x - k) * (VIRIDIS[k + 1][i] - c));
 }
 
-// Colour of every body in an instant; null where each has its own.
+// Colour of every body in a frame; null if each body has its own colour.
 function bodyColours(run, f, by, states) {
   if (by === "body") return null;
   const n = run.count, found = Array(n).fill(null);

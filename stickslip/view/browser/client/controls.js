@@ -1,10 +1,10 @@
-// 12. Fingers, mouse and keys.
+// 12. Controls: touch, mouse and keyboard.
 
 const KEYS = [
-  ["Space", "play or pause"], ["← →", "one instant back or on"], ["Home End", "first or last instant"], ["+ −", "faster or slower"],
+  ["Space", "play or pause"], ["← →", "previous or next frame"], ["Home End", "first or last frame"], ["+ −", "faster or slower"],
   ["C", "contacts"], ["F", "forces"], ["N", "force chains"], ["J", "joints"], ["S", "sensors"], ["A", "frames (axes)"], ["L", "names"],
   ["B", "colour by …"], ["T", "trajectories"], ["X", "cut by a plane"], ["[ ]", "move the plane"], ["O", "camera follows"], ["R", "reset the camera"],
-  ["1 2 3", "from the front, the side, above"], ["G", "go to the next contact"], ["P", "panel"], ["D", "light or dark"], ["K", "save a picture"], ["Esc", "choose nothing"], ["?", "this list"],
+  ["1 2 3", "from the front, the side, above"], ["G", "go to the next contact"], ["P", "panel"], ["D", "light or dark"], ["K", "save a picture"], ["Esc", "clear the selection"], ["?", "this list"],
   ["drag", "turn"], ["Shift + drag, right drag", "move"], ["wheel, pinch", "zoom"], ["click", "choose a body or a contact"],
 ];
 

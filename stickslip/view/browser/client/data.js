@@ -1,4 +1,4 @@
-// 2. The run: numbers are decoded from one stream of bytes, as `packing.py` writes them.
+// 2. The run: arrays are decoded from one byte string, written by `packing.py`.
 
 async function inflated(text) {
   const bytes = text instanceof Uint8Array ? text : Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
@@ -8,7 +8,7 @@ async function inflated(text) {
 
 const WIDTHS = {f: 4, d: 8, i: 4, w: 4, b: 1};
 
-// The array of a reference: bytes by planes, then differences added up from row to row.
+// Decode the array of a reference: byte planes, then sums of the differences from row to row.
 function decoded(ref, bytes) {
   const count = ref.n.reduce((a, b) => a * b, 1), width = WIDTHS[ref.k];
   const raw = new Uint8Array(count * width);
@@ -33,14 +33,14 @@ function unpacked(value, bytes) {
 }
 
 const DYNAMIC = 0, KINEMATIC = 1, FIXED = 2;
-const KEPT = 1500; // instants of a live run that stay
+const KEPT = 1500; // largest number of frames kept of a live run
 
 class Run {
   constructor(data) {
     Object.assign(this, data);
     this.count = this.names.length;
     this.solid = "groups" in data;
-    this.frames = null; // of a live run: one object per instant
+    this.frames = null; // frames of a live run, one object each; null otherwise
     if (!this.solid) return;
     this.moving = [...this.names.keys()].filter((b) => this.kind[b] !== FIXED);
     this.start = this.frame(0);
@@ -48,7 +48,7 @@ class Run {
 
   get length() { return this.t.length; }
 
-  // Instant k: bodies (x, p, v, w) and contacts (pair, point, load, ...), as views of what is there.
+  // Frame k: bodies (x, p, v, w) and contacts (pair, point, load, ...), as views of the arrays.
   frame(k) {
     if (this.frames) return this.frames[k];
     const n = this.count, a = this.offset[k], b = this.offset[k + 1], part = (x, m) => x.subarray(m * a, m * b);
@@ -61,7 +61,7 @@ class Run {
     };
   }
 
-  // The last instant that is not later than t.
+  // Number of the last frame that is not later than t.
   at(t) {
     let low = 0, high = this.length;
     while (high - low > 1) {
@@ -71,7 +71,7 @@ class Run {
     return low;
   }
 
-  // One more instant of a live run; the oldest goes when there are very many.
+  // Append a frame of a live run; remove the oldest one if there are more than KEPT.
   append(data, info) {
     if (!this.frames) {
       this.frames = [];
@@ -97,7 +97,7 @@ class Run {
   name(b) { return b < 0 ? "inertial frame" : this.names[b]; }
 }
 
-// Quantities that follow from bodies and contacts, of one body or one lasting contact.
+// Quantities computed from bodies and contacts, for one body or one lasting contact.
 const OF_BODY = {
   "x": ["m", (run, f, b) => run.metres(f.x, 3 * b)[0]],
   "y": ["m", (run, f, b) => run.metres(f.x, 3 * b)[1]],
@@ -134,7 +134,7 @@ function forceOn(f, b) {
   return touching(f, b).reduce((sum, c) => add(sum, [f.load[3 * c], f.load[3 * c + 1], f.load[3 * c + 2]], f.pair[2 * c] === b ? 1 : -1), [0, 0, 0]);
 }
 
-// All quantities that can be plotted: heading, name, unit, and values of a run.
+// All quantities that can be plotted: heading, name, unit, and function of the values of a run.
 function quantities(run, choice) {
   const found = [];
   const put = (group, name, unit, values) => found.push({key: `${group}|${name}`, group, name, unit, values});

@@ -1,6 +1,6 @@
-// 5. WebGL: programs, meshes and lists of copies.
+// 5. WebGL: programs, meshes and lists of instances.
 
-const COPY = 12; // numbers of a copy: place 3, quaternion 4, scale 3, colour 1, name 1
+const COPY = 12; // numbers per instance: position 3, quaternion 4, scale 3, colour 1, picking code 1
 
 function program(gl, [vertex, fragment]) {
   const made = gl.createProgram();
@@ -20,7 +20,7 @@ function program(gl, [vertex, fragment]) {
   return {made, at};
 }
 
-// A mesh for the card: flat ones have three corners of their own per triangle.
+// Upload a mesh; the triangles of flat meshes do not share corners.
 function solidMesh(gl, at, mesh) {
   const flat = mesh.flat, count = mesh.t.length;
   const corners = new Float32Array(flat ? 3 * count : mesh.v.length), normals = new Float32Array(corners.length);
@@ -63,7 +63,7 @@ function solidMesh(gl, at, mesh) {
   return {array, copies, count, reach};
 }
 
-// A list of copies that grows.
+// A growing list of instances.
 class Copies {
   constructor() { this.clear(64); }
 
@@ -128,7 +128,7 @@ class Engine {
     return {array, buffer};
   }
 
-  // The copies of a mesh, at once.
+  // Draw all instances of a mesh in one call.
   copies(mesh, list, uniforms = {}) {
     if (!list.count) return;
     const gl = this.gl, at = this.mesh.at;
@@ -143,7 +143,7 @@ class Engine {
     gl.drawElementsInstanced(gl.TRIANGLES, mesh.count, gl.UNSIGNED_INT, 0, list.count);
   }
 
-  // Small balls, as discs.
+  // Draw small balls as discs.
   discs(list, {alpha = 1, cut} = {}) {
     if (!list.count) return;
     const gl = this.gl, at = this.disc.at;
@@ -156,7 +156,7 @@ class Engine {
     gl.drawElementsInstanced(gl.TRIANGLES, 6, gl.UNSIGNED_INT, 0, list.count);
   }
 
-  // What all programs share in one picture.
+  // Set the uniforms common to all programs.
   begin(view, up, sun, {right, above}, eye, pick = false) {
     const gl = this.gl;
     this.view = view;
@@ -195,7 +195,7 @@ class Engine {
   }
 }
 
-// Whether pictures are drawn by the processor, where smooth edges cost too much.
+// Whether WebGL is rendered in software, where antialiasing is too slow.
 function slowCard() {
   const gl = document.createElement("canvas").getContext("webgl");
   const about = gl && gl.getExtension("WEBGL_debug_renderer_info");

@@ -1,4 +1,4 @@
-// 13. A live run: instants come one after another; the page asks for the next when it has the last.
+// 13. A live run: the page requests each frame after it has received the previous one.
 async function listen(view, number) {
   const run = view.runs[0];
   view.tail = true;
@@ -19,7 +19,7 @@ async function listen(view, number) {
     const long = new DataView(bytes.buffer).getUint32(0, true);
     const info = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + long)));
     number = info.number;
-    by("hold").textContent = info.held ? "Go on" : "Pause the run";
+    by("hold").textContent = info.held ? "Continue" : "Pause the run";
     by("notes").replaceChildren(el("p", {textContent: info.progress}));
     const data = unpacked(info.instant, await inflated(bytes.subarray(4 + long)));
     if (!run.length || data.t[0] > run.t[run.length - 1] || !run.frames) {
@@ -30,13 +30,13 @@ async function listen(view, number) {
       view.changed();
     }
   }
-  // The run is over: the same address plays it soon, if it is played.
+  // The run is over: reload the page if the same address serves the recorded run.
   by("live").hidden = true;
   view.say("the run is over");
   for (let k = 0; k < 120; k++) {
     await new Promise((done) => setTimeout(done, 500));
     try {
       if ((await (await fetch("kind")).text()) === "run") return location.reload();
-    } catch (error) { /* not there yet */ }
+    } catch (error) { /* no server yet */ }
   }
 }

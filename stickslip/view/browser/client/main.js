@@ -1,9 +1,9 @@
-// 14. The view: runs, what is shown of them, and the loop that draws.
+// 14. The view: runs, the options of the display, and the drawing loop.
 
-const SUN = [-0.5, 0.75, 0.8]; // to the right, to the viewer and up, of the first camera
-const SLOW = 0.07, QUICK = 0.025; // seconds of a picture above which pictures become coarser, or finer again
+const SUN = [-0.5, 0.75, 0.8]; // direction to the sun: right, towards the viewer and up, relative to the initial camera
+const SLOW = 0.07, QUICK = 0.025; // drawing time of a picture above which the resolution is reduced, and below which it is increased [s]
 const COARSEST = 0.5;
-const LABELS = 200; // names that are written
+const LABELS = 200; // largest number of names that are written
 
 class View {
   constructor(content, runs) {
@@ -58,7 +58,7 @@ class View {
 
   allTimes() { return [...new Set(this.runs.flatMap((run) => Array.from(run.t)))].sort((a, b) => a - b); }
 
-  // 1. What is asked for.
+  // 1. Options and selection.
   touch() { this.late = true; }
   changed() { this.stale++; this.touch(); }
 
@@ -79,7 +79,7 @@ class View {
     this.changed();
   }
 
-  // Go to a contact: choose it and bring the camera near.
+  // Select a contact and move the camera near it.
   jump(id) {
     const f = this.frame(), c = f.id.indexOf(id);
     if (c < 0) return;
@@ -116,7 +116,7 @@ class View {
     this.choose(name ? {run: name >> 23, body: (name & 0x7fffff) - 1, contact: null} : {body: null, contact: null});
   }
 
-  // The name under a place of the canvas: all is drawn in colours that are names, and one pixel read.
+  // Pick the object at a point of the canvas: everything is drawn in colours that encode it, and one pixel is read.
   picked(x, y) {
     const {gl} = this.engine, wide = gl.canvas.width, high = gl.canvas.height, px = Math.floor(x * this.dots), py = high - 1 - Math.floor(y * this.dots);
     const make = (kind) => { const made = gl.createRenderbuffer(); gl.bindRenderbuffer(gl.RENDERBUFFER, made); gl.renderbufferStorage(gl.RENDERBUFFER, kind, wide, high); return made; };
@@ -187,7 +187,7 @@ class View {
     });
   }
 
-  // A quantity of a run; what follows from all instants is computed once.
+  // Values of a quantity of a run; quantities of all frames are computed once.
   values(one, run) {
     if (run.frames) return one.values(run);
     const key = `${this.runs.indexOf(run)}|${one.key}`;
@@ -270,7 +270,7 @@ class View {
     this.parts().forEach(([left, top, wide, high], r) => {
       pen.fillStyle = dark ? "#fff" : "#111";
       pen.strokeStyle = dark ? "#000c" : "#fffc";
-      const taken = []; // labels that would overlap go below one another
+      const taken = []; // rectangles of drawn labels; overlapping labels are moved down
       for (const [text, at] of this.marks[r].labels.slice(0, LABELS)) {
         const place = this.camera.seen(at, wide, high);
         if (!place || place[0] < 0 || place[0] > wide || place[1] < 0 || place[1] > high) continue;
@@ -293,7 +293,7 @@ class View {
     });
   }
 
-  // 3. Numbers beside the picture.
+  // 3. Numbers next to the picture.
   readings() {
     const runs = this.runs, at = runs.map((run) => run.at(this.player.now)), rows = [];
     const row = (name, make, dot) => rows.push([name, runs.map((run, r) => make(run, at[r])), dot]);
@@ -328,7 +328,7 @@ class View {
     by("legend").append(bar, el("span", {}, el("span", {textContent: "0"}), el("span", {textContent: colour === "speed" ? "speed [m/s]" : "force [N]"}), el("span", {textContent: shortest(this.runs[0].top[colour])})));
   }
 
-  // 4. The loop: draws when something has changed.
+  // 4. The loop: it draws if something has changed.
   loop() {
     let last = 0, quiet = 0, beside = 0;
     const tick = () => {
@@ -378,7 +378,7 @@ class View {
     this.sheets?.draw();
   }
 
-  // Pictures per second over so many pictures, each waited for: what the benchmark reads.
+  // Pictures per second, averaged over `count` finished pictures; used by the benchmark.
   measure(count) {
     const {gl} = this.engine, pixel = new Uint8Array(4), begun = performance.now();
     for (let k = 0; k < count; k++) {
@@ -393,7 +393,7 @@ class View {
 
 const clock = () => performance.now() / 1000;
 
-// A time with as many decimals as tell the instants apart.
+// Format a time with enough decimals to distinguish the frames.
 function shownTime(t, all) {
   let least = Infinity;
   for (let k = 1; k < Math.min(all.length, 200); k++) if (all[k] > all[k - 1]) least = Math.min(least, all[k] - all[k - 1]);

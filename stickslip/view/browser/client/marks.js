@@ -1,11 +1,11 @@
-// 7. What is drawn beyond bodies: contacts, forces, force chains, joints, frames, sensors, trajectories.
+// 7. Marks: contacts, forces, force chains, joints, frames, sensors, trajectories.
 
-const LONGEST = 4; // longest arrow, in arrows of a usual force
-const LEAST = 2; // code of a force that is one of many, that of least norm
+const LONGEST = 4; // length of the longest arrow [lengths of the arrow of a typical force]
+const LEAST = 2; // code of a force that is not unique and has been chosen by least norm
 const JOINT = [204, 121, 167], SENSOR = [0, 175, 200], AXES = [[213, 60, 60], [60, 160, 70], [60, 100, 213]];
 const FRAMES = 400, PATHS = 120000;
 
-// A surface of revolution about z, through (radius, height) from above to below.
+// Surface of revolution about z through points (radius, height), from top to bottom.
 function revolved(curve, around = 10) {
   const v = [], t = [];
   curve.forEach(([r, z]) => {
@@ -89,7 +89,7 @@ class Marks {
     lists.cone.put(add(a, d, long - head), turnTo(d), [2.6 * width, 2.6 * width, head], colour);
   }
 
-  // On the body that moves; of two on the one that is lifted.
+  // Arrows are drawn on the movable body; if both are movable, on the one that is lifted.
   _forces(f, stretch) {
     const {run} = this, limit = LONGEST * run.arrow;
     for (let c = 0; c < f.contacts; c++) {
@@ -106,7 +106,7 @@ class Marks {
     }
   }
 
-  // Bars from centre to centre, as wide as the root of the force.
+  // Bars between the centres of bodies, with widths proportional to the square root of the force.
   _chains(f) {
     const {run} = this, top = run.top.force;
     const end = (b, c) => (run.kind[b] === DYNAMIC ? centre(f, b) : Array.from(f.point.subarray(3 * c, 3 * c + 3)));
@@ -162,7 +162,7 @@ class Marks {
     }
   }
 
-  // Ways of centres up to now, once for all instants.
+  // Trajectories of centres up to the current time; the lines of all frames are computed once.
   _paths(which, body, k) {
     const {run} = this, bodies = which === "all" ? run.moving : body === null ? [] : [body];
     const key = `${which}|${body}|${run.length}|${run.frames ? run.t[0] : 0}`;
@@ -189,7 +189,7 @@ class Marks {
     const {engine} = this, gl = engine.gl;
     for (const [name, list] of Object.entries(this.solid)) engine.copies(this.shapes[name], list);
     if (this.shownPaths?.count) engine.lines(this.shownPaths.data, this.shownPaths.count, 1.6 * dots, 1, pixels);
-    // Twice: pale where something is before it, and whole where not.
+    // Draw twice: pale where the mark is hidden, opaque where it is visible.
     gl.enable(gl.BLEND);
     for (const [test, strength] of [[gl.GREATER, 0.35], [gl.LEQUAL, 1]]) {
       gl.depthFunc(test);

@@ -1,7 +1,7 @@
-// 11. The panel: what is drawn, contacts, the chosen body, plots.
+// 11. The panel: display options, contacts, the selected body, plots.
 
 const by = (id) => document.getElementById(id);
-const ROWS = 150; // contacts that are listed
+const ROWS = 150; // largest number of listed contacts
 
 function el(tag, props = {}, ...children) {
   const made = Object.assign(document.createElement(tag), props);
@@ -47,7 +47,7 @@ class Panel {
     this.refresh();
   }
 
-  // 1. What is drawn.
+  // 1. Display options.
   _show(page) {
     const {view} = this, {show} = view, run = view.runs[0];
     const box = (name, text, key, there = true) => {
@@ -79,14 +79,14 @@ class Panel {
         pick("paths", "trajectory", [["none", "none"], ["body", "of the chosen body"], ["all", "of all bodies"]], "T"),
         slide("stretch", "arrows", 0.2, 5, 0.1), slide("opacity", "opacity", 0.1, 1, 0.05)),
       el("fieldset", {}, pick("cut", "cut", [["none", "none"], ["x", "across x"], ["y", "across y"], ["z", "across z"], ["view", "across the view"]], "X"),
-        slide("cutAt", "place", -1, 1, 0.01), box("flip", "other side")),
+        slide("cutAt", "position", -1, 1, 0.01), box("flip", "other side")),
       el("fieldset", {}, el("legend", {textContent: "Camera"}), el("div", {className: "row"}, button("Reset", "R", () => view.reset()), button("Front", "1", () => view.look(0, 0)), button("Side", "2", () => view.look(Math.PI / 2, 0)), button("Top", "3", () => view.look(0, 1.55))),
         box("follow", "follow the chosen body, or all", "O")),
       el("fieldset", {}, el("div", {className: "row"}, button("Light or dark", "D", () => view.dark()), button("Save picture", "K", () => view.save()))),
     );
   }
 
-  // 2. Contacts: the strongest first; a click goes there.
+  // 2. Contacts, by decreasing force; a click selects a contact.
   _contacts(page) {
     const {view} = this;
     this.filter = el("select", {"aria-label": "State"}, option("", "all states"), ...view.states.map(([name]) => option(name)));
@@ -132,12 +132,12 @@ class Panel {
         ["bodies", `${run.name(f.pair[2 * c])} – ${run.name(f.pair[2 * c + 1])}`],
         ["state", view.states[f.state[c]][0]],
         ["normal force", `${shortest(f.normal[c], 4)} N`], ["friction", `${shortest(friction(f, c), 4)} N`],
-        ["force", `${["", "unique", "one of many (least norm)"][f.choice[c]] || "not known whether unique"}`],
+        ["force", `${["", "unique", "not unique (least norm)"][f.choice[c]] || "not known whether unique"}`],
         ["gap", `${shortest(f.gap[c], 3)} m`], ["point", `${vector(run.metres(f.point, 3 * c))} m`],
       ]));
   }
 
-  // 3. The chosen body.
+  // 3. The selected body.
   _body(page) {
     const {view} = this;
     this.who = el("select", {"aria-label": "Body"});
@@ -216,7 +216,7 @@ class Panel {
     }
   }
 
-  // Curves of all runs of some quantities, against time or another quantity.
+  // Curves of some quantities of all runs, over time or over another quantity.
   curves(plotted, across) {
     const {view} = this, list = [];
     plotted.forEach((one, i) => view.runs.forEach((run, r) => {
@@ -252,7 +252,7 @@ class Panel {
     if (this.shown === "Plot") this._fillPlot();
   }
 
-  // Bring inputs to what is shown.
+  // Update the inputs from the state of the view.
   sync() {
     for (const [name, value] of Object.entries(this.view.show)) {
       const input = by(`show-${name}`);
@@ -263,7 +263,7 @@ class Panel {
   }
 }
 
-// Plots in the place of the picture, where a run has no bodies: curves over time, and a phase portrait.
+// Plots in place of the picture for runs without bodies: curves over time, and a phase portrait.
 class Sheets {
   constructor(view, panel) {
     Object.assign(this, {view, panel, list: []});

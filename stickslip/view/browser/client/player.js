@@ -1,12 +1,12 @@
-// 10. A place in time that moves with the clock.
+// 10. The player: a time of the run that advances with the clock.
 
 const SPEEDS = [0.01, 0.03, 0.1, 0.25, 0.5, 1, 2, 4, 8];
-const SHORTEST = 3; // seconds that a run is played at least, if a speed is slow enough
-const HOLD = 0.7; // seconds that the last instant stays before the first comes again
+const SHORTEST = 3; // shortest duration of a replay, if the list of speeds allows it [s]
+const HOLD = 0.7; // time for which the last frame is shown before the loop restarts [s]
 
 class Player {
   constructor(times, factor = 1) {
-    this.factor = factor; // of all speeds, as the page was asked for
+    this.factor = factor; // factor of all speeds, an option of the page
     this.set(times);
     const span = this.end - this.start;
     this.speed = factor === 1 ? SPEEDS.filter((s) => s <= 1 && span >= SHORTEST * s).pop() ?? SPEEDS[0] : 1;
@@ -16,7 +16,7 @@ class Player {
   }
 
   set(times) {
-    this.times = times; // of all instants of all runs, ascending
+    this.times = times; // times of the frames of all runs, ascending
     this.start = times[0];
     this.end = times[times.length - 1];
   }
@@ -50,7 +50,7 @@ class Player {
     this.begun = [this.now, clock];
   }
 
-  // Where it is at a reading of the clock [s].
+  // Time of the run at a reading of the clock [s].
   tick(clock) {
     if (!this.playing) return;
     const t = this.begun[0] + this.speed * this.factor * (clock - this.begun[1]);

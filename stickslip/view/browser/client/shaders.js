@@ -1,4 +1,4 @@
-// 4. Shaders: copies of meshes, round points, and lines of constant width on the screen.
+// 4. Shaders: instances of meshes, round points, and lines of constant width on the screen.
 
 const MESH = [`#version 300 es
 in vec3 corner; in vec3 normal;
@@ -27,7 +27,7 @@ void main() {
   seen = vec4(c * light + 0.03, alpha);
 }`];
 
-// Small balls: discs that face the eye, before the ball, and shaded as it is; two triangles each.
+// Small balls: discs that face the camera, in front of the ball and shaded like it; two triangles each.
 const DISC = [`#version 300 es
 in vec3 corner;
 in vec3 place; in vec4 turned; in vec3 scale; in vec4 colour; in vec4 name;

@@ -1,4 +1,4 @@
-// 1. Vectors, quaternions (scalar first) and matrices by columns.
+// 1. Vectors, quaternions (scalar first) and column-major matrices.
 
 const add = (a, b, s = 1) => [a[0] + s * b[0], a[1] + s * b[1], a[2] + s * b[2]];
 const times = (a, s) => [a[0] * s, a[1] * s, a[2] * s];
@@ -8,14 +8,14 @@ const size = (a) => Math.hypot(a[0], a[1], a[2]);
 const unit = (a) => times(a, 1 / (size(a) || 1));
 const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
 
-// A vector turned by the quaternion that begins at p[k].
+// Rotate a vector by the quaternion that begins at p[k].
 function turn(p, k, a) {
   const w = p[k], x = p[k + 1], y = p[k + 2], z = p[k + 3];
   const u = 2 * (y * a[2] - z * a[1]), v = 2 * (z * a[0] - x * a[2]), t = 2 * (x * a[1] - y * a[0]);
   return [a[0] + w * u + y * t - z * v, a[1] + w * v + z * u - x * t, a[2] + w * t + x * v - y * u];
 }
 
-// The shortest turn from the z axis to a unit vector.
+// Quaternion of the shortest rotation from the z axis to a unit vector.
 function turnTo(d) {
   if (d[2] < -0.999999) return [0, 1, 0, 0];
   const w = Math.sqrt(0.5 * (1 + d[2]));
