@@ -120,9 +120,9 @@ class Substeps:
             if not all(np.isfinite(one).all() for one in arrays[:2]):
                 raise ModelError(f"at t = {data.time:.9g} s the state of the environment is not finite")
             self._state = State(float(data.time), *arrays)
-            own.eq_active[:] = data.eq_active
             if not same:
                 self._memory = self._scheme.begin(prepared, self._state, h)
+            self._memory = {**self._memory, "eq_active": np.array(data.eq_active, float)}
             restore(prepared, self._state, self._memory)
         for name in GIVEN:
             getattr(own, name)[:] = getattr(data, name)
@@ -150,7 +150,9 @@ class Substeps:
                 room, n = strip.room, strip.steps
                 judged = room.numbers[n - done : n, at.NATURAL_SCALED]
                 self.residual = max(self.residual, float(judged.max()))
-                applied = applied_to(prepared.data.qfrc_applied, prepared.data.xfrc_applied)
+                applied = applied_to(
+                    prepared.data.qfrc_applied, prepared.data.xfrc_applied, prepared.data.eq_active
+                )
                 self._state = strip.state
                 self._memory = memory_of(strip.last_after(n), prepared.reach, applied)
                 contacts, joints = room.contacts, room.joints

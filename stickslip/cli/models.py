@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 MODELS = (".toml", ".json")
 """Suffixes of model files."""
-ROBOTS = (".xml", ".mjcf", ".urdf")
-"""Suffixes of robot files; the content decides between MJCF and URDF."""
+ROBOTS = (".xml", ".mjcf", ".urdf", ".sdf", ".xacro")
+"""Suffixes of robot files; the content decides between MJCF, URDF and formats that are refused."""
 
 
 def is_file(name: str) -> bool:
@@ -63,6 +63,8 @@ def load_control(place: str) -> Callable[[Any], Any]:
     from stickslip.state import ModelError
 
     with refused(ContestantError, before="--control: "):
+        if ":" not in place:
+            raise ContestantError(f"{place!r} is not of the form file.py:function")
         function = own_thing(place)
     if not callable(function):
         raise InputError(f"--control {place}: this is not a function of MuJoCo's data")

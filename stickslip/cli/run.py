@@ -20,7 +20,7 @@ from stickslip.cli.errors import (
     stop_word,
     wrote,
 )
-from stickslip.cli.models import file_scene, is_file, load_control
+from stickslip.cli.models import MODELS, ROBOTS, file_scene, is_file, load_control
 from stickslip.cli.parameters import (
     Adaptive,
     Flag,
@@ -258,6 +258,9 @@ def _scene(
     from stickslip import scenes
     from stickslip.schemes import registry
 
+    if file is None and name not in scenes.SCENES and Path(name).is_file():
+        endings = ", ".join((*MODELS, *ROBOTS, *FCLIB))
+        raise InputError(f"{name}: the name of a model or of a run ends in one of {endings}; rename the file")
     known = scenes.parameters(name) if file is None else {}
     scene = _run_of(name, **chosen(known, given)) if file is None else file
     scheme_name = scenes.scheme_name(scene, scheme)

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.kernels.steps.tables import JointTable
 from stickslip.mechanics.given import called
-from stickslip.mechanics.joints import Joints, column_of, coordinate
+from stickslip.mechanics.joints import Joints, column_of, coordinate, number_of_joint, reaction
 from stickslip.mechanics.points import Point, bind_point
 from stickslip.state import Array, IntArray, ModelError, State
 
@@ -50,6 +51,23 @@ class Reading(NamedTuple):
     """Impulses of the joints [N s, N m s], shape (p,)."""
     joint_id: IntArray = NO_ID
     """Joint and part of each impulse, as `Step.joint_id` [-], shape (p,)."""
+    reactions: Callable[[], Array] | None = None
+    """Around a robot, whose joints have no impulses: function that returns force and moment of each joint, as
+    `reaction` does [N, N m], shape (nj, 6)."""
+
+    def reaction(self, joint: int | str) -> tuple[Array, Array]:
+        """Return mean force [N] and moment about its point [N m] of a joint on its first body, inertial,
+        shape (3,) each."""
+        joints = self.world.joints
+        j = number_of_joint("reaction", joints, joint) if isinstance(joint, str) else joint
+        if self.reactions is not None:
+            wrench = self.reactions()[j]
+            return wrench[:3], wrench[3:]
+        impulses = JointTable(np.array([0, self.joint_r.size]), self.joint_id, self.joint_r)
+        mean = reaction(
+            joints.arrays, j, np.array([self.h]), self.state.q[None], self.state.v[None], impulses
+        )
+        return mean.force[0], mean.moment[0]
 
     @classmethod
     def at(cls, world: "World", state: State) -> "Reading":
@@ -65,8 +83,6 @@ class BoundSensor:
     name: str
     function: Callable[[Reading], Any]
     """Function that returns the value for a step, always of the same shape."""
-    of_joint: bool = False
-    """Whether it measures reactions of a joint, which robots do not provide."""
     places: tuple[Point, ...] = ()
     """Points at which it is drawn; empty for user-defined functions."""
 

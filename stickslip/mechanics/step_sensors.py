@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.kernels.steps.tables import JointTable
-from stickslip.mechanics.joints import number_of_joint, reaction
+from stickslip.mechanics.joints import number_of_joint
 from stickslip.mechanics.points import Point, bind_point, number_of
 from stickslip.mechanics.sensors import BoundSensor, Reading, Sensing, joint_place
 from stickslip.rotations import matrices
@@ -48,13 +47,13 @@ class _Reaction(Sensing):
         read: Callable[[Reading], Array]
         if self.joint is not None:
             j = number_of_joint(owner, world.joints, self.joint)
-            read = lambda reading: _of_joint(reading, j)[part]  # noqa: E731
+            read = lambda reading: reading.reaction(j)[part]  # noqa: E731
             place = joint_place(world.joints, j)
         else:
             i, other = _pair(owner, world, str(self.body), self.other)
-            read = lambda reading: _of_contacts(reading, i, other)[part]  # noqa: E731
+            read = lambda reading: contact_wrench(reading, i, other)[part]  # noqa: E731
             place = Point(i, np.zeros(3))
-        return BoundSensor(self.name, read, self.joint is not None, (place,))
+        return BoundSensor(self.name, read, (place,))
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +168,7 @@ def _touching(reading: Reading, i: int, other: int | None) -> tuple[IntArray, In
     return rows, side
 
 
-def _of_contacts(reading: Reading, i: int, other: int | None) -> tuple[Array, Array]:
+def contact_wrench(reading: Reading, i: int, other: int | None) -> tuple[Array, Array]:
     """Return force [N] and moment about the centre of mass [N m] of contacts on body i, shape (3,) each."""
     rows, side = _touching(reading, i, other)
     if not rows.size:
@@ -183,11 +182,3 @@ def _of_contacts(reading: Reading, i: int, other: int | None) -> tuple[Array, Ar
     )  # at the middle of the step, like the contact points
     moment += np.cross(reading.point[rows] - centre, force)
     return force.sum(axis=0), moment.sum(axis=0)
-
-
-def _of_joint(reading: Reading, j: int) -> tuple[Array, Array]:
-    """Return force [N] and moment about its point [N m] of joint j on its first body, shape (3,) each."""
-    impulses = JointTable(np.array([0, reading.joint_r.size]), reading.joint_id, reading.joint_r)
-    q, v = reading.state.q[None], reading.state.v[None]
-    mean = reaction(reading.world.joints.arrays, j, np.array([reading.h]), q, v, impulses)
-    return mean.force[0], mean.moment[0]

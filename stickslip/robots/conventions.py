@@ -13,9 +13,13 @@ SOFT = (
     ("geom", "ngeom", "geom_solref", "geom_solimp"), ("joint limit", "njnt", "jnt_solref", "jnt_solimp"),
     ("joint friction", "nv", "dof_solref", "dof_solimp"), ("equality", "neq", "eq_solref", "eq_solimp"),
     ("tendon limit", "ntendon", "tendon_solref_lim", "tendon_solimp_lim"),
+    ("tendon friction", "ntendon", "tendon_solref_fri", "tendon_solimp_fri"),
     ("pair", "npair", "pair_solref", "pair_solimp"),
 )  # fmt: skip
 
+DISABLED = ("warmstart", "refsafe", "eulerdamp", "island", "autoreset")
+ENABLED = ("fwdinv", "invdiscrete", "diagexact", "ipc", "speculative")
+"""Flags of MuJoCo's that have no effect where they are disabled, and where they are enabled."""
 OWNERS = {
     "body": "body", "jnt": "joint", "dof": "joint", "geom": "geom", "site": "site", "pair": "pair",
     "eq": "equality", "tendon": "tendon", "actuator": "actuator", "key": "key",
@@ -63,6 +67,13 @@ def unused(model: Any) -> tuple[str, ...]:
     if integrator != mujoco.mjtIntegrator.mjINT_EULER:
         name = integrator.name.removeprefix("mjINT_").lower()
         said.append(f"option integrator = {name}: steps are those of the scheme")
+    for flags, bits, prefix, value, names in (
+        (option.disableflags, mujoco.mjtDisableBit, "mjDSBL", "disable", DISABLED),
+        (option.enableflags, mujoco.mjtEnableBit, "mjENBL", "enable", ENABLED),
+    ):
+        for name in names:
+            if flags & int(getattr(bits, f"{prefix}_{name.upper()}", 0)):
+                said.append(f"flag {name} = {value}: it belongs to MuJoCo's own contact and steps")
     if option.enableflags & int(mujoco.mjtEnableBit.mjENBL_OVERRIDE):
         said.append("flag override: contacts keep the parameters of their geoms")
     return tuple(said)

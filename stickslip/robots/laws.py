@@ -7,6 +7,7 @@ contact has MuJoCo's combination of its two geoms, and the smaller restitution o
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,10 @@ def law_row(owner: str, friction: ArrayLike | None, restitution: float | None, c
     """Return the values given for a pair, NaN for others [-, -, m, m, m, -, -], shape (7,)."""
     row = np.full(LAWS, np.nan)
     if friction is not None:
-        given = np.atleast_1d(np.asarray(friction, float))
+        try:
+            given = np.atleast_1d(np.asarray(friction, float))
+        except (TypeError, ValueError):
+            given = np.zeros(0)
         places: dict[int, Sequence[int]] = {1: (0, 0), 3: (0, 0, 1, 2, 2), 5: range(5)}
         if given.shape not in ((1,), (3,), (5,)) or not (np.isfinite(given) & (given >= 0.0)).all():
             raise ModelError(
@@ -89,7 +93,7 @@ def law_row(owner: str, friction: ArrayLike | None, restitution: float | None, c
             )
         row[: len(places[given.size])] = given[list(places[given.size])]
     if restitution is not None:
-        if not 0.0 <= restitution <= 1.0:
+        if not (isinstance(restitution, Real) and 0.0 <= restitution <= 1.0):
             raise ModelError(f"{owner}: restitution is {restitution!r}; expected a number from 0 to 1")
         row[LAW_RESTITUTION] = restitution
     if condim is not None:

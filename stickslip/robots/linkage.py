@@ -8,12 +8,14 @@ mass, which are welded to each other and carried by one joint each. A kinematic 
 does not know, has a carrier: a body that moves freely and is welded to it, and has what joints hold.
 """
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.detection.mujoco_library import load_mujoco
+from stickslip.mechanics.forces import Springs
 from stickslip.mechanics.joints import COLUMNS, SLIDING, TURNING, JointKind, Joints
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.mechanics.written_forces import JointEffort
@@ -26,6 +28,9 @@ FREE, GROUND = -1, -1
 """No joint carries the body; the inertial frame carries it."""
 EQUALITY = 2
 """Rank of joints that an equality constraint can stand for."""
+HELD = {JointKind.BALL: (0.0,), JointKind.HINGE: (-0.5, 0.5)}
+"""Points on the axis that connect constraints hold, from the point of the joint [m]: those of a hinge are as
+far apart as measures angles as lengths, and on both sides, so that two halves of a force make no moment."""
 
 
 class Tree(NamedTuple):
@@ -262,9 +267,7 @@ def add_closings(spec: Any, bodies: list[Any], world: World, tree: Tree) -> None
         if kind == JointKind.FIXED:
             _add_weld(spec, name, sides[0], sides[1], joints.point[j, 1])
             continue
-        # A hinge holds two points of its axis, a length apart that measures angles as lengths.
-        ends = [0.0] if kind == JointKind.BALL else [0.0, 1.0]
-        for k, along in enumerate(ends):
+        for k, along in enumerate(HELD[kind]):
             data = np.zeros(12)
             data[:3] = joints.point[j, 0] + along * joints.frame[j, 0, 0]
             spec.add_equality(
@@ -290,6 +293,17 @@ def still_springs(world: World) -> IntArray:
         return np.zeros(0, np.int64)
     moved = (springs.body >= 0) & (world.kind[springs.body] == BodyKind.KINEMATIC)
     return np.flatnonzero(~moved.any(axis=1))
+
+
+def chosen_springs(springs: Springs | None, kept: IntArray) -> Springs | None:
+    """Return the springs with the numbers in `kept`; None for no springs."""
+    if springs is None or not kept.size:
+        return None
+    return replace(
+        springs, names=tuple(springs.names[k] for k in kept), body=springs.body[kept],
+        point=springs.point[kept], stiffness=springs.stiffness[kept], length=springs.length[kept],
+        damping=springs.damping[kept],
+    )  # fmt: skip
 
 
 def add_springs(spec: Any, bodies: list[Any], world: World) -> None:

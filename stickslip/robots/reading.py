@@ -94,7 +94,10 @@ class _Reader:
     def __init__(self, name: str, folder: Path | None, search: Sequence[str | PathLike[str]]):
         self.name, self.folder = name, folder
         folders = (search,) if isinstance(search, str | PathLike) else search
-        self.search = [Path(fspath(one)).resolve() for one in folders]
+        try:
+            self.search = [Path(fspath(one)).resolve() for one in folders]
+        except TypeError:
+            raise ModelError(f"search is {search!r}; expected paths of folders") from None
         self.found = Source(name, "", "")
         self.bytes = 0
 
@@ -119,6 +122,8 @@ class _Reader:
         except ElementTree.ParseError as error:
             line, column = error.position
             raise ModelError(f"{name}: line {line}, column {column + 1}: malformed XML ({error})") from None
+        except UnicodeEncodeError as error:
+            raise ModelError(f"{name}: malformed text ({error})") from None
 
     def check_expanded(self, root: Any, text: str) -> None:
         """A ModelError for a file of macros, from which a tool of ROS makes URDF."""

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.detection.mujoco_library import Warnings, load_mujoco
+from stickslip.mechanics.given import numbers
 from stickslip.mechanics.world import World
 from stickslip.names import LISTED, alternatives
 from stickslip.robots import conventions
@@ -191,13 +192,15 @@ class Robot:
         An unnamed element is called by its kind and index.
         """
         mujoco = load_mujoco()
-        what = getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}")
-        count = {
+        counts = {
             "body": self.model.nbody, "joint": self.model.njnt, "geom": self.model.ngeom,
             "actuator": len(self.model.actuator_trntype), "sensor": self.model.nsensor,
             "key": self.model.nkey, "equality": self.model.neq, "tendon": self.model.ntendon,
-        }[kind]  # fmt: skip
-        return tuple(mujoco.mj_id2name(self.model, what, k) or f"{kind}{k}" for k in range(count))
+        }  # fmt: skip
+        if kind not in counts:
+            raise UnknownNameError(f"unknown kind {kind!r} of names; {alternatives(kind, counts)}")
+        what = getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}")
+        return tuple(mujoco.mj_id2name(self.model, what, k) or f"{kind}{k}" for k in range(counts[kind]))
 
     @property
     def start(self) -> State:
@@ -235,9 +238,10 @@ class Robot:
         """Return a state from positions, velocities and controls in MuJoCo's order [m, -, rad; m/s, rad/s;
         any]."""
         m = self.model
-        q = m.qpos0 if qpos is None else np.asarray(qpos, float)
-        v = self._velocity if qvel is None else np.asarray(qvel, float)
-        made = self._state(q, v, t=t, ctrl=None if ctrl is None else np.asarray(ctrl, float))
+        q = m.qpos0 if qpos is None else numbers("robot.state", "qpos", qpos, (m.nq,))
+        v = self._velocity if qvel is None else numbers("robot.state", "qvel", qvel, (m.nv,))
+        given = None if ctrl is None else numbers("robot.state", "ctrl", ctrl, (m.nu,))
+        made = self._state(q, v, t=float(numbers("robot.state", "t", t, ())), ctrl=given)
         self.check_state(made)
         return made
 
@@ -247,6 +251,8 @@ class Robot:
         that are not of unit length."""
         m = self.model
         nz = m.na + m.nu + 7 * m.nmocap
+        if not np.isfinite(state.t):
+            raise ModelError(f"start: t is {state.t}; it must be finite")
         for key, size in (("q", m.nq), ("v", m.nv), ("z", nz)):
             value = np.asarray(getattr(state, key), float)
             if value.shape != (size,):
@@ -327,7 +333,7 @@ def _given(what: str, kind: str, given: Any, names: Sequence[str]) -> Array:
                 raise UnknownNameError(
                     f"{what}: no {kind} {name!r}; {alternatives(name, known, most=LISTED)}"
                 )
-            values[names.index(name)] = value
+            values[names.index(name)] = numbers(what, repr(name), value, ())
     else:
         try:
             values[:] = np.asarray(given, float)

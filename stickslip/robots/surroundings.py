@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 
 BITS = 31
 """Of the filters of geoms."""
+SHARED = (
+    "constraint", "equality", "frictionloss", "limit", "contact", "spring", "damper", "actuation",
+)  # fmt: skip
+"""Flags of MuJoCo's without which bodies of a world are not what they are alone."""
 SAME = 1e-12
 """To which masses and inertias are those that were given, relative [-]."""
 
@@ -47,13 +51,14 @@ def check_world(robot: "Robot", world: Any) -> None:
         raise ModelError("the robot has a world already; place all bodies with one WorldBuilder")
     if robot.source is None:
         raise ModelError("a robot loaded from an MjModel cannot have a world; load its file, text or MjSpec")
-    reactions = [one.name for one in world.sensors if one.of_joint]
-    if reactions:
-        raise ModelError(
-            f"sensors of what joints do stand around no robot ({', '.join(reactions)}): coordinates of a"
-            " robot have no reactions; write a force sensor of MuJoCo's in the robot's file"
-        )
-    own = np.array(robot.model.opt.gravity)
+    off, bits = int(robot.model.opt.disableflags), load_mujoco().mjtDisableBit
+    for flag in SHARED:
+        if off & int(getattr(bits, f"mjDSBL_{flag.upper()}")):
+            raise ModelError(
+                f"the flag {flag} is disabled in the robot's file, and would be for the bodies of the world,"
+                f' too; remove {flag}="disable"'
+            )
+    own = np.array(robot.model.opt.gravity) * (0.0 if off & int(bits.mjDSBL_GRAVITY) else 1.0)
     if not np.array_equal(own, world.gravity):
         raise ModelError(
             f"gravity is {own.tolist()} in the robot's file and {world.gravity.tolist()} in the world; make"

@@ -6,7 +6,6 @@ bodies move with the velocities of the midpoint of the step.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from stickslip.mechanics.forces import Forces
 from stickslip.mechanics.inputs import with_inputs
 from stickslip.mechanics.world import World
 from stickslip.problem.checks import frozen
-from stickslip.robots.linkage import carrier_name, input_values, still_springs, tree_of
+from stickslip.robots.linkage import carrier_name, chosen_springs, input_values, still_springs, tree_of
 from stickslip.rotations import between, matrices, turned
 from stickslip.state import Array, IntArray
 
@@ -145,11 +144,7 @@ def applied_forces(world: World) -> Forces:
     forces, springs, controls = world.forces, world.forces.springs, input_values(world)
     if springs is not None:
         kept = np.setdiff1d(np.arange(len(springs.names)), still_springs(world))
-        springs = replace(
-            springs, names=tuple(springs.names[k] for k in kept), body=springs.body[kept],
-            point=springs.point[kept], stiffness=springs.stiffness[kept], length=springs.length[kept],
-            damping=springs.damping[kept],
-        ) if kept.size else None  # fmt: skip
+        springs = chosen_springs(springs, kept)
     written = tuple(one for one in forces.written if one.name not in controls)
     return Forces(springs, forces.dampers, written, forces.bodies, forces.wrench)
 

@@ -14,7 +14,7 @@ from stickslip.kernels.robots import steps as kernels
 from stickslip.kernels.robots.layout import LastImpulses, Room
 from stickslip.kernels.robots.many import march_many
 from stickslip.kernels.robots.outputs import begin_room, follow_room
-from stickslip.schemes.robot_memory import NOT_FINITE, last_of, restore, room_for
+from stickslip.schemes.robot_memory import NOT_FINITE, WRITTEN, last_of, restore, room_for
 from stickslip.schemes.robot_prepared import PreparedRobot
 from stickslip.schemes.step import Memory, Solver
 from stickslip.state import Array, ModelError, State, state_of
@@ -107,9 +107,13 @@ class RobotMarch:
         if ending == kernels.NO_SCRATCH:
             strip.run = Held(strip.run.values._replace(scratch=prepared.begin()[3]), like=strip.run)
         if not done:
-            prepared.at, strip.closed = state, ending != kernels.NO_SCRATCH
+            prepared.at, strip.closed = state, ending not in (kernels.NO_SCRATCH, kernels.REMADE)
             if ending == kernels.LEFT:
                 return None
+            if ending == kernels.WRITTEN:
+                raise ModelError(WRITTEN.format(state.t))
+            if ending == kernels.REMADE:
+                prepared.renew(state)
             if ending == kernels.NO_MEMORY:
                 prepared.check_memory()
             return self.make(state, recall, h, at, index, most)

@@ -15,6 +15,11 @@ from stickslip.state import Array, State
 
 NOT_FINITE = "from t = {:.9g} s on the velocities of the robot are not finite; use a smaller h"
 """Message of steps with non-finite velocities."""
+WRITTEN = (
+    "at t = {:.9g} s data.qpos, data.qvel or data.act is not what the last step left; to set the state, call"
+    " live.reset(robot.state(qpos, qvel))"
+)
+"""Message of steps from data that the user changed."""
 
 
 def as_held(values: NamedTuple) -> Held:
@@ -29,12 +34,17 @@ def restore(prepared: PreparedRobot, state: State, memory: Memory) -> None:
         prepared.release()
         prepared.data.qfrc_applied[:] = memory["qfrc_applied"]
         prepared.data.xfrc_applied[:] = memory["xfrc_applied"].reshape(-1, 6)
+        prepared.data.eq_active[:] = memory.get("eq_active", prepared.model.eq_active0)
         prepared.place(state)
 
 
-def applied_to(general: Array, bodies: Array) -> dict[str, Array]:
-    """Return copies of the forces that a user applies, as entries of the memory."""
-    return {"qfrc_applied": np.array(general), "xfrc_applied": np.array(bodies)}
+def applied_to(general: Array, bodies: Array, active: Array) -> dict[str, Array]:
+    """Return copies of the forces that a user applies and of the flags of active equality constraints, as
+    entries of the memory."""
+    return {
+        "qfrc_applied": np.array(general), "xfrc_applied": np.array(bodies),
+        "eq_active": np.array(active, float),
+    }  # fmt: skip
 
 
 def memory_of(last: LastImpulses, reach: float, applied: Mapping[str, Array]) -> Memory:

@@ -289,6 +289,8 @@ class PreparedRobot:
         before, turned = self._mocap
         if not (np.isfinite(pos).all() and np.isfinite(quat).all()):
             raise ModelError(f"at t = {d.time:.9g} s the pose of a mocap body is not finite")
+        if not quat.any(axis=1).all():
+            raise ModelError(f"at t = {d.time:.9g} s the quaternion of a mocap body is zero")
         if np.array_equal(pos, before) and np.array_equal(quat, turned):
             return self.still
         mujoco, spin = self._mujoco, np.zeros((m.nmocap, 3))
@@ -360,6 +362,7 @@ class PreparedRobot:
             "xfrc_given": "xfrc_applied",
         }  # fmt: skip
         found = {name: getattr(d, names.get(name, name)) for name in Motion._fields}
+        found["eq_active"] = found["eq_active"].view(np.uint8)
         if self.drive is not None and len(self.drive.forces):
             found["xfrc_given"] = np.zeros((self.model.nbody, 6))  # those in the data include the world's
         return Motion(**found)

@@ -16,8 +16,8 @@ from stickslip.kernels.held import Held
 from stickslip.kernels.robots import layout as at
 from stickslip.kernels.robots import steps as kernels
 from stickslip.kernels.robots.impulses import guess, remember, whole
-from stickslip.kernels.robots.motion import kinetic_energy
-from stickslip.kernels.robots.outputs import write_contacts
+from stickslip.kernels.robots.motion import is_ours, kinetic_energy
+from stickslip.kernels.robots.outputs import is_elsewhere, write_contacts
 from stickslip.kernels.robots.rows import find_missed
 from stickslip.options import Options, option
 from stickslip.problem.contact import ContactProblem
@@ -28,6 +28,7 @@ from stickslip.schemes.body_step import BodyPart, EnergyTerms
 from stickslip.schemes.robot_margins import REACH
 from stickslip.schemes.robot_memory import (
     NOT_FINITE,
+    WRITTEN,
     applied_to,
     as_held,
     last_of,
@@ -57,6 +58,7 @@ class ReducedMoreauJean(Options):
         return {
             "key": np.zeros(0), "offset": np.zeros(1), "r": np.zeros(0), "reach": np.array([self.reach]),
             "qfrc_applied": np.zeros(model.nv), "xfrc_applied": np.zeros((model.nbody, 6)),
+            "eq_active": np.array(model.eq_active0, float),
         }  # fmt: skip
 
     def step(self, prepared: PreparedRobot, state: State, memory: Memory, h: float, solver: Solver) -> Step:
@@ -70,6 +72,10 @@ class ReducedMoreauJean(Options):
         """Make the step of length h that begins at `state`."""
         # 1. The data at the start, and the free motion over the step.
         restore(prepared, state, memory)
+        if is_elsewhere(prepared.motion, state.q, state.v, state.z):
+            raise ModelError(WRITTEN.format(state.t))
+        if not is_ours(prepared.engine, prepared.motion):
+            prepared.renew(state)
         room = Held(room_for(prepared, 1, 8))
         settings = prepared.settings(h, float(getattr(solver, "tolerance", 0.0)))
         prepared.begin_drive(h)
@@ -114,7 +120,8 @@ class ReducedMoreauJean(Options):
         end = prepared.at = prepared.reading()
         prepared.settle()
         last = remember(rows, r)
-        applied = applied_to(prepared.data.qfrc_applied, prepared.data.xfrc_applied)
+        d = prepared.data
+        applied = applied_to(d.qfrc_applied, d.xfrc_applied, d.eq_active)
         numbers = room.numbers
         if prepared.drive is not None:
             numbers = prepared.drive.own_numbers(

@@ -1,18 +1,21 @@
 """Sensors of a world around a robot, read from the results of the robot's steps.
 
 Their readings have the bodies of the world, as in a world without a robot. In contacts with the robot its
-bodies have the number -1. There are no impulses of joints.
+bodies have the number -1. Joints have no impulses, but forces and moments (`robot_reactions.py`).
 """
 
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from stickslip.kernels.robots.outputs import tell_bodies
-from stickslip.mechanics.sensors import Reading
+from stickslip.mechanics.sensors import NO_ID, Reading
+from stickslip.robots.linkage import input_values
 from stickslip.schemes.robot_march import RobotStrip
 from stickslip.schemes.robot_prepared import PreparedRobot
 from stickslip.schemes.step import Step
+from stickslip.simulation.robot_reactions import JointReactions, RobotStep
 from stickslip.simulation.sensor_rows import SensorRows
 from stickslip.state import Array, IntArray, State
 
@@ -29,6 +32,10 @@ class RobotSensors:
         self._body: IntArray = np.array([int(model.body(name).id) for name in names], np.int64)
         self._number = np.full(model.nbody, -1)
         self._number[self._body] = np.arange(self._body.size)
+        self._reactions = None if world is None or not self else JointReactions(model, world)
+        self._controls = 0 if world is None else len(input_values(world))
+        self._place = slice(model.na + model.nu - self._controls, model.na + model.nu)
+        """Place in z of the controls that are inputs of the world."""
         self._spare: PreparedRobot | None = None
         """Additional data, for states other than that of the run's data."""
 
@@ -43,12 +50,17 @@ class RobotSensors:
         start = self._state(state.t, poses, twists)
         return self.rows.columns(self.rows.read(Reading.at(self._world, start)))
 
-    def of_step(self, step: Step, before: State, state: State, poses: Array, twists: Array) -> Any:
-        """Return the columns at the end of a recorded step; poses and twists as in `at_start`."""
+    def of_step(
+        self, step: Step, before: State, state: State, poses: Array, twists: Array, applied: Array | None
+    ) -> Any:
+        """Return the columns at the end of a recorded step; poses and twists as in `at_start`; applied: the
+        user's forces and moments on bodies [N, N m], shape (nbody, 6), None for none."""
         if not self:
             return {}
         c, ends = step.contacts, (self._bodies_at(before), self._state(state.t, poses, twists))
-        return self.rows.columns(self._read(*ends, step.h, c.body, c.point, c.frame, step.r))
+        joint_id = NO_ID if step.joint_id is None else step.joint_id
+        told = self._told(state.z, step.joint_r, joint_id, applied)
+        return self.rows.columns(self._read(*ends, step.h, (c.body, c.point, c.frame, step.r), told))
 
     def of_strip(self, strip: RobotStrip, end: int) -> tuple[Array, ...]:
         """Return the values at the end of a step of a strip, counted from 1."""
@@ -60,7 +72,10 @@ class RobotSensors:
             first = self._bodies_at(strip.state_after(0))
         last = self._state(float(strip.times[end]), room.poses[end], room.twists[end])
         given = table.body[own], table.point[own], table.frame[own], table.r[own]
-        return self._read(first, last, strip.h, *given)
+        own, nv = slice(*room.joints.offset[end - 1 : end + 1].tolist()), room.v.shape[1]
+        applied = room.applied[end, nv:].reshape(-1, 6) if room.pushed[end] else None
+        told = self._told(room.z[end], room.joints.r[own], room.joints.id[own], applied)
+        return self._read(first, last, strip.h, given, told)
 
     def _bodies_at(self, state: State) -> State:
         """Return the state of the world's bodies at a state of the robot."""
@@ -79,9 +94,20 @@ class RobotSensors:
         q, v = poses[self._body], twists.reshape(-1, 6)[self._body]
         return State(t, q.reshape(-1), v.reshape(-1))
 
+    def _told(self, z: Array, r: Array, id: IntArray, applied: Array | None) -> RobotStep:
+        """Return the results of a step beside bodies and contacts; z: that of its end, shape (nz,)."""
+        world = self._world if self._drive is None else self._drive.world
+        assert world is not None
+        given = np.zeros((self._number.size, 6)) if applied is None else applied
+        return RobotStep(world, z[self._place], r, id, given)
+
     def _read(
-        self, before: State, state: State, h: float, body: IntArray, point: Array, frame: Array, r: Array
+        self, before: State, state: State, h: float, contacts: tuple[Any, ...], told: RobotStep
     ) -> tuple[Array, ...]:
+        """contacts: bodies, points, frames and impulses, as a `Reading` has them."""
         assert self._world is not None
-        numbers = self._number[body].reshape(-1, 2)
-        return self.rows.read(Reading(self._world, state, before, h, numbers, point, frame, r))
+        assert self._reactions is not None
+        body, *others = contacts
+        reading = Reading(self._world, state, before, h, self._number[body].reshape(-1, 2), *others)
+        made = cache(partial(self._reactions, reading, told))
+        return self.rows.read(reading._replace(reactions=made))

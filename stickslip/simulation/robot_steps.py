@@ -12,7 +12,7 @@ from stickslip.interrupts import Interrupts
 from stickslip.kernels.robots import layout as at
 from stickslip.kernels.robots.motion import kinetic_energy
 from stickslip.kernels.robots.outputs import deepest, tell_bodies, write_applied
-from stickslip.mechanics.given import called
+from stickslip.mechanics.given import called, numbers
 from stickslip.names import LISTED, alternatives
 from stickslip.robots.linkage import input_values
 from stickslip.schemes import registry
@@ -126,7 +126,7 @@ class RobotSteps:
         motion = self.prepared.motion
         given = np.concatenate([motion.ctrl, motion.mocap_pos.reshape(-1), motion.mocap_quat.reshape(-1)])
         data, inputs = self.prepared.data, self.world_inputs
-        applied = applied_to(data.qfrc_applied, data.xfrc_applied)
+        applied = applied_to(data.qfrc_applied, data.xfrc_applied, data.eq_active)
         return partial(self._again, state, recall, h, given, applied, inputs)
 
     def _again(
@@ -215,10 +215,10 @@ class RobotSteps:
         assert strip is not None
         stop, before = strip.steps, strip.state_after(strip.steps - 1)
         recall, given = (
-            partial(self._memory, strip, stop - 1, 0),
+            partial(self._memory, strip, stop - 1, self._active(), 0),
             strip.room.z[stop, self.prepared.model.na :],
         )
-        more = self._applied(strip, stop), self.world_inputs
+        more = self._applied(strip, stop, self._active()), self.world_inputs
         again = partial(self._again, before, recall, strip.h, given, *more)
         return self._taken(strip, done, index, every, OFF_CLOCK), again
 
@@ -238,18 +238,23 @@ class RobotSteps:
         if done > 1:
             worst = float(numbers[stop - done : stop, at.NATURAL_SCALED].max())
         kept = grown if new else None
-        return Marched(kept, done, strip.state, partial(self._memory, strip, stop), residual, worst)
+        recall = partial(self._memory, strip, stop, self._active())
+        return Marched(kept, done, strip.state, recall, residual, worst)
 
-    def _memory(self, strip: RobotStrip, stop: int, k: int) -> Memory:
-        """Return the scheme's memory after `stop` steps of a strip."""
-        return memory_of(strip.last_after(stop), self.prepared.reach, self._applied(strip, stop))
+    def _active(self) -> Array:
+        """Return the flags of active equality constraints [-], shape (neq,)."""
+        return np.array(self.prepared.motion.eq_active)
 
-    def _applied(self, strip: RobotStrip, stop: int) -> dict[str, Array]:
-        """Return the forces that the user applied in step `stop` of a strip, counted from 1."""
+    def _memory(self, strip: RobotStrip, stop: int, active: Array, k: int) -> Memory:
+        """Return the scheme's memory after `stop` steps of a strip, the last with these flags `active`."""
+        return memory_of(strip.last_after(stop), self.prepared.reach, self._applied(strip, stop, active))
+
+    def _applied(self, strip: RobotStrip, stop: int, active: Array) -> dict[str, Array]:
+        """Return the forces that the user applied in step `stop` of a strip, counted from 1, and `active`."""
         nv, forces = self.prepared.model.nv, strip.room.applied[stop]
         if not strip.room.pushed[stop]:
             forces = np.zeros(forces.size)
-        return applied_to(forces[:nv], forces[nv:].reshape(-1, 6))
+        return applied_to(forces[:nv], forces[nv:].reshape(-1, 6), active)
 
     def _ask(self, state: State) -> None:
         """Call the user's function for the controls of the next step, and check them."""
@@ -279,23 +284,29 @@ class RobotSteps:
             self.prepared.place(state)
         data, model = self.prepared.data, self.prepared.model
         actuators, bodies = self.prepared.robot.names("actuator"), self.model.names
+        known = self.inputs(state)
         for name, value in values.items():
-            given = np.asarray(value, float).reshape(-1)
-            if not np.isfinite(given).all():
-                raise ModelError(f"input {name!r}: {value!r} is not finite")
+            if name not in known:
+                told = alternatives(name, tuple(known), most=LISTED) if known else "the robot has none"
+                raise UnknownNameError(f"unknown input {name!r}; {told}")
             if name in self.world_inputs:
                 assert self.prepared.drive is not None
                 self.prepared.drive.set({name: value})
-            elif name in actuators and given.size == 1:
+                continue
+            given = numbers(f"input {name!r}", "its value", np.ravel(value), (None,))
+            sizes = (1,) if name in actuators else (3, 7)
+            if given.size not in sizes:
+                wanted = (
+                    "a number" if sizes == (1,) else "a position (3,), or a position and a quaternion (7,)"
+                )
+                raise ModelError(f"input {name!r}: {given.size} numbers were given; expected {wanted}")
+            if name in actuators:
                 data.ctrl[actuators.index(name)] = given[0]
-            elif name in bodies and self._mocap(bodies.index(name)) >= 0 and given.size in (3, 7):
-                k = int(model.body_mocapid[bodies.index(name)])
-                data.mocap_pos[k] = given[:3]
-                if given.size == 7:
-                    data.mocap_quat[k] = given[3:]
-            else:
-                known = alternatives(name, tuple(self.inputs(state)), most=LISTED)
-                raise UnknownNameError(f"unknown input {name!r} of {given.size} numbers; {known}")
+                continue
+            k = int(model.body_mocapid[bodies.index(name)])
+            data.mocap_pos[k] = given[:3]
+            if given.size == 7:
+                data.mocap_quat[k] = given[3:]
         return state
 
     def inputs(self, state: State) -> dict[str, Array]:
@@ -322,7 +333,8 @@ class RobotSteps:
         arrays = self._arrays(state, before, step.h)
         of_bodies = arrays["poses"].reshape(-1, 7), arrays["twists"].reshape(-1, 6)
         if closes:
-            arrays |= self._sensors.of_step(step, before, state, *of_bodies)
+            applied = arrays.get(APPLIED[1])
+            arrays |= self._sensors.of_step(step, before, state, *of_bodies, applied)
         else:
             arrays |= self._sensors.rows.columns(None)
         kept = Kept(numbers_of(step, state, index), arrays)

@@ -109,6 +109,7 @@ def test_run_refuses(run, robot, recorded, tmp_path):
     run("run", robot).refuses("--until is missing")
     run("run", robot, "--until", 1, "--key", "hom").refuses("unknown key 'hom'", "did you mean 'home'")
     run("run", robot, "--until", 1, "--scheme", "variational").refuses("does not apply to robots")
+    run("run", robot, "--until", 1, "--control", "policy.py").refuses("not of the form file.py:function")
     run("run", robot, "--until", 1, "--mu", 3).refuses("--mu")
     run("run", tmp_path / "gone.urdf", "--until", 1).refuses("gone.urdf", "no such file")
     run("run", "stack", "--key", "home").refuses("--key applies to robots", "stack is neither")
@@ -117,6 +118,11 @@ def test_run_refuses(run, robot, recorded, tmp_path):
     run("run", robot, "--until", 1).refuses("gripper.xml", "typ", "line 3")
     robot.write_text("<sdf/>")
     run("run", robot, "--until", 1).refuses("<sdf>", "<mujoco>")
+    run("run", robot.rename(tmp_path / "arm.sdf"), "--until", 1).refuses("arm.sdf", "<sdf>", "<mujoco>")
+    xacro = tmp_path / "arm.xacro"
+    xacro.write_text('<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:property name="a"/></robot>')
+    run("run", xacro, "--until", 1).refuses("arm.xacro: line 1", "macros of xacro are not read")
+    run("run", xacro.rename(tmp_path / "arm.txt"), "--until", 1).refuses("arm.txt: the name of", ".urdf")
 
 
 def test_info_of_a_robot(run, robot):

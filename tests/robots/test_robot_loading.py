@@ -172,6 +172,17 @@ def test_what_has_no_use_is_told():
         assert word in said
 
 
+@pytest.mark.parametrize(
+    "flag", ["warmstart=disable", "eulerdamp=disable", "island=disable", "fwdinv=enable", "sleep=enable"]
+)
+def test_flags_that_have_no_effect_are_told(flag):
+    name, value = flag.split("=")
+    options = f'<option><flag {name}="{value}"/></option>'
+    robot = Robot.load(ball(1.0).replace("<worldbody>", f"{options}<worldbody>"))
+    assert any(f"flag {name}" in one for one in robot.unused)
+    assert not Robot.load(ball(1.0)).unused
+
+
 def test_a_missing_file_and_a_wrong_thing():
     with pytest.raises(ss.ModelError, match="there is no such file"):
         Robot.load("no/such.xml")

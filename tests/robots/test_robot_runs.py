@@ -116,7 +116,7 @@ def test_inputs_are_checked():
     live = ss.live(Robot.load(gripper()))
     with pytest.raises(ss.ModelError, match="close_b"):
         live.inputs["close_c"] = 1.0
-    with pytest.raises(ss.ModelError, match="not finite"):
+    with pytest.raises(ss.ModelError, match="it must be finite"):
         live.inputs["close_a"] = np.nan
     with pytest.raises(ss.ModelError, match="3 finite numbers"):
         ss.simulate(Robot.load(gripper()), until=0.1, control=lambda data: (1.0, 2.0))

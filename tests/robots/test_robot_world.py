@@ -207,9 +207,6 @@ def _with(**what):
         b.body(what["name"], ss.Sphere(0.1), position=(2, 0, 0))
     if "joint" in what:
         b.joint(what["joint"], "ball", "box", point=(1, 0, 0))
-    if "sensor" in what:
-        b.joint("pin", "ball", "box", point=(1, 0, 0))
-        b.sensor(ss.sensors.ForceSensor("scale", joint="pin"))
     return b.build()
 
 
@@ -217,7 +214,6 @@ def _with(**what):
     ("world", "said"),
     [
         (_with(joint="push"), r"joint 'push' of the world: the robot has a joint"),
-        (_with(sensor=1), r"sensors of what joints do .*scale"),
         (_with(gravity=1), r"gravity is \[0.0, 0.0, -9.81\].*-1.0"),
         (_with(name="pusher"), r"'pusher'.*has a body with this name"),
         (_with(name="face"), r"'face'.*has a geom with this name"),
@@ -250,3 +246,24 @@ def test_a_run_is_saved_with_its_world_and_goes_on_bit_for_bit(tmp_path):
     rest = ss.simulate(again, until=0.04, start=found.checkpoint())
     assert rest.q[-1].tobytes() == whole.q[-1].tobytes()
     assert found.body("rough").position[0].tolist() == whole.body("rough").position[0].tolist()
+
+
+def _flagged(flags):
+    return PUSHER.replace("<worldbody>", f"<option><flag {flags}/></option><worldbody>", 1)
+
+
+@pytest.mark.parametrize("flag", ["contact", "limit", "equality", "frictionloss", "spring", "actuation"])
+def test_flags_that_would_change_the_world_are_refused(flag):
+    text = _flagged(f'{flag}="disable"')
+    with pytest.raises(ss.ModelError, match=f"the flag {flag} is disabled in the robot's file"):
+        Robot.load(text).with_world(_with())
+
+
+def test_a_flag_of_gravity_is_gravity():
+    floating = Robot.load(_flagged('gravity="disable"'))
+    with pytest.raises(ss.ModelError, match=r"gravity is \[0.0, 0.0, -?0.0\]"):
+        floating.with_world(_with())
+    b = ss.WorldBuilder(gravity=(0, 0, 0))
+    b.body("cube", ss.Cuboid((0.2, 0.2, 0.2)), position=(1, 0, 3))
+    run = ss.simulate(floating.with_world(b.build()), until=0.1)
+    assert run.body("cube").position[-1, 2] == 3.0

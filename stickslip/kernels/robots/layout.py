@@ -66,6 +66,7 @@ class Places(NamedTuple):
     efc_margin: int
     efc_frictionloss: int
     efc_force: int
+    efc_diagA: int
     contact: int
     narena: int
     """Size of the arena, which holds contacts, constraints and MuJoCo's stack [bytes]."""
@@ -79,6 +80,8 @@ class Places(NamedTuple):
     """Start of the current stack frame."""
     time: int
     """Time of the state [s], a double."""
+    solver_fwdinv: int
+    """Two doubles that the steps do not use."""
     flags: int
     """Four bytes: flags of energies, momenta and body forces that are up to date."""
     stride: int
@@ -252,6 +255,8 @@ class Motion(NamedTuple):
     """Positions of mocap bodies [m], shape (nmocap, 3)."""
     mocap_quat: Array
     """Orientations of mocap bodies [-], shape (nmocap, 4)."""
+    eq_active: IntArray
+    """Whether each equality constraint is active [-], shape (neq,), uint8."""
 
 
 class Carried(NamedTuple):

@@ -9,7 +9,16 @@ from stickslip.kernels.robots.layout import Free
 from stickslip.kernels.robots.margins import set_margins
 from stickslip.kernels.robots.rows import set_laws
 from stickslip.kernels.scratch import floats, ints, zeros
-from stickslip.kernels.steps.addresses import call_with_flag, call_with_two, write_address, write_int
+from stickslip.kernels.steps.addresses import (
+    call_with_flag,
+    call_with_two,
+    read_address,
+    read_double,
+    read_int,
+    write_address,
+    write_double,
+    write_int,
+)
 from stickslip.kernels.steps.guard import arm, disarm, mark
 
 
@@ -59,6 +68,30 @@ def place_stage(engine, motion, traits):
         call_with_two(f.sensor_pos, m, d)
         call_with_two(f.sensor_vel, m, d)
     write_int(engine.at.flags, np.int32(0))  # energies and momenta are not up to date
+    write_double(engine.at.solver_fwdinv, -1.0 - read_int(engine.at.nefc))
+    write_double(engine.at.solver_fwdinv + 8, pattern(motion.eq_active))
+    if read_int(engine.at.nefc):
+        write_double(read_address(engine.at.efc_diagA), -1.0)
+
+
+@jit
+def pattern(active):
+    """Return a number that identifies the set of active equality constraints."""
+    found = np.int64(1)
+    for one in active:
+        found = (31 * found + one) % 2147483647
+    return -float(found)
+
+
+@jit
+def is_ours(engine, motion):
+    """Return whether contacts and constraints of the data are those of `place_stage` with the active equality
+    constraints of now, and not of a user's call of `mj_forward`: `place_stage` leaves negative numbers in
+    places where MuJoCo does not."""
+    places, n = engine.at, read_int(engine.at.nefc)
+    first = read_double(read_address(places.efc_diagA)) if n else -1.0
+    same = read_double(places.solver_fwdinv + 8) == pattern(motion.eq_active)
+    return same and read_double(places.solver_fwdinv) == -1.0 - n and first == -1.0
 
 
 @jit

@@ -146,6 +146,19 @@ def has_moved(motion, z):
 
 
 @jit
+def is_elsewhere(motion, q, v, z):
+    """Return whether positions, velocities or activations of the data differ from those of a state."""
+    same = True
+    for k in range(motion.qpos.shape[0]):
+        same = same and q[k] == motion.qpos[k]
+    for k in range(motion.qvel.shape[0]):
+        same = same and v[k] == motion.qvel[k]
+    for k in range(motion.act.shape[0]):
+        same = same and z[k] == motion.act[k]
+    return not same
+
+
+@jit
 def write_contacts(engine, traits, rows, r, u, room, step):
     """Write the contacts and the other impulses of a step to the room; return False if it is full."""
     offset, places, what, key, contact = rows.K[1], engine.at, rows.what, rows.key, rows.contact

@@ -35,6 +35,8 @@ DRY_TENDON = 2
 """MuJoCo's type of dry friction of a tendon."""
 SLACK = 1e-4
 """Constraints whose predicted gap at the end of the step is below this are active [m, rad] (heuristic)."""
+ROUNDING = 1e-12
+"""A row of an equality constraint whose entries are all below this is a rounding error of zero [-, m]."""
 NO_FRICTION = 1e-5
 """MuJoCo's smallest coefficient of friction (mjMINMU); here it means no friction [-]."""
 MOST_OF_A_PAIR = 64
@@ -84,6 +86,15 @@ def take_row(engine, i, nv, scale, J, begin):
     for c in range(first, last):
         J[begin + c - first] = scale * read_double(values + 8 * c)
     return first, last
+
+
+@jit
+def is_rounding(line):
+    """Return whether a row of an equality constraint is zero up to rounding."""
+    most = 0.0
+    for x in line:
+        most = max(most, abs(x))
+    return most <= ROUNDING
 
 
 @jit
@@ -333,6 +344,8 @@ def gather(engine, motion, traits, scratch, settings, carried, v_free, forced):
                     begin[k] = next_row
                     first_column[k], last_column[k] = take_row(engine, row[k], nv, scale[k], J, next_row)
                 first, last = first_column[k], last_column[k]
+                if i < ne and is_rounding(J[next_row : next_row + last - first]):
+                    last = last_column[k] = first
                 root[k] = traits.column[traits.row_start[first]] if first < last else nv
                 line = J[next_row : next_row + last - first]
                 u_free[k] = bias[k] + dot_in_four(line, v_free[first:last], 0, last - first)

@@ -31,12 +31,13 @@ from stickslip.kernels.robots.impulses import (
 from stickslip.kernels.robots.motion import (
     between,
     end_stage,
+    is_ours,
     kinetic_energy,
     move_freely,
     place,
     safely,
 )
-from stickslip.kernels.robots.outputs import deepest, has_moved, write_contacts, write_state
+from stickslip.kernels.robots.outputs import deepest, has_moved, is_elsewhere, write_contacts, write_state
 from stickslip.kernels.robots.rows import find_missed, gather
 from stickslip.kernels.scratch import floats, give_back, ints, taken, zeros
 from stickslip.kernels.steps.addresses import (
@@ -48,10 +49,11 @@ from stickslip.kernels.steps.addresses import (
 )
 from stickslip.kernels.steps.guard import has_failed
 
-DONE, NO_ROOM, LEFT, NOT_FINITE, NO_MEMORY, FAILED, MOVED, NO_SCRATCH = range(8)
+DONE, NO_ROOM, LEFT, NOT_FINITE, NO_MEMORY, FAILED, MOVED, NO_SCRATCH, WRITTEN, REMADE = range(10)
 """Exit codes of `march`: all steps are done; the buffers are full; the step needs the full solver; velocities
 are not finite; MuJoCo's arena is too small; MuJoCo raised an error or a warning, whose message is in the
-frame of the guard; the user moved mocap bodies; the scratch is too small for the next step."""
+frame of the guard; the user moved mocap bodies; the scratch is too small for the next step; the user wrote
+positions, velocities or activations; the user's calls changed contacts or constraints of the data."""
 SPARE = 4
 """Required ratio of the size of MuJoCo's arena to its largest use so far (heuristic)."""
 REPEATS = 5
@@ -183,6 +185,10 @@ def march(run, first, most, t):
     settings, carried, room, h = run.settings, run.carried, run.room, run.settings.h
     for made in range(most):
         step, again, finite = first + made, True, True
+        if made == 0 and is_elsewhere(motion, room.q[step], room.v[step], room.z[step]):
+            return made, WRITTEN
+        if made == 0 and not is_ours(engine, motion):
+            return made, REMADE
         if not carried.moving and has_moved(motion, room.z[step]):
             return made, MOVED
         if SPARE * read_address(engine.at.maxuse_arena) > read_address(engine.at.narena):
