@@ -156,22 +156,39 @@ if JIT:
         return types.none(types.float64, x, types.int64, y), generate
 
     @intrinsic
-    def _add_two_lines(typingctx, f, x, g, y, first, z):  # type: ignore[no-untyped-def]
-        """What `add_two_lines` does."""
+    def _eliminate_four(typingctx, A, F, c, n):  # type: ignore[no-untyped-def]
+        """What `eliminate_four` does."""
 
         def generate(context, builder, signature, given):  # type: ignore[no-untyped-def]
-            x, y, z = (make_array(signature.args[k])(context, builder, given[k]) for k in (1, 3, 5))
+            A, F = (make_array(signature.args[k])(context, builder, given[k]) for k in (0, 1))
+            width, (_, _, c, n) = builder.extract_value(A.shape, 1), given
+            first = builder.add(c, _INT(FOUR))
+            full = builder.add(first, builder.and_(builder.sub(n, first), _INT(-LINE)))
 
-            def add(columns, totals, masks):  # type: ignore[no-untyped-def]
-                for line, number in ((x, given[0]), (y, given[2])):
-                    factor = _spread(builder, number, _VECTOR)
-                    for column, total, mask in zip(columns, totals, masks, strict=True):
-                        _add(builder, total, factor, builder.gep(line.data, [column]), mask)
+            def reduce_row(i, j, lines, mask):  # type: ignore[no-untyped-def]
+                place = builder.gep(A.data, [builder.add(builder.mul(i, width), j)])
+                total, factors = _read(builder, place, mask), builder.gep(F.data, [builder.mul(i, _INT(FOUR))])
+                for p, line in enumerate(lines):
+                    factor = _spread(builder, builder.load(builder.gep(factors, [_INT(p)])), _VECTOR)
+                    total = builder.fsub(total, builder.fmul(factor, line))
+                _write(builder, total, place, mask)
+                return total
 
-            _sums(builder, z, given[4], z, add)
+            def part(j, mask):  # type: ignore[no-untyped-def]
+                lines: list[Any] = []
+                for p in range(FOUR):
+                    lines.append(reduce_row(builder.add(c, _INT(p)), j, lines, mask))
+                with cgutils.for_range_slice(builder, first, n, _INT(1)) as (i, _):
+                    reduce_row(i, j, lines, mask)
+
+            with cgutils.for_range_slice(builder, first, full, _INT(LINE)) as (j, _):
+                part(j, None)
+            with builder.if_then(builder.icmp_signed("<", full, n)):
+                size = _spread(builder, builder.sub(n, full), _PLACES)
+                part(full, builder.icmp_signed("<", ir.Constant(_PLACES, list(range(LINE))), size))
             return context.get_dummy_value()
 
-        return types.none(types.float64, x, types.float64, y, types.int64, z), generate
+        return types.none(A, F, types.int64, types.int64), generate
 
 else:
 
@@ -198,10 +215,12 @@ else:
         for k in range(first, y.shape[0]):
             y[k] += f * x[k]
 
-    def _add_two_lines(f, x, g, y, first, z):  # type: ignore[no-untyped-def]
-        """What `add_two_lines` does."""
-        for k in range(first, z.shape[0]):
-            z[k] = (z[k] + f * x[k]) + g * y[k]
+    def _eliminate_four(A, F, c, n):  # type: ignore[no-untyped-def]
+        """What `eliminate_four` does."""
+        for i in range(c + 1, n):
+            for p in range(min(i - c, FOUR)):
+                for j in range(c + FOUR, n):
+                    A[i, j] -= F[i, p] * A[c + p, j]
 
 
 @jit
@@ -246,6 +265,10 @@ def add_line(f, x, first, y):
 
 
 @jit
-def add_two_lines(f, x, g, y, first, z):
-    """z <- z + f x + g y, from column `first` on.   z (n,), x and y (>= n,), other lines."""
-    _add_two_lines(f, x, g, y, first, z)
+def eliminate_four(A, F, c, n):
+    """Subtract multiples of the pivot rows c to c + FOUR - 1 of A[:n, :n] from the rows below each of them, in
+    the columns from c + FOUR on.
+
+    A (>= n, >= n) row by row; F (>= n, FOUR): the multiples, by rows of A and by pivot rows.
+    """
+    _eliminate_four(A, F, c, n)
