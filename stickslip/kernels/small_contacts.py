@@ -14,11 +14,11 @@ import numpy as np
 from stickslip.kernels import blocks, cones, contact_law, measures, residuals, sweeps, warm_newton
 from stickslip.kernels import local as one
 from stickslip.kernels.jit import jit
-from stickslip.kernels.scratch import Scratch
+from stickslip.kernels.scratch import Scratch, matrix
 
 SMALL = 80
 """Most unknowns of a problem that is solved in one call."""
-FIRST, LATER, LAST = 4, 6, 100
+FIRST, LATER, LAST = 6, 6, 100
 """Sweeps before Newton's method from nothing, light ones before each later try, and the most exact ones.
 After four sweeps it takes two steps on the recorded problems of 4 to 9 contacts, after three up to six."""
 LOOKS = 2
@@ -26,6 +26,7 @@ LOOKS = 2
 TRIES, STEPS = 3, 12
 """How often Newton's method is tried, and its most steps each time: hyperstatic boxes of 4 to 12 contacts
 take 2 to 14 after FIRST sweeps, and no fewer after more."""
+WORTH = 100.0
 ENOUGH = 0.3
 """Share of the tolerance to which it solves: its own norms are not quite the judge's."""
 BURYING = 1e22
@@ -53,64 +54,71 @@ def find(judge, cone_arrays, given, W, u_free, tolerance, r, u, told):
     """`solve`, with the matrix in the form `given` before the judge: judge(K, given, r, u_free) as in
     `measures`."""
     n, K = u_free.shape[0], cones.Cones(*cone_arrays)
-    told[SWEEPS], told[NEWTONS], told[EQUILIBRIUM] = 1, 0, 0.0
+    told[SWEEPS], told[NEWTONS], told[EQUILIBRIUM] = 0, 0, 0.0
     if n == 1:  # the case met most, in full: the answer of one component does not depend on the guess
         r[0] = one.one_component(W[0], u_free[0], K.lower[0], K.upper[0], r[0])
+        told[SWEEPS] = 1
         measure(judge, cone_arrays, given, u_free, tolerance, r, u, told)
         return
     cones.project(K, r, r)
-    size = 0.0
-    for k in range(n):
-        size += abs(r[k])
+    if K.kind.shape[0] > 1:
+        newton(judge, cone_arrays, given, W, u_free, tolerance, r, u, told)
+        if told[SOLVED] != 0.0:
+            return
+    sweep_exactly(judge, cone_arrays, given, W, u_free, tolerance, r, u, told)
+
+
+@jit
+def newton(judge, K, given, W, u_free, tolerance, r, u, told):
+    """Sweeps by the diagonal of W and Newton's method in turns, and the judge; arguments as of `find`."""
+    n = u_free.shape[0]
+    scratch = Scratch(
+        np.empty((3 * n + FLOATS) * (n + 8)), np.empty(12 * n + 80, np.int64), np.zeros(4, np.int64)
+    )
+    across, size = matrix(scratch, n, n), 0.0  # rows and columns exchanged, for sums that run along rows
+    for i in range(n):
+        size += abs(r[i])
+        for j in range(n):
+            across[j, i] = W[i * n + j]
+    told[SOLVED] = 0.0
+    for turn in range(TRIES):
+        count = LATER if turn > 0 else (FIRST if size == 0.0 else 0)
+        warm_newton.sweep(scratch, K, across, u_free, count, r)
+        steps, error = warm_newton.solve(scratch, K, across, u_free, ENOUGH * tolerance, STEPS, r, u)
+        told[SWEEPS], told[NEWTONS] = told[SWEEPS] + count, told[NEWTONS] + steps
+        if error <= WORTH * tolerance:
+            measure(judge, K, given, u_free, tolerance, r, u, told)
+        if told[SOLVED] != 0.0:
+            return
+
+
+@jit
+def sweep_exactly(judge, cone_arrays, given, W, u_free, tolerance, r, u, told):
+    """Sweeps with an exact solution of each block, and the judge; arguments as of `find`."""
+    K = cones.Cones(*cone_arrays)
     problem, work = sweeps.prepare(own_blocks, K, W, u_free, 1.0)
     at, spare = residuals.Point(r, u, u_free), (work.vectors[1], work.vectors[2])
-    live, nb = np.empty(K.kind.shape[0], np.bool_), K.kind.shape[0]
-    rolls = nb > 1 and K.group_size.shape[0] > nb
-    across = np.empty((n, n))
-    done, light, turn = 0, 0, 0
-    look, newton_at = 1 if nb == 1 else 0, FIRST if size == 0.0 else 1
-    if rolls:
-        newton_at = 0
+    live, look, done = np.empty(K.kind.shape[0], np.bool_), 1, 0
     while True:
-        if done == look:
-            # 1. the judge's norms, and where they end the solve all that it measures
-            measures.velocities(K.offset, W, r, u_free, u)
-            plain, scaled, _ = residuals.stop_measures(
-                contact_law.natural_map, K, problem.scales, residuals.EXACT, at, spare
-            )
-            error = max(plain, scaled)
-            ends = done >= LAST or not error < np.inf
-            if ends or error <= tolerance:
-                told[SWEEPS] = done + light
-                measure(judge, cone_arrays, given, u_free, tolerance, r, u, told)
-                if ends or told[SOLVED] != 0.0:
-                    return
-            look = done + 1 if done < LOOKS else LAST
-            if turn == TRIES:
-                look = min(done + 1 + done // 3, LAST)
-        if done == newton_at and turn < TRIES:
-            # 2. light sweeps and Newton's method from there, and the judge
-            if turn == 0:
-                turn_over(W, across)
-            few = LATER if turn > 0 else (FIRST if rolls and size == 0.0 else 0)
-            for _ in range(few):
-                warm_newton.sweep(cone_arrays, W.reshape(n, n), u_free, r)
-            told[NEWTONS] += newton(cone_arrays, across, u_free, tolerance, r, u)
-            light, turn = light + few, turn + 1
-            told[SWEEPS] = done + light
-            measure(judge, cone_arrays, given, u_free, tolerance, r, u, told)
-            if told[SOLVED] != 0.0:
-                return
-            newton_at = done if rolls else done + 1
-            if turn == TRIES:
-                look = done + 1
-            elif rolls:
-                continue
-        # 3. one sweep, each block solved exactly
         for i in range(live.shape[0]):
             live[i] = not measures.is_zero(r, K.offset[i], K.offset[i + 1] - K.offset[i])
         sweep(problem, work, live, r)
         done += 1
+        if done < look:
+            continue
+        # The judge's norms, and where they end the solve all that it measures.
+        measures.velocities(K.offset, W, r, u_free, u)
+        plain, scaled, _ = residuals.stop_measures(
+            contact_law.natural_map, K, problem.scales, residuals.EXACT, at, spare
+        )
+        error = max(plain, scaled)
+        ends = done >= LAST or not error < np.inf
+        if ends or error <= tolerance:
+            measure(judge, cone_arrays, given, u_free, tolerance, r, u, told)
+            if ends or told[SOLVED] != 0.0:
+                told[SWEEPS] += done
+                return
+        look = min(done + 1 + done // 3, LAST)
 
 
 @jit
@@ -201,30 +209,6 @@ def state_of(guess, square, load):
             return REFUSED
         size += guess[k] * guess[k]
     return STARTED if square * size < BURYING * load or size == 0.0 else NOTHING_KNOWN
-
-
-@jit
-def newton(K, across, u_free, tolerance, r, u):
-    """Newton steps made: r <- nearer to the answer, u its velocities.
-
-    across (n, n): W with rows and columns exchanged, for sums run along rows, and some W are not symmetric; K
-    a plain tuple.
-    """
-    n = u_free.shape[0]
-    scratch = Scratch(
-        np.empty((3 * n + FLOATS) * (n + 8)), np.empty(10 * n + 64, np.int64), np.zeros(4, np.int64)
-    )
-    steps, _ = warm_newton.solve(scratch, K, across, u_free, ENOUGH * tolerance, STEPS, r, u)
-    return steps
-
-
-@jit
-def turn_over(W, across):
-    """across (n, n) <- W (n n,) with rows and columns exchanged."""
-    n = across.shape[0]
-    for i in range(n):
-        for j in range(n):
-            across[j, i] = W[i * n + j]
 
 
 @jit

@@ -10,7 +10,7 @@ import math
 from stickslip.kernels import cones, dense_lu
 from stickslip.kernels.jit import jit_forward as jit
 from stickslip.kernels.jit import jit_forward_inlined as jit_inlined
-from stickslip.kernels.lines import add_lines
+from stickslip.kernels.lines import add_line, add_lines
 from stickslip.kernels.scratch import floats, give_back, ints, matrix, taken, zeros
 from stickslip.kernels.tied import BOUND, FIELDS, SLIP, STICK, TIED, assemble, follow, tie
 
@@ -143,46 +143,50 @@ def keep_bounds(K, rho, r, u, F, trial, state):
 
 
 @jit
-def sweep(K, W, u_free, r):
-    """One sweep over the blocks: each component, or group of friction, goes where it has no velocity or is at
-    its bound, by the diagonal of W alone.
+def sweep(scratch, K, W, u_free, count, r):
+    """Make `count` sweeps over the blocks: each component, or group of friction, goes where it has no velocity
+    or is at its bound, by the diagonal of W alone.
 
-    It brings what Newton's method takes for sticking and sliding in turn to one of both.
+    They find out cheaply which contacts separate, stick and slide, and end cycles of Newton's method.
+    W (n, >= n): row k is what the impulse k adds to the velocities.
     """
     kind, offset, lower, upper, group_offset, group_size, coefficient = K
-    n = r.shape[0]
-    for i in range(kind.shape[0]):
-        a, end = offset[i], offset[i + 1]
-        first = a + 1 if kind[i] == cones.FRICTION else end
-        for k in range(a, first):
-            if W[k, k] > 0.0:
-                moved = r[k] - velocity(W[k], u_free[k], r, n) / W[k, k]
-                r[k] = max(moved, 0.0) if kind[i] == cones.FRICTION else min(max(moved, lower[i]), upper[i])
-        if first == end:
-            continue
-        for g in range(group_offset[i], group_offset[i + 1]):
-            m, trace, size = group_size[g], 0.0, 0.0
-            for k in range(first, first + m):
-                trace += W[k, k]
-            if trace > 0.0:
-                for k in range(first, first + m):
-                    r[k] -= velocity(W[k], u_free[k], r, n) / trace
-            for k in range(first, first + m):
-                size += r[k] * r[k]
-            size, radius = math.sqrt(size), coefficient[g] * r[a]
-            if size > radius:
-                for k in range(first, first + m):
-                    r[k] *= radius / size
-            first += m
-
-
-@jit
-def velocity(row, u_free, r, n):
-    """u_free + row · r.   row (>= n,), r (n,)."""
-    total = u_free
+    n, mark = r.shape[0], taken(scratch)
+    u, change, order = floats(scratch, n), floats(scratch, n), ints(scratch, n)
     for k in range(n):
-        total += row[k] * r[k]
-    return total
+        order[k] = k
+    add_lines(u_free, W, order, r, n, 0, u)
+    for _ in range(count):
+        for i in range(kind.shape[0]):
+            a, end = offset[i], offset[i + 1]
+            first = a + 1 if kind[i] == cones.FRICTION else end
+            # 1. Normal impulses, and components between bounds.
+            for k in range(a, first):
+                if W[k, k] > 0.0:
+                    new = r[k] - u[k] / W[k, k]
+                    new = max(new, 0.0) if kind[i] == cones.FRICTION else min(max(new, lower[i]), upper[i])
+                    if new != r[k]:
+                        add_line(new - r[k], W[k], 0, u)
+                        r[k] = new
+            if first == end:
+                continue
+            # 2. Groups of friction, each on its disk.
+            for g in range(group_offset[i], group_offset[i + 1]):
+                stop, trace, size, radius = first + group_size[g], 0.0, 0.0, coefficient[g] * r[a]
+                for k in range(first, stop):
+                    trace += W[k, k]
+                for k in range(first, stop):
+                    change[k] = r[k] - u[k] / trace if trace > 0.0 else r[k]
+                    size += change[k] * change[k]
+                size = math.sqrt(size)
+                share, moved = radius / size if size > radius else 1.0, False
+                for k in range(first, stop):
+                    new = share * change[k]
+                    change[k], r[k], moved = new - r[k], new, moved or new != r[k]
+                if moved:
+                    add_lines(u, W, order[first:stop], change[first:stop], stop - first, 0, u)
+                first = stop
+    give_back(scratch, mark)
 
 
 @jit
@@ -194,8 +198,7 @@ def solve_in_rounds(scratch, K, W, u_free, tolerance, r, u):
         done += steps
         if error <= tolerance or turn == ROUNDS - 1:
             break
-        for _ in range(SWEEPS):
-            sweep(K, W, u_free, r)
+        sweep(scratch, K, W, u_free, SWEEPS, r)
     return done, error
 
 
