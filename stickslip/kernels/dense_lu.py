@@ -80,20 +80,17 @@ def _four_pivots(J, b, F, c, n):
             f3 = (x[c + 3] - f0 * u03 - f1 * u13 - f2 * u23) * i3
             f[0], f[1], f[2], f[3] = f0, f1, f2, f3
             m0, m1, m2, m3 = max(m0, abs(f0)), max(m1, abs(f1)), max(m2, abs(f2)), max(m3, abs(f3))
-        # 3. The first pivot that is too small.
+        # 3. The first pivot that is too small: infinite factors and NaN come from pivots that are 0.
         p = FOUR
         for k, i, m in ((3, i3, m3), (2, i2, m2), (1, i1, m1), (0, i0, m0)):
-            if not (m <= LARGEST_FACTOR and abs(i) < np.inf):
+            if not (m <= LARGEST_FACTOR and 0.0 < abs(i) < np.inf):
                 p = k
         if p == FOUR:
             break
-        where, largest = c + p, 0.0
-        for i in range(c + p, n):
-            x = J[i, c + p]
-            for q in range(p):
-                x -= F[i, q] * F[c + q, p]
-            if abs(x) > largest:
-                where, largest = i, abs(x)
+        where, largest = c + p, 1.0
+        for i in range(c + p + 1, n):
+            if abs(F[i, p]) > largest:
+                where, largest = i, abs(F[i, p])
         if where == c + p:
             return False
         _exchange(J, b, c + p, where, c, n)

@@ -11,9 +11,9 @@ from stickslip.kernels import cones
 from stickslip.kernels.jit import jit_forward_inlined as jit_inlined
 from stickslip.kernels.lines import add_lines
 
-BOUND, STICK, SLIP, TIED = 0, 1, 2, 3
-"""What a component does: stands on a bound, has no velocity, or slides in a group, of whose components the
-first one is TIED."""
+BOUND, STICK, SLIP, TIED, PUSH = 0, 1, 2, 3, 4
+"""States of components: on a bound, without velocity, in a sliding group, whose first component is TIED, and
+the normal component of a contact with a sliding group."""
 FIELDS = 5
 """Whole numbers that are known of a group that slides; see `tie`."""
 

@@ -12,10 +12,11 @@ from stickslip.kernels.jit import jit_forward as jit
 from stickslip.kernels.jit import jit_forward_inlined as jit_inlined
 from stickslip.kernels.lines import add_line, add_lines
 from stickslip.kernels.scratch import floats, give_back, ints, matrix, taken, zeros
-from stickslip.kernels.tied import BOUND, FIELDS, SLIP, STICK, TIED, assemble, follow, tie
+from stickslip.kernels.tied import BOUND, FIELDS, PUSH, SLIP, STICK, TIED, assemble, follow, tie
 
-SOFTEN, SOFTEST = 1e-2, 1e-9
+SOFTEN, SOFTEST = 1e-1, 1e-9
 """Regularisation: times the error, and the least; found on robots that stand and trot."""
+GROUP_STEP = 2.0
 STEPS, SWEEPS, ROUNDS = 8, 4, 4
 """Most Newton steps of a round, sweeps between two, and most rounds."""
 FIRST = 1e-6
@@ -44,7 +45,7 @@ def augmentation(K, W, rho):
             trace, m = 0.0, group_size[g]
             for k in range(first, first + m):
                 trace += W[k, k]
-            own = 1.0 / trace if trace > 0.0 else rho[a]
+            own = GROUP_STEP / trace if trace > 0.0 else rho[a]
             for k in range(first, first + m):
                 rho[k] = own
             first += m
@@ -95,7 +96,7 @@ def evaluate(K, rho, r, u, F, trial, state):
             elif size <= radius:
                 what, share = STICK, 1.0
             else:
-                what, share = SLIP, radius / size
+                what, share, state[offset[i]] = SLIP, radius / size, PUSH
             for k in range(a, a + m):
                 state[k] = TIED if what == SLIP and k == a else what
                 F[k] = r[k] - share * trial[k]
@@ -266,14 +267,16 @@ def solve(scratch, K, W, u_free, tolerance, most, r, u):
                     m += 1
                 place[k] = f
                 f += 1 if state[k] == STICK or state[k] == SLIP else 0
+            for k in range(n):  # the last unknowns: their pivots are small before the others are eliminated
+                if state[k] == PUSH:
+                    place[k] = f
+                    f += 1
             count, m = tie(K, r, trial, state, F, place, ties, places, b, m)
             add_lines(nothing, W, places, b, m, 0, known)
             # 3. The rest is a linear system.
-            f = 0
             for k in range(n):
-                if state[k] == STICK or state[k] == SLIP:
-                    places[f] = k
-                    f += 1
+                if state[k] == STICK or state[k] == SLIP or state[k] == PUSH:
+                    places[place[k]] = k
             soft, own = min(softest, max(SOFTEN * error, SOFTEST)), places[:f]
             if count > 0:
                 work = nothing, line, weights
@@ -287,7 +290,7 @@ def solve(scratch, K, W, u_free, tolerance, most, r, u):
             error = math.inf
             break
         for q in range(f):
-            if state[places[q]] == STICK:
+            if state[places[q]] != SLIP:
                 r[places[q]] += b[q]
         if not again:
             follow(K[6], trial, F, ties, count, b, r)
