@@ -26,6 +26,7 @@ from stickslip.kernels.body_measures import (
     is_good,
     measure_guess,
     tell_measures,
+    unloaded,
     velocities,
     worst,
 )
@@ -137,7 +138,7 @@ def solve_in_stages(prepare, run, plan, problem, tolerance, guess):
     prepare, run: those of `body_sweeps`; plan: a `Plan`.
     """
     # 1. the guess before the judge, and sweeps and Newton's method over few contacts
-    start = measure_guess(problem, guess)
+    start = look_at(problem, guess, tolerance)
     if is_enough(start.told, tolerance):
         return accept(start)
     if is_for_few(problem, start, tolerance):
@@ -155,6 +156,20 @@ def solve_in_stages(prepare, run, plan, problem, tolerance, guess):
         start = measure_guess(problem, r)
     # 3. all the sweeps that are worth it
     return solve(prepare, run, plan.columns, problem, tolerance, plan.limit, start)
+
+
+@jit
+def look_at(problem, guess, tolerance):
+    """`measure_guess`, with infinite measures where the speed at which contacts close shows that the guess is
+    no answer: that takes a fifth of the time of all measures."""
+    r, told = np.empty(guess.shape[0]), np.full(residuals.MEASURES + 1, np.inf)
+    cones.project(problem.K, guess, r)
+    v, free, u = velocities(problem, r), unloaded(problem), np.empty(r.shape[0])
+    blocks.bodies_to_blocks(problem.bodies, problem.K.offset, problem.rows, v, problem.u_bias, u)
+    speed = residuals.approach(problem.K, free.diagonal, residuals.Point(r, u, free.u))
+    if not speed > residuals.single_bound(tolerance):
+        u = tell_measures(problem, free, r, v, told)
+    return Guess(free, r, v, u, told)
 
 
 @jit
@@ -193,8 +208,8 @@ def solve_few(problem, start, tolerance):
     go on from. Its Newton steps count as sweeps do."""
     r, told, free = start.r.copy(), np.empty(residuals.MEASURES + 1), start.free
     n, control, history = r.shape[0], np.zeros(schedule.SLOTS), np.zeros((1, 3))
-    u, W, few = np.empty(n), np.zeros(n * n), np.empty(small_contacts.TOLD)
-    blocks.fill_from_bodies(problem.bodies, problem.K.offset, free.J, W)
+    u, W, few = np.empty(n), np.empty(n * n), np.empty(small_contacts.TOLD)
+    blocks.fill_from_bodies(problem.bodies, problem.K.offset, problem.f.shape[0], free.J, W)
     small_contacts.find(_judge_few, problem.K, (problem, free, told), W, free.u, tolerance, r, u, few)
     v = velocities(problem, r)
     control[schedule.SWEEPS] = few[small_contacts.SWEEPS] + few[small_contacts.NEWTONS]
@@ -221,7 +236,7 @@ def solve_jointed(K, bodies, rows, M, root, f, u_bias, tolerance, guess):
     after them. Its steps count as sweeps do."""
     problem, n = BodyProblem(cones.Cones(*K), bodies, rows, M, root, f, u_bias), u_bias.shape[0]
     # 1. the guess before the judge
-    start = measure_guess(problem, guess)
+    start = look_at(problem, guess, tolerance)
     if is_enough(start.told, tolerance):
         return accept(start)
     if n <= DENSE:
