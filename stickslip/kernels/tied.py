@@ -70,50 +70,53 @@ def turned(e, F, k, t, size, weights):
 
 
 @jit_inlined
-def assemble(W, rho, soft, r, u, known, coefficient, own, order, e, F, ties, count, work, B, A, b):
+def assemble(W, rho, soft, r, u, known, coefficient, state, own, order, e, F, ties, count, work, B, A, b):
     """Newton's system where some groups slide: A (f, f), b (f,), in the unknowns `own` (f,).
 
     For groups across e: (1 - share) r + share (rho u + soft dr) = 0, where |y| has no part.
-    work: zeros and two vectors (n,); B (n, n): W times what each unknown moves.
+    work: zeros and a vector (n,); B (>= f, n) <- the velocities that each unknown makes.
     """
-    f, n, (nothing, line, weights) = own.shape[0], u.shape[0], work
-    # 1. B, and rows and velocities of components by themselves
+    f, n, (nothing, weights) = own.shape[0], u.shape[0], work
+    # 1. B.
     for q in range(f):
-        column = W[own[q]]
+        line, row = B[q], W[own[q]]
         for k in range(n):
-            B[k, q] = column[k]
-        b[q] = -rho[own[q]] * (u[own[q]] + known[own[q]])
+            line[k] = row[k]
     for c in range(count):
         k, size, p = ties[FIELDS * c], ties[FIELDS * c + 1], ties[FIELDS * c + 2]
         which, normal, mu = order[k : k + size], ties[FIELDS * c + 3], coefficient[ties[FIELDS * c + 4]]
         for j in range(size):
             weights[j] = mu * e[k + j]
-        add_lines(nothing, W, which, weights, size, 0, line)
-        for j in range(n):
-            B[j, normal] += line[j]
+        add_lines(B[normal], W, which, weights, size, 0, B[normal])
         for t in range(1, size):
             turned(e, F, k, t, size, weights)
-            add_lines(nothing, W, which, weights, size, 0, line)
-            for j in range(n):
-                B[j, p + t - 1] = line[j]
-    # 2. what unknowns see of it
-    for q in range(f):
-        row, seen, scale = A[q], B[own[q]], rho[own[q]]
-        for j in range(f):
-            row[j] = scale * seen[j]
-        row[q] += soft
+            add_lines(nothing, W, which, weights, size, 0, B[p + t - 1])
+    # 2. Rows of components by themselves.
+    for p in range(f):
+        if state[own[p]] != SLIP:
+            row, k, scale = A[p], own[p], rho[own[p]]
+            for q in range(f):
+                row[q] = scale * B[q, k]
+            row[p] += soft
+            b[p] = -scale * (u[k] + known[k])
+    # 3. Rows across e.
     for c in range(count):
         k, size, p = ties[FIELDS * c], ties[FIELDS * c + 1], ties[FIELDS * c + 2]
         share = F[k]
         for t in range(1, size):
             turned(e, F, k, t, size, weights)
-            speed = impulse = 0.0
+            speed, impulse, row, first, second = 0.0, 0.0, A[p], weights[0], weights[1]
+            for q in range(f):
+                row[q] = first * B[q, k] + second * B[q, k + 1]
+            for j in range(2, size):
+                for q in range(f):
+                    row[q] += weights[j] * B[q, k + j]
+            for q in range(f):
+                row[q] *= share * rho[k]
             for j in range(size):
                 speed += weights[j] * known[k + j]
                 impulse += weights[j] * r[k + j]
-                weights[j] *= share * rho[k]
-            add_lines(nothing, B, order[k : k + size], weights, size, 0, A[p, :f])
-            A[p, p] += 1.0 - share + share * soft
+            row[p] += 1.0 - share + share * soft
             b[p] = -share * rho[k] * speed - impulse
             p += 1
 

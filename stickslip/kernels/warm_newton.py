@@ -215,8 +215,7 @@ def solve(scratch, K, W, u_free, tolerance, most, r, u):
     known, b, inverse, nothing = floats(scratch, n), floats(scratch, n), floats(scratch, n), zeros(scratch, n)
     A, L = matrix(scratch, n, n), matrix(scratch, n, n)
     state, before, places, order = ints(scratch, n), ints(scratch, n), ints(scratch, n), ints(scratch, n)
-    line, weights = floats(scratch, n), floats(scratch, n)
-    place, ties = ints(scratch, n), ints(scratch, FIELDS * K[5].shape[0])
+    weights, place, ties = floats(scratch, n), ints(scratch, n), ints(scratch, FIELDS * K[5].shape[0])
     augmentation(K, W, rho)
     most_free = most_free_scaled = size = 0.0
     for k in range(n):
@@ -279,8 +278,10 @@ def solve(scratch, K, W, u_free, tolerance, most, r, u):
                     places[place[k]] = k
             soft, own = min(softest, max(SOFTEN * error, SOFTEST)), places[:f]
             if count > 0:
-                work = nothing, line, weights
-                assemble(W, rho, soft, r, u, known, K[6], own, order, trial, F, ties, count, work, L, A, b)
+                work = nothing, weights
+                assemble(
+                    W, rho, soft, r, u, known, K[6], state, own, order, trial, F, ties, count, work, L, A, b
+                )
                 done = dense_lu.lu_solve(A, b, f)
             else:
                 assemble_sticking(W, rho, soft, u, known, own, A, b)
